@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace compel {
+
+/// Sole owner of a file descriptor; closes it on destruction. -1 means "none".
+class UniqueFd {
+public:
+    UniqueFd() noexcept = default;
+    explicit UniqueFd(int fd) noexcept : fd_(fd) {}
+    UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+    UniqueFd& operator=(UniqueFd&& other) noexcept {
+        reset(other.release());
+        return *this;
+    }
+    UniqueFd(const UniqueFd&) = delete;
+    UniqueFd& operator=(const UniqueFd&) = delete;
+    ~UniqueFd() { reset(); }
+
+    [[nodiscard]] int get() const noexcept { return fd_; }
+    [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
+    explicit operator bool() const noexcept { return valid(); }
+
+    /// Gives up ownership without closing.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+
+    /// Closes the held descriptor, then owns `fd`. Errors of close(2) can't be acted upon here: writers that
+    /// need to know call fsync/close themselves.
+    void reset(int fd = -1) noexcept {
+        const int old = std::exchange(fd_, fd);
+        if (old >= 0 && old != fd)
+            ::close(old);
+    }
+
+private:
+    int fd_ = -1;
+};
+
+}  // namespace compel

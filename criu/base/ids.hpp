@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace criu {
+
+/// A number that means one thing only. Tag is any type used nowhere else.
+template <typename Tag, typename Number>
+struct StrongId {
+    Number value{};
+
+    constexpr StrongId() noexcept = default;
+    explicit constexpr StrongId(Number number) noexcept : value(number) {}
+    friend constexpr auto operator<=>(StrongId, StrongId) noexcept = default;
+};
+
+/// Identifies one open file description in a set of images (files.img, one counter over all kinds, from 1).
+using FileId = StrongId<struct FileIdTag, std::uint32_t>;
+
+/// An address in another process. It can't be dereferenced here; read it through that process' memory.
+template <typename T = void>
+struct RemotePtr {
+    std::uint64_t address = 0;
+
+    constexpr RemotePtr() noexcept = default;
+    explicit constexpr RemotePtr(std::uint64_t where) noexcept : address(where) {}
+    friend constexpr auto operator<=>(RemotePtr, RemotePtr) noexcept = default;
+};
+
+}  // namespace criu
+
+template <typename Tag, typename Number>
+struct std::hash<criu::StrongId<Tag, Number>> {
+    std::size_t operator()(criu::StrongId<Tag, Number> id) const noexcept { return std::hash<Number>{}(id.value); }
+};
+
+template <typename Tag, typename Number>
+struct fmt::formatter<criu::StrongId<Tag, Number>> : fmt::formatter<Number> {
+    template <typename Context>
+    auto format(criu::StrongId<Tag, Number> id, Context& context) const {
+        return fmt::formatter<Number>::format(id.value, context);
+    }
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+
+#include <fcntl.h>
+
+#include <iterator>
+
+namespace criu {
+namespace {
+
+constexpr std::size_t kEarlyLimit = 4096;
+constexpr std::size_t kErrorLimit = 1023;  // what fits the reply to a client
+
+void writeAll(int fd, std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t written = ::write(fd, text.data(), text.size());
+        if (written <= 0) {
+            if (written < 0 && errno == EINTR)
+                continue;
+            return;  // nowhere left to report it
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+}  // namespace
+
+Log::Log() : start_(std::chrono::steady_clock::now()) {}
+
+std::chrono::microseconds Log::elapsed() const noexcept {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_);
+}
+
+void Log::open(const std::string& path) {
+    if (path == "-") {
+        fd_.reset(sys(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "use standard output as the log"));
+    } else if (path.empty()) {
+        fd_.reset(sys(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), "use standard error as the log"));
+    } else {
+        fd_.reset(sys(::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600),
+                      "open the log file {}", path));
+    }
+    opened_ = true;
+    writeAll(fd_.get(), early_);
+    early_.clear();
+}
+
+void Log::flushEarly() noexcept {
+    if (!opened_)
+        writeAll(STDERR_FILENO, early_);
+    early_.clear();
+}
+
+void Log::failure(const Error& error) {
+    const std::source_location& where = error.where();
+    line(LogLevel::Error, &where, error.what());
+}
+
+void Log::failure(const std::exception& error) {
+    if (const auto* own = dynamic_cast<const Error*>(&error)) {
+        failure(*own);
+        return;
+    }
+    line(LogLevel::Error, nullptr, error.what());
+}
+
+void Log::line(LogLevel level, const std::source_location* where, std::string_view text) noexcept {
+    try {
+        if (level == LogLevel::Error && firstError_.empty())
+            firstError_ = text.substr(0, kErrorLimit);
+        if (!enabled(level))
+            return;
+
+        fmt::memory_buffer out;
+        auto to = std::back_inserter(out);
+        if (level_ >= LogLevel::Info) {
+            const auto us = elapsed().count();
+            fmt::format_to(to, "({:02}.{:06}) ", us / 1000000, us % 1000000);
+        }
+        if (pidPrefix_ != 0)
+            fmt::format_to(to, "{:6}: ", pidPrefix_);
+        if (level == LogLevel::Error)
+            fmt::format_to(to, "Error");
+        else if (level == LogLevel::Warning)
+            fmt::format_to(to, "Warn ");
+        if (level == LogLevel::Error || level == LogLevel::Warning) {
+            if (where != nullptr)
+                fmt::format_to(to, " ({}:{}): ", sourceName(*where), where->line());
+            else
+                fmt::format_to(to, ": ");
+        }
+        fmt::format_to(to, "{}\n", text);
+        emit({out.data(), out.size()});
+    } catch (const std::exception&) {
+        emit(text);  // out of memory: the bare text is better than nothing
+        emit("\n");
+    }
+}
+
+void Log::emit(std::string_view text) noexcept {
+    if (opened_) {
+        writeAll(fd_.get(), text);
+        return;
+    }
+    try {
+        if (early_.size() + text.size() <= kEarlyLimit)
+            early_ += text;
+    } catch (const std::exception&) {
+        writeAll(STDERR_FILENO, text);
+    }
+}
+
+}  // namespace criu

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu {
+
+/// Levels as -v counts them: a message is written when its level is at most the log's.
+enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug = 4 };
+
+/// Where a run's messages go. Line shape (container runtimes search for it):
+/// "(SS.UUUUUU) [PID: ]Error (file:line): text". Lines are written with one write(2), so processes forked from the
+/// run may share the file (it is opened with O_APPEND). Messages before open() are kept, and written to the file
+/// when it opens, or to stderr by flushEarly().
+class Log {
+public:
+    Log();
+
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    void setLevel(LogLevel level) noexcept { level_ = level; }
+    [[nodiscard]] LogLevel level() const noexcept { return level_; }
+    [[nodiscard]] bool enabled(LogLevel level) const noexcept { return level <= level_; }
+
+    /// Opens the log file (truncated, mode 0600) and writes what was kept so far. `path` "-" means stdout; empty
+    /// means stderr.
+    void open(const std::string& path);
+
+    /// Takes over an open descriptor, e.g. after it was moved out of a range that is needed for restored files.
+    void adopt(UniqueFd fd) noexcept { fd_ = std::move(fd); }
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+    /// Writes kept early messages to stderr when no file was opened. Called once at exit.
+    void flushEarly() noexcept;
+
+    /// From now on lines carry this pid (used in restored tasks). 0 removes it.
+    void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
+
+    /// Time since the log was started.
+    [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
+
+    /// The first error written, "" if none: what a client is told.
+    [[nodiscard]] const std::string& firstError() const noexcept { return firstError_; }
+
+    template <typename... Args>
+    void error(Located<Args...> format, Args&&... args) {
+        line(LogLevel::Error, &format.where, fmt::format(format.text, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void warn(Located<Args...> format, Args&&... args) {
+        if (enabled(LogLevel::Warning))
+            line(LogLevel::Warning, &format.where, fmt::format(format.text, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void info(Located<Args...> format, Args&&... args) {
+        if (enabled(LogLevel::Info))
+            line(LogLevel::Info, nullptr, fmt::format(format.text, std::forward<Args>(args)...));
+    }
+    template <typename... Args>
+    void debug(Located<Args...> format, Args&&... args) {
+        if (enabled(LogLevel::Debug))
+            line(LogLevel::Debug, nullptr, fmt::format(format.text, std::forward<Args>(args)...));
+    }
+
+    /// The one place where an Error becomes a log line.
+    void failure(const Error& error);
+    /// Same for an exception of another library.
+    void failure(const std::exception& error);
+
+    /// Writes one line of a given level, e.g. text that came from a restored task.
+    void line(LogLevel level, const std::source_location* where, std::string_view text) noexcept;
+
+private:
+    void emit(std::string_view text) noexcept;
+
+    std::chrono::steady_clock::time_point start_;
+    LogLevel level_ = LogLevel::Warning;
+    int pidPrefix_ = 0;
+    bool opened_ = false;
+    UniqueFd fd_;
+    std::string early_;
+    std::string firstError_;
+};
+
+}  // namespace criu

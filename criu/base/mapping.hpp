@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "criu/base/error.hpp"
+
+namespace criu {
+
+inline constexpr std::size_t kPageSize = 4096;
+
+constexpr std::size_t pageAlignUp(std::size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
+
+/// Owner of a range made by mmap(2); unmapped on destruction.
+class Mapping {
+public:
+    Mapping() noexcept = default;
+    Mapping(void* start, std::size_t size) noexcept : start_(start), size_(size) {}
+    Mapping(Mapping&& other) noexcept
+        : start_(std::exchange(other.start_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Mapping& operator=(Mapping&& other) noexcept {
+        std::swap(start_, other.start_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping() {
+        if (start_ != nullptr)
+            ::munmap(start_, size_);
+    }
+
+    /// Fresh zeroed memory, private or (for talk with children) shared.
+    static Mapping anonymous(std::size_t size, int extraFlags = MAP_PRIVATE) {
+        void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | extraFlags, -1, 0);
+        if (at == MAP_FAILED)
+            failErrno("map {} bytes of memory", size);
+        return {at, size};
+    }
+
+    [[nodiscard]] void* data() const noexcept { return start_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {static_cast<std::byte*>(start_), size_}; }
+    template <typename T>
+    [[nodiscard]] T* as() const noexcept {
+        return static_cast<T*>(start_);
+    }
+
+    /// Gives up ownership; the range stays mapped.
+    void* release() noexcept {
+        size_ = 0;
+        return std::exchange(start_, nullptr);
+    }
+
+private:
+    void* start_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace criu

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/thread_pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace criu {
+
+unsigned availableCores() noexcept {
+    cpu_set_t set;
+    if (::sched_getaffinity(0, sizeof(set), &set) != 0)
+        return 1;
+    const int count = CPU_COUNT(&set);
+    return count > 0 ? static_cast<unsigned>(count) : 1U;
+}
+
+ThreadPool::ThreadPool(unsigned threads) {
+    // Signals belong to the main thread, which knows how to undo things.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    workers_.reserve(threads);
+    for (unsigned i = 0; i < threads; ++i)
+        workers_.emplace_back([this] { work(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ThreadPool::~ThreadPool() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+        jobs_.clear();
+    }
+    ready_.notify_all();
+    for (std::thread& worker : workers_)
+        worker.join();
+}
+
+void ThreadPool::submit(std::function<void()> job) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (failure_)
+            return;
+        jobs_.push_back(std::move(job));
+    }
+    ready_.notify_one();
+}
+
+void ThreadPool::wait() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return jobs_.empty() && running_ == 0; });
+    if (failure_)
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void ThreadPool::work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        ready_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+        if (stopping_)
+            return;
+        std::function<void()> job = std::move(jobs_.front());
+        jobs_.pop_front();
+        ++running_;
+        lock.unlock();
+        std::exception_ptr failure;
+        try {
+            job();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        job = nullptr;
+        lock.lock();
+        --running_;
+        if (failure && !failure_) {
+            failure_ = failure;
+            jobs_.clear();
+        }
+        if (jobs_.empty() && running_ == 0)
+            idle_.notify_all();
+    }
+}
+
+}  // namespace criu
