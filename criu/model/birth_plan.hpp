@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace criu::model {
+
+/// What the plan needs to know of one process of the image.
+struct BirthFacts {
+    pid_t pid = 0;
+    pid_t ppid = 0;  ///< 0 for the root
+    pid_t pgid = 0;  ///< 0: the group's leader was outside of the tree's pid namespace
+    pid_t sid = 0;
+};
+
+/// One process that a restore creates: a process of the image, or a helper that lives only until all process
+/// groups are joined (it carries the pid of a session or group leader that is gone).
+struct Birth {
+    pid_t pid = 0;
+    pid_t parent = 0;   ///< whose child it is afterwards; 0 for the root
+    pid_t creator = 0;  ///< who calls clone; differs from `parent` where CLONE_PARENT or adoption is needed
+    pid_t pgid = 0;
+    bool helper = false;
+    bool leadsSession = false;         ///< calls setsid itself
+    bool viaCloneParent = false;       ///< created by a sibling with CLONE_PARENT
+    bool adopted = false;              ///< created by a helper whose exit hands it to `parent`, a subreaper or init
+    std::vector<pid_t> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
+    std::vector<pid_t> afterSession;   ///< created by it afterwards, in this order
+};
+
+/// Who clones whom, so that everybody ends up with the right parent and session. Kernel rules behind it: a process is born
+/// into the session and group of the one that clones it (with CLONE_PARENT too) and can only leave for a session of its own.
+class BirthPlan {
+public:
+    /// `processes`: parents before children, root first. `outerSid`: session the restoring criu is in (a tree
+    /// whose root doesn't lead its session is put there). Throws Error naming the process whose session can't be made.
+    static BirthPlan make(std::span<const BirthFacts> processes, pid_t outerSid);
+
+    [[nodiscard]] const Birth& of(pid_t pid) const;
+    [[nodiscard]] const Birth& root() const { return births_.front(); }
+    [[nodiscard]] std::span<const Birth> all() const { return births_; }
+    [[nodiscard]] std::size_t helpers() const;
+
+private:
+    std::vector<Birth> births_;
+};
+
+}  // namespace criu::model

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+/// The few instructions the interpreter can't say in C++.
+namespace criu::pie::arch {
+
+inline std::int64_t systemCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
+    register std::uint64_t fourth asm("r10") = args[3];
+    register std::uint64_t fifth asm("r8") = args[4];
+    register std::uint64_t sixth asm("r9") = args[5];
+    std::int64_t result = number;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+
+/// clone3 of a thread that runs `entry(argument)` on the stack named in the clone arguments and never returns.
+inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t size, void (*entry)(std::uint64_t),
+                                std::uint64_t argument) noexcept {
+    std::int64_t result = 435;  // clone3
+    // Registers survive into the child, so it finds entry and argument where the parent had them.
+    register void (*start)(std::uint64_t) asm("r12") = entry;
+    register std::uint64_t value asm("r13") = argument;
+    asm volatile(
+        "syscall\n\t"
+        "test %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xor %%ebp, %%ebp\n\t"
+        "mov %%r13, %%rdi\n\t"
+        "call *%%r12\n\t"
+        "ud2\n"
+        "1:"
+        : "+a"(result)
+        : "D"(cloneArgs), "S"(size), "r"(start), "r"(value)
+        : "rcx", "r11", "memory");
+    return result;
+}
+
+[[noreturn]] inline void trap() noexcept {
+    for (;;)
+        asm volatile("int3" ::: "memory");
+}
+
+}  // namespace criu::pie::arch

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Freestanding: runs inside other processes, where neither libc nor criu's data exist.
+#include "criu/pie/blob/arch_x86_64.hpp"
+#include "criu/pie/program.hpp"
+
+namespace criu::pie {
+namespace {
+
+constexpr std::int64_t kFutex = 202;
+constexpr std::int64_t kTimerCreate = 222;
+constexpr std::int64_t kTimerDelete = 226;
+constexpr std::uint64_t kFutexWaitOp = 0;
+constexpr std::uint64_t kFutexWakeOp = 1;
+constexpr std::int64_t kInvalid = -22;  // -EINVAL
+constexpr std::int64_t kMaxErrno = 4095;
+
+bool isError(std::int64_t result) noexcept { return result < 0 && result >= -kMaxErrno; }
+
+std::int64_t call(std::int64_t number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
+                  std::uint64_t d = 0) noexcept {
+    const std::uint64_t args[6] = {a, b, c, d, 0, 0};
+    return arch::systemCall(number, args);
+}
+
+void futexWait(std::uint64_t word, std::uint32_t atLeast) noexcept {
+    auto* const value = reinterpret_cast<std::uint32_t*>(word);
+    for (;;) {
+        const std::uint32_t now = __atomic_load_n(value, __ATOMIC_ACQUIRE);
+        if (now >= atLeast)
+            return;
+        call(kFutex, word, kFutexWaitOp, now);
+    }
+}
+
+void futexAdd(std::uint64_t word, std::uint32_t amount) noexcept {
+    __atomic_fetch_add(reinterpret_cast<std::uint32_t*>(word), amount, __ATOMIC_ACQ_REL);
+    call(kFutex, word, kFutexWakeOp, 0x7fffffff);
+}
+
+[[noreturn]] void park() noexcept {
+    // The word lies on this stack and nobody changes it, so every wake-up is spurious.
+    const std::uint32_t never = 0;
+    for (;;)
+        call(kFutex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
+}
+
+/// Kernel timer ids count up per process; make and drop timers until the wanted id comes.
+std::int64_t createTimer(const Step& step) noexcept {
+    const auto wanted = static_cast<std::int32_t>(step.args[2]);
+    for (;;) {
+        std::int32_t id = -1;
+        const std::int64_t result =
+            call(kTimerCreate, step.args[0], step.args[1], reinterpret_cast<std::uint64_t>(&id));
+        if (isError(result) || id == wanted)
+            return result;
+        call(kTimerDelete, static_cast<std::uint64_t>(id));
+        if (id > wanted)
+            return kInvalid;
+    }
+}
+
+void runThread(std::uint64_t program) noexcept;
+
+std::int64_t spawnThreads(const Step& step) noexcept {
+    const auto* const threads = reinterpret_cast<const ThreadStart*>(step.args[0]);
+    for (std::uint64_t i = 0; i < step.args[1]; ++i) {
+        const std::int64_t tid =
+            arch::cloneThread(threads[i].cloneArgs, sizeof(threads[i].cloneArgs), runThread, threads[i].program);
+        if (isError(tid))
+            return tid;
+    }
+    return 0;
+}
+
+std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
+    switch (step.op) {
+        case Op::Syscall: {
+            std::uint64_t args[6];
+            for (unsigned i = 0; i < 6; ++i)
+                args[i] = (step.indirect >> i & 1U) != 0 ? *reinterpret_cast<const std::uint64_t*>(step.args[i])
+                                                         : step.args[i];
+            return arch::systemCall(step.number, args);
+        }
+        case Op::FutexWait: futexWait(step.args[0], static_cast<std::uint32_t>(step.args[1])); return 0;
+        case Op::FutexAdd: futexAdd(step.args[0], static_cast<std::uint32_t>(step.args[1])); return 0;
+        case Op::SpawnThreads: return spawnThreads(step);
+        case Op::TimerCreate: return createTimer(step);
+        case Op::StoreResult:
+            *reinterpret_cast<std::uint64_t*>(step.args[0]) = static_cast<std::uint64_t>(previous);
+            return previous;
+        case Op::Park: park();
+    }
+    return kInvalid;
+}
+
+bool passes(const Step& step) noexcept {
+    switch (step.judge) {
+        case Judge::Any: return true;
+        case Judge::Success: return !isError(step.result);
+        case Judge::EqualsFirst: return static_cast<std::uint64_t>(step.result) == step.args[0];
+        case Judge::Equals: return static_cast<std::uint64_t>(step.result) == step.detail;
+    }
+    return false;
+}
+
+void report(const Program& program, const Step& step) noexcept {
+    if (program.failure != 0) {
+        auto* const failure = reinterpret_cast<Failure*>(program.failure);
+        if (__atomic_exchange_n(&failure->claimed, 1U, __ATOMIC_ACQ_REL) == 0) {
+            failure->tid = static_cast<std::int32_t>(call(186));  // gettid
+            failure->subject = step.subject;
+            failure->detail = step.detail;
+            failure->result = step.result;
+            failure->number = step.number;
+            __atomic_store_n(&failure->complete, 1U, __ATOMIC_RELEASE);
+        }
+    }
+    if (program.failWord != 0)
+        futexAdd(program.failWord, 1);
+}
+
+void run(Program& program) noexcept {
+    if (program.version != kContractVersion)
+        arch::trap();
+    auto* const steps = reinterpret_cast<Step*>(program.steps);
+    std::int64_t previous = 0;
+    for (std::uint32_t i = 0; i < program.count; ++i) {
+        steps[i].result = previous = execute(steps[i], previous);
+        program.executed = i + 1;
+        if (!passes(steps[i])) {
+            report(program, steps[i]);
+            break;
+        }
+    }
+    if (program.trapAtEnd != 0)
+        arch::trap();
+    park();
+}
+
+void runThread(std::uint64_t program) noexcept { run(*reinterpret_cast<Program*>(program)); }
+
+}  // namespace
+}  // namespace criu::pie
+
+extern "C" [[gnu::section(".text.entry"), noreturn]] void blob_entry(criu::pie::Program* program) noexcept {
+    criu::pie::run(*program);
+    __builtin_unreachable();
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "criu/pie/program.hpp"
+
+namespace criu::pie {
+
+/// Memory of a target that is composed here and copied there in one piece. Addresses handed out are the target's.
+class RemoteData {
+public:
+    /// `base`: where the first byte will lie in the target (16-byte aligned).
+    explicit RemoteData(std::uint64_t base) : base_(base) {}
+
+    /// Copies bytes in; returns their address in the target.
+    std::uint64_t put(std::span<const std::byte> bytes) {
+        const std::uint64_t at = reserve(bytes.size());
+        if (!bytes.empty())
+            std::memcpy(bytes_.data() + (at - base_), bytes.data(), bytes.size());
+        return at;
+    }
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    std::uint64_t put(const T& value) {
+        return put(std::as_bytes(std::span(&value, 1)));
+    }
+    std::uint64_t putString(std::string_view text) {
+        const std::uint64_t at = reserve(text.size() + 1);
+        std::memcpy(bytes_.data() + (at - base_), text.data(), text.size());
+        return at;
+    }
+
+    /// Zeroed room of `size` bytes, 16-byte aligned.
+    std::uint64_t reserve(std::size_t size) {
+        const std::uint64_t at = base_ + bytes_.size();
+        bytes_.resize((bytes_.size() + size + 15) & ~std::size_t{15});
+        return at;
+    }
+
+    /// The local copy of what lies at a target address handed out before. Valid until the next put or reserve.
+    template <typename T>
+    T& local(std::uint64_t address) {
+        return *reinterpret_cast<T*>(bytes_.data() + (address - base_));
+    }
+
+    [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
+    [[nodiscard]] std::span<std::byte> bytes() noexcept { return bytes_; }
+
+private:
+    std::uint64_t base_;
+    std::vector<std::byte> bytes_;
+};
+
+/// The steps of one thread's program.
+class StepList {
+public:
+    template <typename... Args>
+    Step& call(Subject subject, std::uint64_t detail, long number, Args... args) {
+        static_assert(sizeof...(Args) <= 6);
+        Step& step = add(Op::Syscall, subject, detail, args...);
+        step.number = number;
+        return step;
+    }
+
+    template <typename... Args>
+    Step& add(Op op, Subject subject, std::uint64_t detail, Args... args) {
+        Step& step = steps_.emplace_back();
+        step.op = op;
+        step.subject = subject;
+        step.detail = detail;
+        std::size_t next = 0;
+        ((step.args[next++] = static_cast<std::uint64_t>(args)), ...);
+        return step;
+    }
+
+    /// Index the next step will have: to find its result again after a run.
+    [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
+
+    /// Puts steps and program head into `data`; returns the head's address in the target.
+    std::uint64_t place(RemoteData& data, std::uint64_t failure, std::uint64_t failWord, bool trapAtEnd) const {
+        Program head;
+        head.count = static_cast<std::uint32_t>(steps_.size());
+        head.steps = data.put(std::as_bytes(std::span(steps_)));
+        head.failure = failure;
+        head.failWord = failWord;
+        head.trapAtEnd = trapAtEnd ? 1 : 0;
+        return data.put(head);
+    }
+
+private:
+    std::vector<Step> steps_;
+};
+
+}  // namespace criu::pie
