@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/image/record.hpp"
+#include "core.pb-c.h"
+#include "fdinfo.pb-c.h"
+#include "fs.pb-c.h"
+#include "mm.pb-c.h"
+
+namespace criu::model {
+
+/// Values of task_core_entry.task_state.
+enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
+
+struct Thread {
+    pid_t tid = 0;
+    image::Record<CoreEntry> core;
+};
+
+/// One descriptor of a table and the open file description it refers to.
+struct FdSlot {
+    int fd = -1;
+    bool closeOnExec = false;
+    FdTypes type = FD_TYPES__UND;
+    FileId file;
+};
+
+/// A table of descriptors, used by one process or shared by several (CLONE_FILES).
+struct FdTable {
+    std::uint32_t id = 0;
+    std::vector<FdSlot> slots;   ///< by ascending fd
+    std::vector<pid_t> users;    ///< processes, parents before children
+};
+
+/// One process of the image. A dead one (zombie) has no memory, files or ids.
+struct Task {
+    pid_t pid = 0;
+    pid_t ppid = 0;  ///< 0 for the root of the tree
+    pid_t pgid = 0;
+    pid_t sid = 0;
+    TaskState state = TaskState::Alive;
+    std::vector<Thread> threads;  ///< the leader first
+
+    image::Record<TaskKobjIdsEntry> ids;
+    image::Record<FsEntry> fs;
+    image::Record<MmEntry> mm;
+    std::shared_ptr<FdTable> files;
+    std::vector<image::PagemapRange> pages;  ///< contents of private memory, by address
+    std::uint32_t pagesId = 0;               ///< pages-<id>.img; 0 if there are none
+
+    Task* parent = nullptr;
+    std::vector<Task*> children;
+
+    [[nodiscard]] const CoreEntry& core() const { return *threads.front().core; }
+    [[nodiscard]] bool alive() const noexcept { return state != TaskState::Dead; }
+};
+
+/// The processes of a checkpoint, parents before children.
+struct ProcessTree {
+    std::vector<std::unique_ptr<Task>> tasks;
+    std::unordered_map<pid_t, Task*> byPid;
+    std::unordered_map<std::uint32_t, std::shared_ptr<FdTable>> fdTables;
+
+    [[nodiscard]] Task& root() const { return *tasks.front(); }
+};
+
+}  // namespace criu::model

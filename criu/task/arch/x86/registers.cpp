@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/registers.hpp"
+
+#include <cpuid.h>
+#include <sys/user.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+
+namespace criu::task {
+namespace {
+
+// XSAVE layout: Intel SDM volume 1, chapter 13. The legacy area is fixed; the place of each further component is
+// CPUID leaf 0xD, sub-leaf = component number (EAX size, EBX offset in the standard format that ptrace uses).
+constexpr std::size_t kLegacySize = 512;
+constexpr std::size_t kHeaderOffset = 512;
+constexpr std::size_t kHeaderSize = 64;
+constexpr std::size_t kSoftwareBytes = 464;  // the kernel puts XCR0 there
+constexpr std::size_t kMxcsrMaskOffset = 28;
+
+enum Component : unsigned {
+    kX87 = 0,
+    kSse = 1,
+    kAvx = 2,
+    kBoundRegisters = 3,
+    kBoundConfig = 4,
+    kOpmask = 5,
+    kZmmUpper = 6,
+    kHighZmm = 7,
+    kPkru = 9,
+};
+
+struct Place {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+};
+
+Place placeOf(unsigned component) {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    if (__get_cpuid_count(0xd, component, &eax, &ebx, &ecx, &edx) == 0)
+        return {};
+    return {ebx, eax};
+}
+
+/// Features the kernel enabled for user space (XCR0).
+std::uint64_t enabledFeatures() {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_OSXSAVE) == 0)
+        return 3;
+    unsigned low = 0;
+    unsigned high = 0;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (std::uint64_t{high} << 32) | low;
+}
+
+/// Size of a full standard-format XSAVE area on this machine.
+std::size_t areaSize() {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    if (__get_cpuid_count(0xd, 0, &eax, &ebx, &ecx, &edx) == 0 || ebx < kLegacySize + kHeaderSize)
+        return kLegacySize;
+    return ebx;
+}
+
+template <typename T>
+T load(std::span<const std::byte> area, std::size_t offset) {
+    T value{};
+    if (offset + sizeof(T) <= area.size())
+        std::memcpy(&value, area.data() + offset, sizeof(T));
+    return value;
+}
+
+template <typename T>
+void loadArray(std::span<const std::byte> area, std::size_t offset, std::size_t count, image::Arena& arena, T*& field,
+               std::size_t& fieldCount) {
+    if (offset + count * sizeof(T) > area.size())
+        return;
+    field = arena.array<T>(count);
+    fieldCount = count;
+    std::memcpy(field, area.data() + offset, count * sizeof(T));
+}
+
+template <typename T>
+void saveArray(std::span<std::byte> area, std::size_t offset, const T* field, std::size_t count, std::size_t limit) {
+    const std::size_t bytes = std::min(count, limit) * sizeof(T);
+    if (bytes != 0 && offset + bytes <= area.size())
+        std::memcpy(area.data() + offset, field, bytes);
+}
+
+// Results with which the kernel asks its own signal code to make a call again (include/linux/errno.h).
+constexpr std::int64_t kRestartSys = -512;
+constexpr std::int64_t kRestartNoIntr = -513;
+constexpr std::int64_t kRestartNoHand = -514;
+constexpr std::int64_t kRestartBlock = -516;
+constexpr std::int64_t kFutex = 202;
+constexpr std::uint64_t kFutexCommandMask = 0x7f;
+constexpr std::uint64_t kFutexWaitBitset = 9;  // its timeout is absolute, so making the call again is exact
+constexpr std::uint64_t kSyscallLength = 2;
+
+void rewindSystemCall(user_regs_struct& regs) {
+    if (static_cast<std::int64_t>(regs.orig_rax) < 0)
+        return;
+    const auto result = static_cast<std::int64_t>(regs.rax);
+    bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand;
+    if (result == kRestartBlock) {
+        again = static_cast<std::int64_t>(regs.orig_rax) == kFutex && (regs.rsi & kFutexCommandMask) == kFutexWaitBitset;
+        if (!again)
+            regs.rax = static_cast<std::uint64_t>(-EINTR);
+    }
+    if (again) {
+        regs.rax = regs.orig_rax;
+        regs.rip -= kSyscallLength;
+    }
+}
+
+void storeExtended(std::span<const std::byte> area, std::uint64_t shadowStackPointer, ThreadInfoX86& info,
+                   image::Arena& arena) {
+    auto& fp = *arena.make<UserX86FpregsEntry>();
+    info.fpregs = &fp;
+    fp.cwd = load<std::uint16_t>(area, 0);
+    fp.swd = load<std::uint16_t>(area, 2);
+    fp.twd = load<std::uint16_t>(area, 4);
+    fp.fop = load<std::uint16_t>(area, 6);
+    fp.rip = load<std::uint64_t>(area, 8);
+    fp.rdp = load<std::uint64_t>(area, 16);
+    fp.mxcsr = load<std::uint32_t>(area, 24);
+    fp.mxcsr_mask = load<std::uint32_t>(area, kMxcsrMaskOffset);
+    loadArray(area, 32, 32, arena, fp.st_space, fp.n_st_space);
+    loadArray(area, 160, 64, arena, fp.xmm_space, fp.n_xmm_space);
+
+    if (area.size() < kHeaderOffset + kHeaderSize)
+        return;
+    auto& xsave = *arena.make<UserX86XsaveEntry>();
+    fp.xsave = &xsave;
+    xsave.xstate_bv = load<std::uint64_t>(area, kHeaderOffset);
+    const std::uint64_t enabled = enabledFeatures();
+    const auto component = [&](unsigned number, std::size_t count, auto*& field, std::size_t& fieldCount) {
+        const Place place = placeOf(number);
+        if ((enabled >> number & 1U) != 0 && place.size != 0)
+            loadArray(area, place.offset, count, arena, field, fieldCount);
+    };
+    component(kAvx, 64, xsave.ymmh_space, xsave.n_ymmh_space);
+    component(kBoundRegisters, 8, xsave.bndreg_state, xsave.n_bndreg_state);
+    component(kBoundConfig, 8, xsave.bndcsr_state, xsave.n_bndcsr_state);
+    component(kOpmask, 8, xsave.opmask_reg, xsave.n_opmask_reg);
+    component(kZmmUpper, 64, xsave.zmm_upper, xsave.n_zmm_upper);
+    component(kHighZmm, 128, xsave.hi16_zmm, xsave.n_hi16_zmm);
+    component(kPkru, 2, xsave.pkru, xsave.n_pkru);
+
+    if (shadowStackPointer != 0) {
+        auto& cet = *arena.make<UserX86CetEntry>();
+        cet.cet = 1;  // shadow stack enabled
+        cet.ssp = shadowStackPointer;
+        xsave.cet = &cet;
+    }
+}
+
+std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
+    const std::size_t size = areaSize();
+    std::vector<std::byte> area(size);
+    const auto put = [&](std::size_t offset, auto value) { std::memcpy(area.data() + offset, &value, sizeof(value)); };
+    put(0, static_cast<std::uint16_t>(fp.cwd));
+    put(2, static_cast<std::uint16_t>(fp.swd));
+    put(4, static_cast<std::uint16_t>(fp.twd));
+    put(6, static_cast<std::uint16_t>(fp.fop));
+    put(8, static_cast<std::uint64_t>(fp.rip));
+    put(16, static_cast<std::uint64_t>(fp.rdp));
+    put(24, static_cast<std::uint32_t>(fp.mxcsr));
+    put(kMxcsrMaskOffset, static_cast<std::uint32_t>(fp.mxcsr_mask));
+    saveArray(std::span(area), 32, fp.st_space, fp.n_st_space, 32);
+    saveArray(std::span(area), 160, fp.xmm_space, fp.n_xmm_space, 64);
+    if (size < kHeaderOffset + kHeaderSize)
+        return area;
+
+    const std::uint64_t enabled = enabledFeatures();
+    std::uint64_t used = 3;  // x87 and SSE are always there
+    if (fp.xsave != nullptr) {
+        const UserX86XsaveEntry& xsave = *fp.xsave;
+        used |= xsave.xstate_bv;
+        const auto component = [&](unsigned number, const auto* field, std::size_t count, std::size_t limit) {
+            const std::uint64_t bit = std::uint64_t{1} << number;
+            if ((xsave.xstate_bv & bit) == 0 || count == 0)
+                return;
+            const Place place = placeOf(number);
+            if ((enabled & bit) == 0 || place.size == 0)
+                fail("the image needs extended CPU state {} (XSAVE component), which this CPU doesn't offer", number);
+            saveArray(std::span(area), place.offset, field, count, limit);
+        };
+        component(kAvx, xsave.ymmh_space, xsave.n_ymmh_space, 64);
+        component(kBoundRegisters, xsave.bndreg_state, xsave.n_bndreg_state, 8);
+        component(kBoundConfig, xsave.bndcsr_state, xsave.n_bndcsr_state, 8);
+        component(kOpmask, xsave.opmask_reg, xsave.n_opmask_reg, 8);
+        component(kZmmUpper, xsave.zmm_upper, xsave.n_zmm_upper, 64);
+        component(kHighZmm, xsave.hi16_zmm, xsave.n_hi16_zmm, 128);
+        component(kPkru, xsave.pkru, xsave.n_pkru, 2);
+    }
+    put(kSoftwareBytes, enabled);
+    put(kHeaderOffset, used & enabled);
+    return area;
+}
+
+}  // namespace
+
+void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
+                    std::uint64_t shadowStackPointer, CoreEntry& core, image::Arena& arena) {
+    if (general.size() != sizeof(user_regs_struct))
+        fail("a 32-bit task's registers ({} bytes) can't be dumped yet", general.size());
+    user_regs_struct regs;
+    std::memcpy(&regs, general.data(), sizeof(regs));
+    rewindSystemCall(regs);
+
+    core.mtype = CORE_ENTRY__MARCH__X86_64;
+    auto& info = *arena.make<ThreadInfoX86>();
+    core.thread_info = &info;
+    auto& out = *arena.make<UserX86RegsEntry>();
+    info.gpregs = &out;
+    out.r15 = regs.r15;
+    out.r14 = regs.r14;
+    out.r13 = regs.r13;
+    out.r12 = regs.r12;
+    out.bp = regs.rbp;
+    out.bx = regs.rbx;
+    out.r11 = regs.r11;
+    out.r10 = regs.r10;
+    out.r9 = regs.r9;
+    out.r8 = regs.r8;
+    out.ax = regs.rax;
+    out.cx = regs.rcx;
+    out.dx = regs.rdx;
+    out.si = regs.rsi;
+    out.di = regs.rdi;
+    out.orig_ax = regs.orig_rax;
+    out.ip = regs.rip;
+    out.cs = regs.cs;
+    out.flags = regs.eflags;
+    out.sp = regs.rsp;
+    out.ss = regs.ss;
+    out.fs_base = regs.fs_base;
+    out.gs_base = regs.gs_base;
+    out.ds = regs.ds;
+    out.es = regs.es;
+    out.fs = regs.fs;
+    out.gs = regs.gs;
+    out.has_mode = 1;
+    out.mode = USER_X86_REGS_MODE__NATIVE;
+
+    // The three TLS slots of the GDT (12 to 14), which 64-bit code leaves empty; readers want them listed.
+    constexpr std::size_t kTlsSlots = 3;
+    constexpr std::uint32_t kFirstTlsSlot = 12;
+    info.n_tls = kTlsSlots;
+    info.tls = arena.array<UserDescT*>(kTlsSlots);
+    for (std::size_t i = 0; i < kTlsSlots; ++i) {
+        auto& slot = *arena.make<UserDescT>();
+        slot.entry_number = kFirstTlsSlot + static_cast<std::uint32_t>(i);
+        slot.read_exec_only = 1;
+        slot.seg_not_present = 1;
+        info.tls[i] = &slot;
+    }
+    storeExtended(extended, shadowStackPointer, info, arena);
+}
+
+RegisterSets loadRegisters(const CoreEntry& core) {
+    if (core.mtype != CORE_ENTRY__MARCH__X86_64 || core.thread_info == nullptr)
+        fail("the image is of another architecture (core mtype {}), this criu is for x86-64",
+             static_cast<int>(core.mtype));
+    const ThreadInfoX86& info = *core.thread_info;
+    const UserX86RegsEntry& in = *info.gpregs;
+    if (in.has_mode != 0 && in.mode != USER_X86_REGS_MODE__NATIVE)
+        fail("the image holds a 32-bit task, which can't be restored yet");
+
+    user_regs_struct regs{};
+    regs.r15 = in.r15;
+    regs.r14 = in.r14;
+    regs.r13 = in.r13;
+    regs.r12 = in.r12;
+    regs.rbp = in.bp;
+    regs.rbx = in.bx;
+    regs.r11 = in.r11;
+    regs.r10 = in.r10;
+    regs.r9 = in.r9;
+    regs.r8 = in.r8;
+    regs.rax = in.ax;
+    regs.rcx = in.cx;
+    regs.rdx = in.dx;
+    regs.rsi = in.si;
+    regs.rdi = in.di;
+    // The new thread isn't in a system call: nothing for the kernel to restart.
+    regs.orig_rax = static_cast<std::uint64_t>(-1);
+    regs.rip = in.ip;
+    regs.cs = in.cs;
+    regs.eflags = in.flags;
+    regs.rsp = in.sp;
+    regs.ss = in.ss;
+    regs.fs_base = in.fs_base;
+    regs.gs_base = in.gs_base;
+    regs.ds = in.ds;
+    regs.es = in.es;
+    regs.fs = in.fs;
+    regs.gs = in.gs;
+
+    RegisterSets sets;
+    sets.general.resize(sizeof(regs));
+    std::memcpy(sets.general.data(), &regs, sizeof(regs));
+    if (info.fpregs != nullptr) {
+        sets.extended = loadExtended(*info.fpregs);
+        const UserX86XsaveEntry* const xsave = info.fpregs->xsave;
+        if (xsave != nullptr && xsave->cet != nullptr)
+            sets.shadowStackPointer = xsave->cet->ssp;
+    }
+    return sets;
+}
+
+std::uint64_t clearTidAddress(const CoreEntry& core) {
+    return core.thread_info != nullptr ? core.thread_info->clear_tid_addr : 0;
+}
+
+void setClearTidAddress(CoreEntry& core, std::uint64_t address) { core.thread_info->clear_tid_addr = address; }
+
+}  // namespace criu::task

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/attributes.hpp"
+
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::task {
+namespace {
+
+constexpr std::uint32_t kNoLoginUid = 0xffffffff;
+
+/// Writes a number to a file of /proc/self unless it holds that number already.
+void settle(const char* name, std::int64_t wanted) {
+    std::string now;
+    try {
+        now = kernel::readSelf(name);
+    } catch (const Error& error) {
+        if (error.code() == ENOENT)
+            return;  // the kernel was built without it
+        throw;
+    }
+    std::int64_t current = 0;
+    std::from_chars(now.data(), now.data() + now.size(), current);
+    if (current == wanted || static_cast<std::uint32_t>(current) == static_cast<std::uint32_t>(wanted))
+        return;
+    const std::string path = std::string("/proc/self/") + name;
+    const UniqueFd fd(sys(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "open {}", path));
+    const std::string text = std::to_string(wanted);
+    if (::write(fd.get(), text.data(), text.size()) < 0)
+        failErrno("write {} to {} (it is {})", wanted, path, current);
+}
+
+}  // namespace
+
+AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
+    : subreaperAt_(data.reserve(sizeof(std::uint64_t))),
+      dumpableAt_(data.reserve(sizeof(std::uint64_t))),
+      breakAt_(data.reserve(sizeof(std::uint64_t))),
+      noHugePagesAt_(data.reserve(sizeof(std::uint64_t))) {
+    steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
+    steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
+    steps.add(pie::Op::StoreResult, pie::Subject::Dumpable, 0, dumpableAt_);
+    steps.call(pie::Subject::MemoryLayout, 0, SYS_brk, 0).judge = pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
+    steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
+}
+
+void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
+    core.has_child_subreaper = 1;
+    core.child_subreaper = answers.local<std::uint32_t>(subreaperAt_) != 0;
+    mm.has_dumpable = 1;
+    mm.dumpable = static_cast<std::int32_t>(answers.local<std::uint64_t>(dumpableAt_));
+    mm.mm_brk = answers.local<std::uint64_t>(breakAt_);
+    mm.has_thp_disabled = 1;
+    mm.thp_disabled = answers.local<std::uint64_t>(noHugePagesAt_) != 0;
+}
+
+void restoreEarlyAttributes(const TaskCoreEntry& core) {
+    if (core.has_loginuid != 0 && core.loginuid != kNoLoginUid)
+        settle("loginuid", core.loginuid);
+    if (core.has_oom_score_adj != 0)
+        settle("oom_score_adj", core.oom_score_adj);
+    if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
+        sys(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become child subreaper");
+}
+
+void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
+    // Returns the previous personality, so any result is fine.
+    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).judge =
+        pie::Judge::Any;
+    if (mm.has_thp_disabled != 0 && mm.thp_disabled != 0)
+        steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
+void restoreDumpable(const MmEntry& mm, pie::StepList& steps) {
+    // 2 ("root only") is what the kernel itself gives after a change of credentials; it can't be asked for.
+    if (mm.has_dumpable != 0 && (mm.dumpable == 0 || mm.dumpable == 1))
+        steps.call(pie::Subject::Dumpable, static_cast<std::uint64_t>(mm.dumpable), SYS_prctl, PR_SET_DUMPABLE,
+                   mm.dumpable, 0, 0, 0);
+}
+
+void restoreMemoryLayout(const MmEntry& mm, int exeFd, pie::StepList& steps, pie::RemoteData& data) {
+    prctl_mm_map map{};
+    map.start_code = mm.mm_start_code;
+    map.end_code = mm.mm_end_code;
+    map.start_data = mm.mm_start_data;
+    map.end_data = mm.mm_end_data;
+    map.start_brk = mm.mm_start_brk;
+    map.brk = mm.mm_brk;
+    map.start_stack = mm.mm_start_stack;
+    map.arg_start = mm.mm_arg_start;
+    map.arg_end = mm.mm_arg_end;
+    map.env_start = mm.mm_env_start;
+    map.env_end = mm.mm_env_end;
+    // The struct's auxv member is a pointer in the target's memory, so it is put there as a number.
+    const std::uint64_t auxv = data.put(std::as_bytes(std::span(mm.mm_saved_auxv, mm.n_mm_saved_auxv)));
+    std::memcpy(&map.auxv, &auxv, sizeof(auxv));
+    map.auxv_size = static_cast<std::uint32_t>(mm.n_mm_saved_auxv * sizeof(std::uint64_t));
+    map.exe_fd = static_cast<std::uint32_t>(exeFd);
+    steps.call(pie::Subject::MemoryLayout, mm.mm_start_code, SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, data.put(map),
+               sizeof(map), 0);
+}
+
+}  // namespace criu::task

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/credentials.hpp"
+
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::task {
+namespace {
+
+constexpr std::size_t kCapabilityWords = 2;
+
+struct KernelCapabilities {
+    std::uint32_t version = _LINUX_CAPABILITY_VERSION_3;
+    std::int32_t pid = 0;
+    struct {
+        std::uint32_t effective;
+        std::uint32_t permitted;
+        std::uint32_t inheritable;
+    } words[kCapabilityWords] = {};
+};
+
+void storeSet(std::uint64_t set, image::Arena& arena, std::uint32_t*& field, std::size_t& count) {
+    field = arena.array<std::uint32_t>(kCapabilityWords);
+    count = kCapabilityWords;
+    field[0] = static_cast<std::uint32_t>(set);
+    field[1] = static_cast<std::uint32_t>(set >> 32);
+}
+
+std::uint64_t loadSet(const std::uint32_t* words, std::size_t count) {
+    std::uint64_t set = 0;
+    for (std::size_t i = 0; i < count && i < kCapabilityWords; ++i)
+        set |= std::uint64_t{words[i]} << (32 * i);
+    return set;
+}
+
+void capset(std::uint64_t effective, std::uint64_t permitted, std::uint64_t inheritable, pie::StepList& steps,
+            pie::RemoteData& data) {
+    KernelCapabilities sets;
+    for (std::size_t i = 0; i < kCapabilityWords; ++i) {
+        sets.words[i].effective = static_cast<std::uint32_t>(effective >> (32 * i));
+        sets.words[i].permitted = static_cast<std::uint32_t>(permitted >> (32 * i));
+        sets.words[i].inheritable = static_cast<std::uint32_t>(inheritable >> (32 * i));
+    }
+    const std::uint64_t header = data.put(sets);
+    steps.call(pie::Subject::Capabilities, permitted, SYS_capset, header,
+               header + offsetof(KernelCapabilities, words));
+}
+
+Credentials ofStatus(const kernel::Status& status) {
+    Credentials now;
+    now.groups.assign(status.groups.begin(), status.groups.end());
+    std::copy(status.uid.begin(), status.uid.end(), now.uid);
+    std::copy(status.gid.begin(), status.gid.end(), now.gid);
+    now.inheritable = status.capInh;
+    now.permitted = status.capPrm;
+    now.effective = status.capEff;
+    now.bounding = status.capBnd;
+    now.ambient = status.capAmb;
+    now.noNewPrivileges = status.noNewPrivs;
+    return now;
+}
+
+}  // namespace
+
+SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
+    : at_(data.reserve(sizeof(std::uint64_t))) {
+    steps.call(pie::Subject::SecureBits, 0, SYS_prctl, PR_GET_SECUREBITS);
+    steps.add(pie::Op::StoreResult, pie::Subject::SecureBits, 0, at_);
+}
+
+void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::Status& status, ThreadCoreEntry& core,
+                            image::Arena& arena) const {
+    const Credentials now = ofStatus(status);
+    auto& entry = *arena.make<CredsEntry>();
+    core.creds = &entry;
+    entry.uid = now.uid[0];
+    entry.euid = now.uid[1];
+    entry.suid = now.uid[2];
+    entry.fsuid = now.uid[3];
+    entry.gid = now.gid[0];
+    entry.egid = now.gid[1];
+    entry.sgid = now.gid[2];
+    entry.fsgid = now.gid[3];
+    storeSet(now.inheritable, arena, entry.cap_inh, entry.n_cap_inh);
+    storeSet(now.permitted, arena, entry.cap_prm, entry.n_cap_prm);
+    storeSet(now.effective, arena, entry.cap_eff, entry.n_cap_eff);
+    storeSet(now.bounding, arena, entry.cap_bnd, entry.n_cap_bnd);
+    storeSet(now.ambient, arena, entry.cap_amb, entry.n_cap_amb);
+    entry.secbits = static_cast<std::uint32_t>(answers.local<std::uint64_t>(at_));
+    entry.n_groups = now.groups.size();
+    entry.groups = arena.array<std::uint32_t>(now.groups.size());
+    std::copy(now.groups.begin(), now.groups.end(), entry.groups);
+    if (now.noNewPrivileges) {
+        entry.has_no_new_privs = 1;
+        entry.no_new_privs = 1;
+    }
+}
+
+Credentials Credentials::ofSelf() {
+    Credentials now = ofStatus(kernel::parseStatus(kernel::readSelf("status")));
+    now.secureBits = static_cast<std::uint32_t>(sys(::prctl(PR_GET_SECUREBITS), "read own secure bits"));
+    return now;
+}
+
+Credentials Credentials::ofImage(const CredsEntry& entry) {
+    Credentials wanted;
+    wanted.groups.assign(entry.groups, entry.groups + entry.n_groups);
+    const std::uint32_t uids[] = {entry.uid, entry.euid, entry.suid, entry.fsuid};
+    const std::uint32_t gids[] = {entry.gid, entry.egid, entry.sgid, entry.fsgid};
+    std::copy(std::begin(uids), std::end(uids), wanted.uid);
+    std::copy(std::begin(gids), std::end(gids), wanted.gid);
+    wanted.inheritable = loadSet(entry.cap_inh, entry.n_cap_inh);
+    wanted.permitted = loadSet(entry.cap_prm, entry.n_cap_prm);
+    wanted.effective = loadSet(entry.cap_eff, entry.n_cap_eff);
+    wanted.bounding = loadSet(entry.cap_bnd, entry.n_cap_bnd);
+    wanted.ambient = loadSet(entry.cap_amb, entry.n_cap_amb);
+    wanted.secureBits = entry.secbits;
+    wanted.noNewPrivileges = entry.has_no_new_privs != 0 && entry.no_new_privs != 0;
+    return wanted;
+}
+
+void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps,
+                        pie::RemoteData& data) {
+    if (now == wanted)
+        return;
+    using pie::Subject;
+
+    // Capabilities beyond this kernel's last one don't exist; sets of the image may still name them.
+    constexpr unsigned kMaxCapability = 63;
+    for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
+        if ((now.bounding >> capability & 1U) != 0 && (wanted.bounding >> capability & 1U) == 0)
+            steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+
+    if (now.groups != wanted.groups)
+        steps.call(Subject::Credentials, wanted.gid[0], SYS_setgroups, wanted.groups.size(),
+                   data.put(std::as_bytes(std::span(wanted.groups))));
+    if (!std::equal(std::begin(now.gid), std::end(now.gid), wanted.gid)) {
+        steps.call(Subject::Credentials, wanted.gid[0], SYS_setresgid, wanted.gid[0], wanted.gid[1], wanted.gid[2]);
+        // setfsgid returns the previous id, whatever happens.
+        steps.call(Subject::Credentials, wanted.gid[3], SYS_setfsgid, wanted.gid[3]).judge = pie::Judge::Any;
+    }
+    const bool changesUser = !std::equal(std::begin(now.uid), std::end(now.uid), wanted.uid);
+    if (changesUser) {
+        // Without this the kernel would empty the capability sets on leaving uid 0.
+        steps.call(Subject::SecureBits, SECBIT_NO_SETUID_FIXUP, SYS_prctl, PR_SET_SECUREBITS,
+                   now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
+        steps.call(Subject::Credentials, wanted.uid[0], SYS_setresuid, wanted.uid[0], wanted.uid[1], wanted.uid[2]);
+        steps.call(Subject::Credentials, wanted.uid[3], SYS_setfsuid, wanted.uid[3]).judge = pie::Judge::Any;
+    }
+
+    // Ambient capabilities must be permitted and inheritable when raised, and may be locked by the secure bits.
+    if (now.inheritable != wanted.inheritable)
+        capset(now.effective, now.permitted, wanted.inheritable, steps, data);
+    for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
+        if ((wanted.ambient >> capability & 1U) != 0)
+            steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0,
+                       0);
+    if (changesUser || now.secureBits != wanted.secureBits)
+        steps.call(Subject::SecureBits, wanted.secureBits, SYS_prctl, PR_SET_SECUREBITS, wanted.secureBits, 0, 0, 0);
+    capset(wanted.effective, wanted.permitted, wanted.inheritable, steps, data);
+    if (wanted.noNewPrivileges && !now.noNewPrivileges)
+        steps.call(Subject::NoNewPrivileges, 1, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+}  // namespace criu::task

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/scheduling.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::task {
+namespace {
+
+bool isRealTime(std::uint32_t policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
+
+constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
+
+}  // namespace
+
+Scheduling Scheduling::of(pid_t tid) {
+    Scheduling now;
+    now.policy = static_cast<std::uint32_t>(sys(::sched_getscheduler(tid), "read scheduling policy of thread {}", tid));
+    sched_param param{};
+    sys(::sched_getparam(tid, &param), "read scheduling priority of thread {}", tid);
+    now.priority = static_cast<std::uint32_t>(param.sched_priority);
+    errno = 0;
+    now.nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(tid));
+    if (now.nice == -1 && errno != 0)
+        failErrno("read nice value of thread {}", tid);
+    return now;
+}
+
+void storeScheduling(pid_t tid, ThreadCoreEntry& core) {
+    const Scheduling now = Scheduling::of(tid);
+    if (now.policy == kDeadline)
+        fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
+    core.has_sched_policy = 1;
+    core.sched_policy = now.policy;
+    if (isRealTime(now.policy)) {
+        core.has_sched_prio = 1;
+        core.sched_prio = now.priority;
+    }
+    core.has_sched_nice = 1;
+    core.sched_nice = now.nice;
+}
+
+void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps,
+                       pie::RemoteData& data) {
+    const std::int32_t nice = core.has_sched_nice != 0 ? core.sched_nice : now.nice;
+    if (nice != now.nice)
+        steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(nice), SYS_setpriority, PRIO_PROCESS, 0, nice);
+    const std::uint32_t policy = core.has_sched_policy != 0 ? core.sched_policy : now.policy;
+    const std::uint32_t priority = isRealTime(policy) ? core.sched_prio : 0;
+    if (policy != now.policy || priority != now.priority) {
+        sched_param param{};
+        param.sched_priority = static_cast<int>(priority);
+        steps.call(pie::Subject::Scheduler, policy, SYS_sched_setscheduler, 0, policy, data.put(param));
+    }
+}
+
+}  // namespace criu::task

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include "core.pb-c.h"
+#include "criu/image/arena.hpp"
+#include "criu/pie/program_builder.hpp"
+
+/// Scheduling policy, priority and nice value of a thread.
+namespace criu::task {
+
+struct Scheduling {
+    std::uint32_t policy = 0;
+    std::uint32_t priority = 0;  ///< of the real-time policies
+    std::int32_t nice = 0;
+    friend bool operator==(const Scheduling&, const Scheduling&) = default;
+
+    /// Of any thread; 0 is the caller.
+    static Scheduling of(pid_t tid);
+};
+
+void storeScheduling(pid_t tid, ThreadCoreEntry& core);
+
+/// `now`: the scheduling the thread starts with.
+void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);
+
+}  // namespace criu::task

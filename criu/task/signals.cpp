@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/signals.hpp"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+
+namespace criu::task {
+namespace {
+
+constexpr int kSignals = 64;
+constexpr std::size_t kSigsetBytes = 8;
+constexpr std::size_t kSiginfoBytes = 128;
+
+/// What rt_sigaction(2) reads and writes; libc's struct sigaction differs.
+struct KernelSigaction {
+    std::uint64_t handler = 0;
+    std::uint64_t flags = 0;
+    std::uint64_t restorer = 0;
+    std::uint64_t mask = 0;
+};
+
+struct KernelStack {
+    std::uint64_t sp = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t unused = 0;
+    std::uint64_t size = 0;
+};
+
+/// SIGKILL and SIGSTOP have no action to be set, so images leave them out.
+bool hasAction(int signal) { return signal != SIGKILL && signal != SIGSTOP; }
+
+}  // namespace
+
+SignalActionQuery::SignalActionQuery(pie::StepList& steps, pie::RemoteData& data)
+    : at_(data.reserve(sizeof(KernelSigaction) * kSignals)) {
+    for (int signal = 1; signal <= kSignals; ++signal)
+        if (hasAction(signal))
+            steps.call(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal), SYS_rt_sigaction, signal, 0,
+                       at_ + sizeof(KernelSigaction) * static_cast<std::size_t>(signal - 1), kSigsetBytes);
+}
+
+void SignalActionQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, image::Arena& arena) const {
+    core.sigactions = arena.array<SaEntry*>(kSignals - 2);
+    core.n_sigactions = 0;
+    for (int signal = 1; signal <= kSignals; ++signal) {
+        if (!hasAction(signal))
+            continue;
+        const auto& action =
+            answers.local<KernelSigaction>(at_ + sizeof(KernelSigaction) * static_cast<std::size_t>(signal - 1));
+        auto& entry = *arena.make<SaEntry>();
+        entry.sigaction = action.handler;
+        entry.flags = action.flags;
+        entry.restorer = action.restorer;
+        entry.mask = action.mask;
+        entry.has_compat_sigaction = 1;
+        entry.compat_sigaction = 0;
+        core.sigactions[core.n_sigactions++] = &entry;
+    }
+}
+
+SignalStackQuery::SignalStackQuery(pie::StepList& steps, pie::RemoteData& data)
+    : at_(data.reserve(sizeof(KernelStack))) {
+    steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, 0, at_);
+}
+
+void SignalStackQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, image::Arena& arena) const {
+    const auto& stack = answers.local<KernelStack>(at_);
+    auto& entry = *arena.make<ThreadSasEntry>();
+    entry.ss_sp = stack.sp;
+    entry.ss_size = stack.size;
+    entry.ss_flags = stack.flags;
+    core.sas = &entry;
+}
+
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, image::Arena& arena) {
+    auto* const entry = arena.make<SignalQueueEntry>();
+    entry->n_signals = queue.size();
+    entry->signals = arena.array<SiginfoEntry*>(queue.size());
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        entry->signals[i] = arena.make<SiginfoEntry>();
+        entry->signals[i]->siginfo = arena.bytes(queue[i]);
+    }
+    return entry;
+}
+
+void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
+    std::size_t next = 0;
+    for (int signal = 1; signal <= kSignals && next < core.n_sigactions; ++signal) {
+        if (!hasAction(signal))
+            continue;
+        const SaEntry& entry = *core.sigactions[next++];
+        // A fresh process has default actions (the restorer made sure), so those cost no call.
+        if (entry.sigaction == 0 && entry.flags == 0 && entry.mask == 0 && entry.restorer == 0)
+            continue;
+        const std::uint64_t at = data.put(KernelSigaction{entry.sigaction, entry.flags, entry.restorer, entry.mask});
+        steps.call(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal), SYS_rt_sigaction, signal, at, 0,
+                   kSigsetBytes);
+    }
+}
+
+void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
+    if (core.sas == nullptr || (core.sas->ss_flags & SS_DISABLE) != 0)
+        return;
+    KernelStack stack;
+    stack.sp = core.sas->ss_sp;
+    stack.size = core.sas->ss_size;
+    // "On the stack" is a finding, not a setting: the kernel derives it from the stack pointer.
+    stack.flags = core.sas->ss_flags & ~static_cast<std::uint32_t>(SS_ONSTACK);
+    steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, data.put(stack), 0);
+}
+
+void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
+                        pie::RemoteData& data) {
+    if (queue == nullptr)
+        return;
+    for (std::size_t i = 0; i < queue->n_signals; ++i) {
+        const ProtobufCBinaryData& bytes = queue->signals[i]->siginfo;
+        if (bytes.len != kSiginfoBytes)
+            fail("a queued signal has {} bytes, not {}", bytes.len, kSiginfoBytes);
+        int signal = 0;
+        std::memcpy(&signal, bytes.data, sizeof(signal));
+        const std::uint64_t info = data.put(std::as_bytes(std::span(bytes.data, bytes.len)));
+        if (shared)
+            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_sigqueueinfo, pid, signal,
+                       info);
+        else
+            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_tgsigqueueinfo, pid, tid,
+                       signal, info);
+    }
+}
+
+}  // namespace criu::task

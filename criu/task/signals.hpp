@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core.pb-c.h"
+#include "criu/image/arena.hpp"
+#include "criu/pie/program_builder.hpp"
+
+/// Signal actions, pending signals, alternate stacks.
+namespace criu::task {
+
+/// Asks a task for the actions of all its signals: only the task itself can tell.
+class SignalActionQuery {
+public:
+    SignalActionQuery(pie::StepList& steps, pie::RemoteData& data);
+
+    /// After the run: fills tc.sigactions.
+    void store(pie::RemoteData& answers, TaskCoreEntry& core, image::Arena& arena) const;
+
+private:
+    std::uint64_t at_;
+};
+
+/// Asks one thread for its alternate signal stack.
+class SignalStackQuery {
+public:
+    SignalStackQuery(pie::StepList& steps, pie::RemoteData& data);
+    void store(pie::RemoteData& answers, ThreadCoreEntry& core, image::Arena& arena) const;
+
+private:
+    std::uint64_t at_;
+};
+
+/// Raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) into an image's queue.
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, image::Arena& arena);
+
+/// Sets the actions of all signals. The process must have all signals blocked.
+void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
+
+/// Sets the alternate signal stack of the calling thread.
+void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
+
+/// Queues signals to the calling thread. The queue is the process' (`shared`) or the thread's own.
+void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
+                        pie::RemoteData& data);
+
+}  // namespace criu::task

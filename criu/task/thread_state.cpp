@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/thread_state.hpp"
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/task/registers.hpp"
+
+namespace criu::task {
+
+ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
+    : clearTidAt_(data.reserve(sizeof(std::uint64_t))), deathSignalAt_(data.reserve(sizeof(std::uint64_t))) {
+    // Kernels without CONFIG_CHECKPOINT_RESTORE refuse this one, and such a task couldn't be restored.
+    steps.call(pie::Subject::ClearTid, 0, SYS_prctl, PR_GET_TID_ADDRESS, clearTidAt_, 0, 0, 0);
+    steps.call(pie::Subject::ParentDeathSignal, 0, SYS_prctl, PR_GET_PDEATHSIG, deathSignalAt_, 0, 0, 0);
+}
+
+void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
+                             const std::optional<RseqRegistration>& rseq, CoreEntry& core,
+                             image::Arena& arena) const {
+    ThreadCoreEntry& thread = *core.thread_core;
+    setClearTidAddress(core, answers.local<std::uint64_t>(clearTidAt_));
+    thread.comm = arena.string(name);
+    const auto deathSignal = answers.local<std::uint32_t>(deathSignalAt_);
+    if (deathSignal != 0) {
+        thread.has_pdeath_sig = 1;
+        thread.pdeath_sig = deathSignal;
+    }
+
+    void* head = nullptr;
+    std::size_t length = 0;
+    sys(::syscall(SYS_get_robust_list, tid, &head, &length), "read robust futex list of thread {}", tid);
+    thread.futex_rla = reinterpret_cast<std::uint64_t>(head);
+    thread.futex_rla_len = static_cast<std::uint32_t>(length);
+
+    if (rseq && rseq->area != 0) {
+        auto& entry = *arena.make<RseqEntry>();
+        thread.rseq_entry = &entry;
+        entry.rseq_abi_pointer = rseq->area;
+        entry.rseq_abi_size = rseq->size;
+        entry.signature = rseq->signature;
+        if (rseq->criticalSection != 0) {
+            entry.has_rseq_cs_pointer = 1;
+            entry.rseq_cs_pointer = rseq->criticalSection;
+        }
+    }
+}
+
+void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
+    const ThreadCoreEntry* const thread = core.thread_core;
+    steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).judge =
+        pie::Judge::Any;  // returns the caller's tid
+    if (thread == nullptr)
+        return;
+    if (thread->futex_rla_len != 0)
+        steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,
+                   thread->futex_rla_len);
+    const char* const name = thread->comm != nullptr ? thread->comm : (core.tc != nullptr ? core.tc->comm : nullptr);
+    if (name != nullptr)
+        steps.call(pie::Subject::Name, 0, SYS_prctl, PR_SET_NAME, data.putString(name), 0, 0, 0);
+    if (thread->rseq_entry != nullptr && thread->rseq_entry->rseq_abi_pointer != 0)
+        steps.call(pie::Subject::Rseq, thread->rseq_entry->rseq_abi_pointer, SYS_rseq,
+                   thread->rseq_entry->rseq_abi_pointer, thread->rseq_entry->rseq_abi_size, 0,
+                   thread->rseq_entry->signature);
+}
+
+void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps) {
+    // Also with 0: while it was restored, the thread was to die with criu.
+    steps.call(pie::Subject::ParentDeathSignal, core.pdeath_sig, SYS_prctl, PR_SET_PDEATHSIG, core.pdeath_sig, 0, 0, 0);
+}
+
+}  // namespace criu::task

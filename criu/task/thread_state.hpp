@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core.pb-c.h"
+#include "criu/image/arena.hpp"
+#include "criu/pie/program_builder.hpp"
+
+/// What else each thread has of its own: name, robust futex list, clear-tid address, rseq area, parent death signal.
+namespace criu::task {
+
+/// Registration of restartable sequences, as PTRACE_GET_RSEQ_CONFIGURATION tells it.
+struct RseqRegistration {
+    std::uint64_t area = 0;
+    std::uint32_t size = 0;
+    std::uint32_t signature = 0;
+    std::uint64_t criticalSection = 0;  ///< rseq_cs pointer found in the area; 0 if none
+};
+
+/// Asks one thread what only it can tell.
+class ThreadStateQuery {
+public:
+    ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data);
+
+    /// `core` must have its register part already. `name`: raw comm.
+    void store(pie::RemoteData& answers, pid_t tid, const std::string& name,
+               const std::optional<RseqRegistration>& rseq, CoreEntry& core, image::Arena& arena) const;
+
+private:
+    std::uint64_t clearTidAt_;
+    std::uint64_t deathSignalAt_;
+};
+
+/// Steps of the thread itself, before its credentials change.
+void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
+
+/// The kernel forgets the parent death signal when credentials change, so it comes after them.
+void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps);
+
+}  // namespace criu::task

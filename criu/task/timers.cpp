@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/timers.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <cstring>
+
+namespace criu::task {
+namespace {
+
+constexpr int kIntervalTimers = 3;  // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF in this order
+
+// From the kernel's uapi (6.16); older headers lack it.
+constexpr int kTimerCreateRestoreIds = 77;
+constexpr unsigned long kRestoreIdsOff = 0;
+constexpr unsigned long kRestoreIdsOn = 1;
+
+struct KernelSigevent {
+    std::uint64_t value = 0;
+    std::int32_t signo = 0;
+    std::int32_t notify = 0;
+    std::int32_t tid = 0;
+    std::int32_t padding[11] = {};
+};
+static_assert(sizeof(KernelSigevent) == 64);
+
+ItimerEntry* storeInterval(const itimerval& value, image::Arena& arena) {
+    auto* const entry = arena.make<ItimerEntry>();
+    entry->isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);
+    entry->iusec = static_cast<std::uint64_t>(value.it_interval.tv_usec);
+    entry->vsec = static_cast<std::uint64_t>(value.it_value.tv_sec);
+    entry->vusec = static_cast<std::uint64_t>(value.it_value.tv_usec);
+    return entry;
+}
+
+void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, pie::RemoteData& data) {
+    if (entry.vsec == 0 && entry.vusec == 0 && entry.isec == 0 && entry.iusec == 0)
+        return;
+    itimerval value{};
+    value.it_interval.tv_sec = static_cast<time_t>(entry.isec);
+    value.it_interval.tv_usec = static_cast<suseconds_t>(entry.iusec);
+    value.it_value.tv_sec = static_cast<time_t>(entry.vsec);
+    value.it_value.tv_usec = static_cast<suseconds_t>(entry.vusec);
+    steps.call(pie::Subject::IntervalTimer, static_cast<std::uint64_t>(which), SYS_setitimer, which, data.put(value),
+               0);
+}
+
+}  // namespace
+
+TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data)
+    : known_(std::move(known)),
+      intervalAt_(data.reserve(sizeof(itimerval) * kIntervalTimers)),
+      posixAt_(data.reserve(sizeof(itimerspec) * known_.size())) {
+    for (int which = 0; which < kIntervalTimers; ++which)
+        steps.call(pie::Subject::IntervalTimer, static_cast<std::uint64_t>(which), SYS_getitimer, which,
+                   intervalAt_ + sizeof(itimerval) * static_cast<std::size_t>(which));
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        const auto id = static_cast<std::uint64_t>(known_[i].id);
+        steps.call(pie::Subject::PosixTimer, id, SYS_timer_gettime, id, posixAt_ + sizeof(itimerspec) * i);
+        steps.call(pie::Subject::PosixTimer, id, SYS_timer_getoverrun, id);
+        overrunAt_.push_back(data.reserve(sizeof(std::uint64_t)));
+        steps.add(pie::Op::StoreResult, pie::Subject::PosixTimer, id, overrunAt_.back());
+    }
+}
+
+void TimerQuery::store(pie::RemoteData& answers, pid_t, TaskCoreEntry& core, image::Arena& arena) const {
+    auto& timers = *arena.make<TaskTimersEntry>();
+    core.timers = &timers;
+    timers.real = storeInterval(answers.local<itimerval>(intervalAt_), arena);
+    timers.virt = storeInterval(answers.local<itimerval>(intervalAt_ + sizeof(itimerval)), arena);
+    timers.prof = storeInterval(answers.local<itimerval>(intervalAt_ + 2 * sizeof(itimerval)), arena);
+    timers.n_posix = known_.size();
+    timers.posix = arena.array<PosixTimerEntry*>(known_.size());
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        const kernel::PosixTimer& timer = known_[i];
+        const auto& value = answers.local<itimerspec>(posixAt_ + sizeof(itimerspec) * i);
+        auto& entry = *arena.make<PosixTimerEntry>();
+        entry.it_id = static_cast<std::uint32_t>(timer.id);
+        entry.clock_id = static_cast<std::uint32_t>(timer.clockId);
+        entry.si_signo = static_cast<std::uint32_t>(timer.signal);
+        entry.it_sigev_notify = static_cast<std::uint32_t>(timer.notify);
+        entry.sival_ptr = timer.value;
+        if ((timer.notify & SIGEV_THREAD_ID) != 0) {
+            entry.has_notify_thread_id = 1;
+            entry.notify_thread_id = timer.notifyPid;
+        }
+        entry.overrun = static_cast<std::uint32_t>(answers.local<std::uint64_t>(overrunAt_[i]));
+        entry.isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);
+        entry.insec = static_cast<std::uint64_t>(value.it_interval.tv_nsec);
+        entry.vsec = static_cast<std::uint64_t>(value.it_value.tv_sec);
+        entry.vnsec = static_cast<std::uint64_t>(value.it_value.tv_nsec);
+        timers.posix[i] = &entry;
+    }
+}
+
+void restoreTimers(const TaskTimersEntry* timers, pid_t pid, bool idsSettable, pie::StepList& steps,
+                   pie::RemoteData& data) {
+    if (timers == nullptr)
+        return;
+    std::vector<const PosixTimerEntry*> posix(timers->posix, timers->posix + timers->n_posix);
+    std::sort(posix.begin(), posix.end(), [](const auto* a, const auto* b) { return a->it_id < b->it_id; });
+    if (!posix.empty() && idsSettable)
+        steps.call(pie::Subject::PosixTimer, 0, SYS_prctl, kTimerCreateRestoreIds, kRestoreIdsOn, 0, 0, 0);
+    for (const PosixTimerEntry* entry : posix) {
+        KernelSigevent event;
+        event.value = entry->sival_ptr;
+        event.signo = static_cast<std::int32_t>(entry->si_signo);
+        event.notify = static_cast<std::int32_t>(entry->it_sigev_notify);
+        if ((event.notify & SIGEV_THREAD_ID) != 0)
+            event.tid = entry->has_notify_thread_id != 0 ? entry->notify_thread_id : pid;
+        const std::uint64_t eventAt = data.put(event);
+        if (idsSettable)
+            steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_create, entry->clock_id, eventAt,
+                       data.put(static_cast<std::int32_t>(entry->it_id)));
+        else
+            steps.add(pie::Op::TimerCreate, pie::Subject::PosixTimer, entry->it_id, entry->clock_id, eventAt,
+                      entry->it_id);
+    }
+    if (!posix.empty() && idsSettable)
+        steps.call(pie::Subject::PosixTimer, 0, SYS_prctl, kTimerCreateRestoreIds, kRestoreIdsOff, 0, 0, 0);
+    for (const PosixTimerEntry* entry : posix) {
+        itimerspec value{};
+        value.it_interval.tv_sec = static_cast<time_t>(entry->isec);
+        value.it_interval.tv_nsec = static_cast<long>(entry->insec);
+        value.it_value.tv_sec = static_cast<time_t>(entry->vsec);
+        value.it_value.tv_nsec = static_cast<long>(entry->vnsec);
+        steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_settime, entry->it_id, 0, data.put(value), 0);
+    }
+    if (timers->real != nullptr)
+        restoreInterval(ITIMER_REAL, *timers->real, steps, data);
+    if (timers->virt != nullptr)
+        restoreInterval(ITIMER_VIRTUAL, *timers->virt, steps, data);
+    if (timers->prof != nullptr)
+        restoreInterval(ITIMER_PROF, *timers->prof, steps, data);
+}
+
+}  // namespace criu::task

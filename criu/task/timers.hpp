@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core.pb-c.h"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/timers.hpp"
+#include "criu/pie/program_builder.hpp"
+
+/// Interval timers and POSIX timers.
+namespace criu::task {
+
+/// Asks a task for the state of its timers. `known`: what /proc/PID/timers lists.
+class TimerQuery {
+public:
+    TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data);
+    void store(pie::RemoteData& answers, pid_t pid, TaskCoreEntry& core, image::Arena& arena) const;
+
+private:
+    std::vector<kernel::PosixTimer> known_;
+    std::uint64_t intervalAt_;
+    std::uint64_t posixAt_;
+    std::vector<std::uint64_t> overrunAt_;
+};
+
+/// Starts the timers; done last in a process' program, when all its threads exist. `idsSettable`: the kernel has
+/// PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers get their ids without counting up to them.
+void restoreTimers(const TaskTimersEntry* timers, pid_t pid, bool idsSettable, pie::StepList& steps,
+                   pie::RemoteData& data);
+
+}  // namespace criu::task
