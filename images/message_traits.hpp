@@ -12,6 +12,8 @@ struct MessageTraits;
 
 /// A type that protobuf-c generated.
 template <typename T>
-concept Message = requires { MessageTraits<T>::descriptor; };
+concept Message = requires {
+    MessageTraits<T>::descriptor;
+};
 
 }  // namespace criu
