@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "images/message_traits.hpp"
+
+namespace criu {
+
+/// Memory for composing messages: what it hands out lives until the arena is cleared or destroyed, and needs no
+/// freeing. Not for use by several threads at once; one per thread is cheap.
+class Arena {
+public:
+    Arena() : memory_(std::make_unique<std::pmr::monotonic_buffer_resource>(kFirstBlock)) {}
+
+    /// An initialised message: required fields zero, optional ones absent, lists empty.
+    template <Message T>
+    T* make() {
+        return initialise(allocate<T>(1));
+    }
+
+    /// `count` initialised messages and the array of pointers that a repeated field takes:
+    /// `mm->n_vmas = n; mm->vmas = arena.messages<VmaEntry>(n);`
+    template <Message T>
+    T** messages(std::size_t count) {
+        T* const all = allocate<T>(count);
+        T** const pointers = allocate<T*>(count);
+        for (std::size_t index = 0; index < count; ++index)
+            pointers[index] = initialise(all + index);
+        return pointers;
+    }
+
+    /// A zeroed array, null when empty. Also for arrays of pointers: array<char*>(2).
+    template <typename T>
+    requires std::is_trivially_copyable_v<T> T* array(std::size_t count) {
+        if (count == 0)
+            return nullptr;
+        T* const elements = allocate<T>(count);
+        std::memset(static_cast<void*>(elements), 0, count * sizeof(T));
+        return elements;
+    }
+
+    /// A copy of the elements, for repeated numbers.
+    template <typename T>
+    requires std::is_trivially_copyable_v<T> T* copy(std::span<const T> elements) {
+        T* const copied = elements.empty() ? nullptr : allocate<T>(elements.size());
+        std::copy(elements.begin(), elements.end(), copied);
+        return copied;
+    }
+
+    /// A zero-terminated copy.
+    char* string(std::string_view text) {
+        char* const copied = allocate<char>(text.size() + 1);
+        std::copy(text.begin(), text.end(), copied);
+        copied[text.size()] = '\0';
+        return copied;
+    }
+
+    /// A copy as the value of a bytes field.
+    ProtobufCBinaryData bytes(std::span<const std::byte> content) {
+        ProtobufCBinaryData field{content.size(), nullptr};
+        field.data = reinterpret_cast<std::uint8_t*>(copy(content));
+        return field;
+    }
+
+    /// Takes back everything handed out so far.
+    void clear() noexcept { memory_->release(); }
+
+private:
+    static constexpr std::size_t kFirstBlock = 4096;
+
+    template <typename T>
+    T* allocate(std::size_t count) {
+        if (count > SIZE_MAX / sizeof(T))
+            throw std::bad_array_new_length();
+        return static_cast<T*>(memory_->allocate(count * sizeof(T), alignof(T)));
+    }
+
+    template <Message T>
+    static T* initialise(T* message) noexcept {
+        MessageTraits<T>::descriptor->message_init(&message->base);
+        return message;
+    }
+
+    std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
+};
+
+}  // namespace criu

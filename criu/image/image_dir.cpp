@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/image_dir.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace criu {
+namespace {
+
+constexpr const char* kParentLink = "parent";
+constexpr mode_t kImageMode = 0644;
+
+// Opens an existing file; an empty owner when it doesn't exist.
+UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
+    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_CLOEXEC));
+    if (!fd && errno != ENOENT)
+        failErrno("open {} in {}", name, dir.name());
+    return fd;
+}
+
+UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
+    return UniqueFd(sys(::openat(dir.fd(), name.c_str(), access | O_CREAT | O_TRUNC | O_CLOEXEC, kImageMode),
+                        "create {} in {}", name, dir.name()));
+}
+
+}  // namespace
+
+ImageDir ImageDir::open(const std::string& path) {
+    return {UniqueFd(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open image directory {}", path)),
+            path};
+}
+
+ImageDir::ImageDir(UniqueFd directory, std::string name) : directory_(std::move(directory)), name_(std::move(name)) {
+    struct stat status {};
+    sys(::fstat(directory_.get(), &status), "image directory {}", name_);
+    if (!S_ISDIR(status.st_mode))
+        failWith(ENOTDIR, "image directory {}", name_);
+}
+
+std::optional<ImageDir> ImageDir::openParent() const {
+    struct stat link {};
+    if (::fstatat(fd(), kParentLink, &link, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno == ENOENT)
+            return std::nullopt;
+        failErrno("look up the parent of {}", name_);
+    }
+    UniqueFd parent(
+        sys(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the parent of {}", name_));
+    return ImageDir(std::move(parent), name_ + "/" + kParentLink);
+}
+
+void ImageDir::linkParent(const std::string& target) const {
+    if (::unlinkat(fd(), kParentLink, 0) < 0 && errno != ENOENT)
+        failErrno("replace the parent link of {}", name_);
+    sys(::symlinkat(target.c_str(), fd(), kParentLink), "link {} as the parent of {}", target, name_);
+}
+
+bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
+    const std::string file = imageName(kind, id);
+    if (::faccessat(fd(), file.c_str(), F_OK, 0) == 0)
+        return true;
+    if (errno != ENOENT)
+        failErrno("look up {} in {}", file, name_);
+    return false;
+}
+
+bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
+    const std::string file = imageName(kind, id);
+    if (::unlinkat(fd(), file.c_str(), 0) == 0)
+        return true;
+    if (errno != ENOENT)
+        failErrno("remove {} from {}", file, name_);
+    return false;
+}
+
+std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) const {
+    std::string file = imageName(kind, id);
+    UniqueFd fd = openExisting(*this, file, O_RDONLY);
+    if (!fd)
+        return std::nullopt;
+    return ImageReader(std::move(fd), kind, std::move(file), version_);
+}
+
+ImageReader ImageDir::openRequired(ImageKind kind, std::uint64_t id) const {
+    auto reader = openRead(kind, id);
+    if (!reader)
+        failWith(ENOENT, "open {} in {}", imageName(kind, id), name_);
+    return std::move(*reader);
+}
+
+ImageWriter ImageDir::create(ImageKind kind, std::uint64_t id) const {
+    std::string file = imageName(kind, id);
+    UniqueFd fd = createFile(*this, file, O_WRONLY);
+    return {std::move(fd), kind, std::move(file)};
+}
+
+UniqueFd ImageDir::createRaw(ImageKind kind, std::uint64_t id) const {
+    return createFile(*this, imageName(kind, id), O_RDWR);
+}
+
+std::optional<UniqueFd> ImageDir::openRaw(ImageKind kind, std::uint64_t id, int flags) const {
+    UniqueFd fd = openExisting(*this, imageName(kind, id), flags);
+    if (!fd)
+        return std::nullopt;
+    return fd;
+}
+
+}  // namespace criu

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/catalogue.hpp"
+#include "criu/image/reader.hpp"
+#include "criu/image/writer.hpp"
+
+namespace criu {
+
+/// A directory of images, held by descriptor, so that it stays the same whatever happens to working directory, root and
+/// mounts. Const members may be called by several threads at once. Files are named by kind and number (imageName()).
+class ImageDir {
+public:
+    /// Opens a directory.
+    static ImageDir open(const std::string& path);
+
+    /// Takes over a descriptor of a directory, e.g. from an RPC client. `name` appears in messages only.
+    ImageDir(UniqueFd directory, std::string name);
+
+    /// The dump that this one is an increment of: the directory behind the link "parent"; nothing if there is no link.
+    [[nodiscard]] std::optional<ImageDir> openParent() const;
+
+    /// Makes the link "parent" with the given text, relative to this directory. An existing one is replaced.
+    void linkParent(const std::string& target) const;
+
+    [[nodiscard]] bool exists(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Removes a file; false if there was none.
+    bool unlink(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Opens an image and checks its header; nothing if the file is missing.
+    [[nodiscard]] std::optional<ImageReader> openRead(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Same, for images that a dump can't be without: missing is an Error.
+    [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Creates or truncates an image (mode 0644) and puts its header in front.
+    [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Creates or truncates a file without header, open for reading and writing.
+    [[nodiscard]] UniqueFd createRaw(ImageKind kind, std::uint64_t id = 0) const;
+
+    /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….
+    [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
+
+    /// What inventory.img says; files of V1 have no common magic. Set before threads start.
+    void setVersion(ImageVersion version) noexcept { version_ = version; }
+    [[nodiscard]] ImageVersion version() const noexcept { return version_; }
+
+    [[nodiscard]] int fd() const noexcept { return directory_.get(); }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+private:
+    UniqueFd directory_;
+    std::string name_;
+    ImageVersion version_ = ImageVersion::V1_1;
+};
+
+}  // namespace criu

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/record.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+
+namespace criu {
+namespace {
+
+// protobuf-c decodes nested messages by recursion without a limit, and turns a string with a zero byte into a shorter
+// one. So the structure is walked once before it is decoded. Whatever this walk can't make sense of is left to the
+// decoder, which rejects it.
+class StructureCheck {
+public:
+    void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
+        if (depth > kMaxRecordNesting)
+            fail("{} is nested deeper than {} levels", descriptor.name, kMaxRecordNesting);
+        while (!bytes.empty()) {
+            std::uint64_t tag = 0;
+            std::uint64_t length = 0;
+            if (!takeVarint(bytes, tag))
+                return;
+            switch (static_cast<unsigned>(tag & 7)) {
+                case kVarint:
+                    if (!takeVarint(bytes, length))
+                        return;
+                    break;
+                case kFixed64:
+                    length = 8;
+                    break;
+                case kFixed32:
+                    length = 4;
+                    break;
+                case kLengthPrefixed:
+                    if (!takeVarint(bytes, length) || length > bytes.size())
+                        return;
+                    checkField(descriptor, tag >> 3, bytes.first(length), depth);
+                    break;
+                default:
+                    return;
+            }
+            if ((tag & 7) == kVarint)
+                continue;
+            if (length > bytes.size())
+                return;
+            bytes = bytes.subspan(length);
+        }
+    }
+
+private:
+    static constexpr unsigned kVarint = 0;
+    static constexpr unsigned kFixed64 = 1;
+    static constexpr unsigned kLengthPrefixed = 2;
+    static constexpr unsigned kFixed32 = 5;
+
+    void checkField(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number,
+                    std::span<const std::byte> value, unsigned depth) const {
+        if (number > UINT32_MAX)
+            return;
+        const ProtobufCFieldDescriptor* const field =
+            ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
+        if (field == nullptr)
+            return;
+        if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+            check(*static_cast<const ProtobufCMessageDescriptor*>(field->descriptor), value, depth + 1);
+        else if (field->type == PROTOBUF_C_TYPE_STRING &&
+                 std::find(value.begin(), value.end(), std::byte{0}) != value.end())
+            fail("{}.{} holds a zero byte", descriptor.name, field->name);
+    }
+
+    static bool takeVarint(std::span<const std::byte>& bytes, std::uint64_t& value) noexcept {
+        value = 0;
+        for (unsigned index = 0; index < bytes.size() && index < 10; ++index) {
+            const auto byte = std::to_integer<std::uint64_t>(bytes[index]);
+            value |= (byte & 0x7f) << (7 * index);
+            if ((byte & 0x80) == 0) {
+                bytes = bytes.subspan(index + 1);
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+}  // namespace
+
+ProtobufCMessage* decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes) {
+    StructureCheck().check(descriptor, bytes, 0);
+    ProtobufCMessage* const message = ::protobuf_c_message_unpack(&descriptor, nullptr, bytes.size(),
+                                                                  reinterpret_cast<const std::uint8_t*>(bytes.data()));
+    if (message == nullptr)
+        fail("{} bytes are not a valid {}", bytes.size(), descriptor.name);
+    return message;
+}
+
+std::size_t encodedSize(const ProtobufCMessage& message) {
+    if (::protobuf_c_message_check(&message) == 0)
+        fail("{} lacks a required field", message.descriptor->name);
+    return ::protobuf_c_message_get_packed_size(&message);
+}
+
+}  // namespace criu

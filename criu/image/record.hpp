@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "images/message_traits.hpp"
+
+namespace criu {
+
+/// Limits that keep damaged or hostile images from exhausting memory or the stack.
+inline constexpr std::size_t kMaxRecordSize = std::size_t{256} << 20;
+inline constexpr unsigned kMaxRecordNesting = 100;
+
+struct MessageDeleter {
+    void operator()(void* message) const noexcept {
+        ::protobuf_c_message_free_unpacked(static_cast<ProtobufCMessage*>(message), nullptr);
+    }
+};
+
+/// Owner of a decoded message and all it points to. Never null.
+template <Message T>
+class Record {
+public:
+    /// Takes over a message that protobuf-c decoded.
+    explicit Record(T* decoded) noexcept : message_(decoded) {}
+
+    [[nodiscard]] const T& operator*() const noexcept { return *message_; }
+    [[nodiscard]] T& operator*() noexcept { return *message_; }
+    [[nodiscard]] const T* operator->() const noexcept { return message_.get(); }
+    [[nodiscard]] T* operator->() noexcept { return message_.get(); }
+    [[nodiscard]] const T* get() const noexcept { return message_.get(); }
+    [[nodiscard]] T* get() noexcept { return message_.get(); }
+
+private:
+    std::unique_ptr<T, MessageDeleter> message_;
+};
+
+/// Decodes one message. Throws Error when the bytes aren't a valid one, when it nests deeper than kMaxRecordNesting, or
+/// when a string in it holds a zero byte. The caller frees the result (MessageDeleter).
+ProtobufCMessage* decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
+
+/// Same, typed: for messages outside of image files (RPC, GPU images).
+template <Message T>
+Record<T> decode(std::span<const std::byte> bytes) {
+    return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes)));
+}
+
+/// Bytes that `message` takes encoded. Throws Error when a required field is unset.
+std::size_t encodedSize(const ProtobufCMessage& message);
+
+template <Message T>
+const ProtobufCMessage& asBase(const T& message) noexcept {
+    static_assert(std::is_same_v<decltype(T::base), ProtobufCMessage>);
+    return message.base;
+}
+
+/// View of the elements of a repeated field: `list(mm->vmas, mm->n_vmas)`.
+template <typename T>
+std::span<T> list(T* elements, std::size_t count) noexcept {
+    return {elements, elements == nullptr ? 0 : count};
+}
+
+inline std::span<const std::byte> bytesOf(const ProtobufCBinaryData& field) noexcept {
+    return std::as_bytes(std::span(field.data, field.len));
+}
+
+}  // namespace criu
