@@ -1,9 +1,118 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/base/log.hpp"
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
-int main() {
-    criu::Log log;
-    log.error("no command given");
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "criu/base/version.hpp"
+#include "criu/cli/arguments.hpp"
+#include "criu/cli/commands.hpp"
+#include "criu/cli/config_file.hpp"
+#include "criu/cli/help.hpp"
+#include "criu/cli/option_values.hpp"
+
+namespace {
+
+using namespace criu;
+
+constexpr int kFailure = 1;
+constexpr int kRemovedCommand = 255;
+constexpr int kFaultLimit = 138;
+
+/// Descriptors 0 to 2 must be taken, else files opened later would be read and written as standard streams.
+void fillStandardStreams() {
+    int fd;
+    do {
+        fd = sys(::open("/dev/null", O_RDWR), "open /dev/null");
+    } while (fd <= STDERR_FILENO);
+    ::close(fd);
+}
+
+void applyEnvironment(model::Options& options) {
+    if (std::getenv("CRIU_DEPRECATED") != nullptr)
+        options.deprecatedImages = true;
+    if (const char* const fault = std::getenv("CRIU_FAULT"))
+        options.fault = inContext([] { return "CRIU_FAULT"; },
+                                  [&] { return static_cast<int>(cli::parseNumber(fault, 1, kFaultLimit)); });
+}
+
+/// Writes to standard output; a reader gone early is no failure of criu's.
+void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+/// Replaces criu by the command given with --exec-cmd.
+[[noreturn]] void become(const std::vector<std::string>& command) {
+    std::vector<std::string> words = command;
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::execvp(argv.front(), argv.data());
+    failErrno("run {}", command.front());
+}
+
+int run(std::vector<std::string> words, Log& log) {
+    cli::Arguments arguments = cli::readArguments(words);
+
+    // Asked for on the command line, these come before anything that files may hold.
+    model::Options asked;
+    cli::applySettings(arguments.settings, asked);
+    if (asked.helpWanted) {
+        std::optional<cli::Command> command;
+        if (!arguments.words.empty())
+            command = cli::takeCommand(arguments.words);
+        print(cli::helpText(command));
+        return 0;
+    }
+    if (asked.versionWanted) {
+        print(fmt::format("Version: {}\n", kVersion));
+        return 0;
+    }
+
+    cli::Invocation invocation;
+    invocation.settings =
+        cli::gatherSettings(std::move(arguments.settings), cli::ConfigSources::fromEnvironment(), log);
+    cli::applySettings(invocation.settings, invocation.options);
+    applyEnvironment(invocation.options);
+    for (const int fd : invocation.options.closeFds)
+        ::close(fd);
+    fillStandardStreams();
+
+    if (!arguments.words.empty() && (arguments.words.front() == "exec" || arguments.words.front() == "show")) {
+        log.error("the command {} does not exist any more{}", arguments.words.front(),
+                  arguments.words.front() == "show" ? ", use crit show" : "");
+        return kRemovedCommand;
+    }
+    invocation.command = cli::takeCommand(arguments.words);
+    cli::settle(invocation, std::move(arguments.words));
+
+    // Pipes and sockets that lose their reader are errors to report, not reasons to die.
+    ::signal(SIGPIPE, SIG_IGN);
+    StopRequest stop;
+    const int status = cli::execute(invocation, log, stop);
+    if (status == 0 && !invocation.options.execCommand.empty()) {
+        stop.release();
+        become(invocation.options.execCommand);
+    }
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    Log log;
+    int status = kFailure;
+    try {
+        status = run({argv + std::min(argc, 1), argv + argc}, log);
+    } catch (const std::exception& error) {
+        log.failure(error);
+    }
     log.flushEarly();
-    return 1;
+    return status;
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+
+#include "criu/base/unique_fd.hpp"
+
+namespace criu {
+
+/// The user's wish to stop: SIGINT, SIGTERM, SIGHUP or SIGQUIT. While an object lives these signals are blocked and
+/// only noted, so work ends at points where everything can be undone. Signals that were ignored stay ignored. Made
+/// in the main thread before any other thread starts; one object at a time.
+class StopRequest {
+public:
+    StopRequest();
+    ~StopRequest();
+    StopRequest(const StopRequest&) = delete;
+    StopRequest& operator=(const StopRequest&) = delete;
+
+    /// Whether a stop was asked for. Any thread may ask; costs a system call until the answer is yes.
+    [[nodiscard]] bool requested() noexcept;
+
+    /// Throws Error (EINTR) naming the signal if a stop was asked for. From then on fd() is quiet, so that undoing
+    /// isn't disturbed, while requested() goes on to say yes.
+    void throwIfRequested();
+
+    /// Becomes readable with the request: for poll(2) beside other descriptors. Not to be read.
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+    /// The mask from before, for children that are to run programs.
+    [[nodiscard]] const sigset_t& inheritedMask() const noexcept { return inherited_; }
+
+    /// Ends the watch early: swallows what is pending and puts the old mask back.
+    void release() noexcept;
+
+private:
+    sigset_t inherited_{};
+    UniqueFd fd_;
+    std::atomic<int> signal_{0};
+};
+
+}  // namespace criu

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cli/arguments.hpp"
+
+#include <getopt.h>
+
+#include <fmt/ranges.h>
+
+namespace criu::cli {
+namespace {
+
+// What getopt_long returns for a long option: its place in the table, shifted to tell the no-form, above all letters.
+constexpr int kLongBase = 1 << 10;
+
+constexpr int longCode(std::size_t row, bool negated) noexcept {
+    return kLongBase + static_cast<int>(row) * 2 + (negated ? 1 : 0);
+}
+
+/// The table in getopt_long's terms.
+struct Grammar {
+    std::vector<std::string> names;
+    std::vector<option> longOptions;
+    std::string letters = ":";  // a leading colon tells missing arguments from unknown options
+
+    Grammar() {
+        const auto table = optionTable();
+        names.reserve(table.size() * 2);
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            const OptionRow& row = table[i];
+            const int wants = row.argument == Argument::None       ? no_argument
+                              : row.argument == Argument::Required ? required_argument
+                                                                   : optional_argument;
+            longOptions.push_back({names.emplace_back(row.name).c_str(), wants, nullptr, longCode(i, false)});
+            if (row.noForm == NoForm::Present) {
+                const std::string& name = names.emplace_back(fmt::format("no-{}", row.name));
+                longOptions.push_back({name.c_str(), no_argument, nullptr, longCode(i, true)});
+            }
+            if (row.letter != 0)
+                letters.append(1, row.letter).append(static_cast<std::size_t>(wants), ':');
+        }
+        longOptions.push_back({nullptr, 0, nullptr, 0});
+    }
+};
+
+/// The row and form that getopt_long's return value or optopt stands for.
+Setting settingOf(int code) {
+    if (code >= kLongBase) {
+        const auto index = static_cast<std::size_t>(code - kLongBase);
+        return {&optionTable()[index / 2], index % 2 != 0, {}, {}};
+    }
+    for (const OptionRow& row : optionTable())
+        if (row.letter == code)
+            return {&row, false, {}, {}};
+    fail("unknown option -{}", static_cast<char>(code));
+}
+
+/// Says why getopt_long turned down `word`.
+[[noreturn]] void refuse(int code, int option, std::string_view word, const Grammar& grammar) {
+    if (code == ':')
+        fail("{} needs an argument", settingOf(option).describe());
+    if (option >= kLongBase)
+        fail("{} takes no argument", settingOf(option).describe());
+    if (option != 0)
+        fail("unknown option -{}", static_cast<char>(option));
+
+    const std::string_view given = word.substr(0, word.find('='));
+    std::vector<std::string> meant;
+    for (const std::string& name : grammar.names)
+        if (given.size() > 2 && name.starts_with(given.substr(2)))
+            meant.push_back("--" + name);
+    if (meant.empty())
+        fail("unknown option {}", given);
+    fail("option {} is ambiguous, it may mean {}", given, fmt::join(meant, ", "));
+}
+
+}  // namespace
+
+Arguments readArguments(std::span<const std::string> arguments) {
+    const Grammar grammar;
+    std::vector<std::string> storage{"criu"};
+    storage.insert(storage.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : storage)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+
+    Arguments result;
+    const int count = static_cast<int>(storage.size());
+    optind = 0;  // starts afresh (getopt(3), glibc)
+    for (;;) {
+        const int code =
+            ::getopt_long(count, argv.data(), grammar.letters.c_str(), grammar.longOptions.data(), nullptr);
+        if (code == -1)
+            break;
+        if (code == '?' || code == ':')
+            refuse(code, optopt, argv[static_cast<std::size_t>(optind) - 1], grammar);
+        Setting setting = settingOf(code);
+        if (optarg != nullptr)
+            setting.value = optarg;
+        result.settings.push_back(std::move(setting));
+    }
+    for (int i = optind; i < count; ++i)
+        result.words.emplace_back(argv[static_cast<std::size_t>(i)]);
+    return result;
+}
+
+Setting readSetting(const std::string& name, std::optional<std::string> value, Origin origin) {
+    return inContext([&] { return origin.describe(); },
+                     [&] {
+                         const std::string word = "--" + name + (value ? "=" + *value : "");
+                         Arguments read = readArguments(std::span(&word, 1));
+                         if (read.settings.size() != 1)
+                             fail("'{}' is not an option", name);
+                         Setting setting = std::move(read.settings.front());
+                         setting.origin = std::move(origin);
+                         return setting;
+                     });
+}
+
+}  // namespace criu::cli

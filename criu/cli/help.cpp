@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cli/help.hpp"
+
+#include <iterator>
+
+#include "criu/cli/option_table.hpp"
+
+namespace criu::cli {
+namespace {
+
+constexpr std::size_t kTextColumn = 34;
+constexpr std::size_t kWidth = 100;
+
+constexpr std::string_view kUsage =
+    R"(usage: criu dump    -t PID -D DIR [OPTION]...   write a process tree into image files and end it
+       criu restore -D DIR [OPTION]...          bring it back
+       criu check   [--all | --feature NAME]    see whether this kernel has what is needed
+
+)";
+
+/// "-D, --images-dir DIR"
+std::string heading(const OptionRow& row) {
+    std::string text = row.letter != 0 ? fmt::format("  -{}, ", row.letter) : std::string("      ");
+    text += "--";
+    if (row.noForm == NoForm::Present)
+        text += "[no-]";
+    text += row.name;
+    if (row.argument == Argument::Required)
+        fmt::format_to(std::back_inserter(text), " {}", row.placeholder);
+    else if (row.argument == Argument::Optional)
+        fmt::format_to(std::back_inserter(text), "[={}]", row.placeholder);
+    return text;
+}
+
+/// Appends words from kTextColumn on, wrapped.
+void appendWrapped(std::string& out, std::string_view text) {
+    std::size_t column = kTextColumn;
+    while (!text.empty()) {
+        const std::size_t length = std::min(text.find(' '), text.size());
+        if (column + length > kWidth) {
+            out.append(1, '\n').append(kTextColumn, ' ');
+            column = kTextColumn;
+        }
+        if (column != kTextColumn)
+            out += ' ';
+        out += text.substr(0, length);
+        column += length + 1;
+        text.remove_prefix(std::min(length + 1, text.size()));
+    }
+    out += '\n';
+}
+
+void appendRow(std::string& out, const OptionRow& row) {
+    const std::string left = heading(row);
+    out += left;
+    if (left.size() + 2 > kTextColumn)
+        out.append(1, '\n').append(kTextColumn, ' ');
+    else
+        out.append(kTextColumn - left.size(), ' ');
+    appendWrapped(out, fmt::format("{}{}", row.help, row.support == Support::Missing ? " (not built yet)" : ""));
+}
+
+}  // namespace
+
+std::string helpText(std::optional<Command> command) {
+    std::string out(kUsage);
+    std::optional<Section> section;
+    for (const OptionRow& row : optionTable()) {
+        if (row.support == Support::Removed || (command && !row.commands.contains(*command)))
+            continue;
+        if (section != row.section)
+            fmt::format_to(std::back_inserter(out), "{}{}:\n", section ? "\n" : "", sectionTitle(row.section));
+        section = row.section;
+        appendRow(out, row);
+    }
+    out += "\nOptions may also stand, without dashes, in /etc/criu/default.conf and $HOME/.criu/default.conf.\n";
+    return out;
+}
+
+}  // namespace criu::cli

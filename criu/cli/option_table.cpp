@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cli/option_table.hpp"
+
+#include "criu/cli/option_values.hpp"
+
+namespace criu::cli {
+namespace {
+
+using model::Options;
+using enum Command;
+
+constexpr std::int64_t kPidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit kernels
+constexpr std::int64_t kFdLimit = 1 << 30;
+constexpr std::int64_t kTimeoutLimit = 1 << 30;
+
+// What rows do with a value. Each is one way of storing into one member of Options.
+
+template <auto Member>
+void flag(Options& options, const Given& given) {
+    options.*Member = !given.negated;
+}
+
+template <auto... Members>
+void flags(Options& options, const Given&) {
+    ((options.*Members = true), ...);
+}
+
+template <auto Member>
+void clear(Options& options, const Given&) {
+    options.*Member = false;
+}
+
+template <auto Member>
+void text(Options& options, const Given& given) {
+    options.*Member = std::string(*given.value);
+}
+
+/// A path that can't be empty.
+template <auto Member>
+void path(Options& options, const Given& given) {
+    if (given.value->empty())
+        fail("an empty path");
+    options.*Member = std::string(*given.value);
+}
+
+template <auto Member>
+void append(Options& options, const Given& given) {
+    if (given.value->empty())
+        fail("an empty value");
+    (options.*Member).emplace_back(*given.value);
+}
+
+template <auto Member, std::int64_t Least, std::int64_t Most, typename Number = int>
+void number(Options& options, const Given& given) {
+    options.*Member = static_cast<Number>(parseNumber(*given.value, Least, Most));
+}
+
+/// Stores what a parser of option_values.hpp makes of the text.
+template <auto Member, auto Parse>
+void parsed(Options& options, const Given& given) {
+    options.*Member = Parse(*given.value);
+}
+
+template <auto Member, auto Parse>
+void parsedItem(Options& options, const Given& given) {
+    (options.*Member).push_back(Parse(*given.value));
+}
+
+template <auto Parse>
+void parsedInto(Options& options, const Given& given) {
+    Parse(*given.value, options);
+}
+
+template <model::FinalState State>
+void finalState(Options& options, const Given&) {
+    options.finalState = State;
+}
+
+void removed(Options&, const Given&) {
+    fail("this option does not exist any more");
+}
+
+void verbosity(Options& options, const Given& given) {
+    options.verbosity = parseVerbosity(given.value, options.verbosity);
+}
+
+void tree(Options& options, const Given& given) {
+    options.tree = static_cast<pid_t>(parseNumber(*given.value, 1, kPidLimit));
+}
+
+void closeFd(Options& options, const Given& given) {
+    options.closeFds.push_back(static_cast<int>(parseNumber(*given.value, 0, kFdLimit)));
+}
+
+void timeout(Options& options, const Given& given) {
+    options.timeout = std::chrono::seconds(parseNumber(*given.value, 0, kTimeoutLimit));
+}
+
+void cpuCaps(Options& options, const Given& given) {
+    options.cpuCaps = parseCpuCaps(given.value.value_or("all"), options.cpuCaps);
+}
+
+void manageCgroups(Options& options, const Given& given) {
+    options.cgroupMode = given.value ? parseCgroupMode(*given.value) : model::CgroupMode::Soft;
+}
+
+void extUnixSockets(Options& options, const Given& given) {
+    options.extUnixSockets = true;
+    if (given.value)
+        for (const std::uint32_t inode : parseInodes(*given.value))
+            options.extUnixInodes.push_back(inode);
+}
+
+void enableFilesystems(Options& options, const Given& given) {
+    for (std::string& name : parseList(*given.value))
+        options.enabledFilesystems.push_back(std::move(name));
+}
+
+void emptyNamespace(Options& options, const Given& given) {
+    if (*given.value != "net")
+        fail("unknown namespace '{}', use: net", *given.value);
+    options.emptyNetNs = true;
+}
+
+void vethPair(Options& options, const Given& given) {
+    auto [inside, outside] = splitPair(*given.value, '=', "IN=OUT");
+    options.vethPairs.push_back({std::move(inside), std::move(outside)});
+}
+
+constexpr auto None = Argument::None;
+constexpr auto Required = Argument::Required;
+constexpr auto Attached = Argument::Optional;
+constexpr auto NoNo = NoForm::Absent;
+constexpr auto HasNo = NoForm::Present;
+constexpr CommandSet Everywhere = CommandSet::all();
+constexpr CommandSet Runs{Dump, PreDump, Restore};
+constexpr CommandSet Streamable{Dump, PreDump, Restore, CpuinfoDump};
+constexpr CommandSet OnDump{Dump};
+constexpr CommandSet OnRestore{Restore};
+constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages};
+constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
+constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck};
+constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
+constexpr CommandSet OnPreDump{PreDump};
+constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
+constexpr CommandSet Lazy{Dump, Restore, PageServer};
+constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
+constexpr CommandSet OnCheck{Check};
+constexpr CommandSet Both{Dump, Restore};
+constexpr CommandSet Dumps{Dump, PreDump};
+constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
+constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
+
+using enum Section;
+using enum Support;
+using O = Options;
+
+constexpr OptionRow kTable[] = {
+    {General, "help", 'h', None, "", NoNo, Everywhere, Built, "print this text; with a command, the options it knows",
+     flags<&O::helpWanted>},
+    {General, "version", 'V', None, "", NoNo, Everywhere, Built, "print the version", flags<&O::versionWanted>},
+    {General, "images-dir", 'D', Required, "DIR", NoNo, Everywhere, Built,
+     "where image files are (default: the current directory)", path<&O::imagesDir>},
+    {General, "work-dir", 'W', Required, "DIR", NoNo, Everywhere, Built,
+     "where logs, pid files, statistics and sockets go (default: the images directory)", path<&O::workDir>},
+    {General, "log-file", 'o', Required, "FILE", NoNo, Everywhere, Built,
+     "write messages to FILE in the work directory, - for standard output (default: standard error)",
+     text<&O::logFile>},
+    {General, "verbosity", 'v', Attached, "LEVEL", NoNo, Everywhere, Built,
+     "how much to log: 0 nothing, 1 errors, 2 warnings (default), 3 what is done, 4 details; without a number, and "
+     "for each v of -vvv, one more",
+     verbosity},
+    {General, "quiet", 'q', None, "", NoNo, Everywhere, Built, "no progress line on the terminal", flags<&O::quiet>},
+    {General, "display-stats", 0, None, "", HasNo, Runs, Built, "print times and amounts at the end",
+     flag<&O::displayStats>},
+    {General, "config", 0, Required, "FILE", NoNo, Everywhere, Built,
+     "read options from FILE instead of the default configuration files", path<&O::configFile>},
+    {General, "no-default-config", 0, None, "", NoNo, Everywhere, Built, "do not read the default configuration files",
+     flags<&O::noDefaultConfig>},
+    {General, "close", 0, Required, "FD", NoNo, Everywhere, Built, "close this inherited descriptor first", closeFd},
+    {General, "deprecated", 0, None, "", HasNo, Everywhere, Moot, "read parts of images that only old versions wrote",
+     flag<&O::deprecatedImages>},
+    {General, "unprivileged", 0, None, "", HasNo, Everywhere, Missing, "make do with CAP_CHECKPOINT_RESTORE",
+     flag<&O::unprivileged>},
+    {General, "stream", 0, None, "", HasNo, Streamable, Missing, "pass images through criu-image-streamer",
+     flag<&O::stream>},
+    {Run, "tree", 't', Required, "PID", NoNo, Dumps, Built, "the process to dump, with all its descendants", tree},
+    {Run, "leave-stopped", 's', None, "", NoNo, Both, Built, "leave the processes stopped",
+     finalState<model::FinalState::Stopped>},
+    {Run, "leave-running", 'R', None, "", NoNo, OnDump, Built, "let the processes go on after the dump",
+     finalState<model::FinalState::Running>},
+    {Run, "restore-detached", 'd', None, "", HasNo, Detachable, Built, "do not wait for the restored processes",
+     flag<&O::detached>},
+    {Run, "daemon", 0, None, "", HasNo, Detachable, Built, "go to the background; the same as -d", flag<&O::detached>},
+    {Run, "restore-sibling", 'S', None, "", HasNo, OnRestore, Built,
+     "make the restored root a child of criu's parent; needs -d", flag<&O::restoreSibling>},
+    {Run, "exec-cmd", 0, None, "", NoNo, OnRestore, Built,
+     "after the restore become the command that stands behind --, as parent of the restored root",
+     flags<&O::execCommandWanted>},
+    {Run, "pidfile", 0, Required, "FILE", NoNo, Detachable, Built,
+     "write the pid of the restored root, or of the daemon, to a new FILE", path<&O::pidFile>},
+    {Run, "shell-job", 'j', None, "", HasNo, Both, Built, "the tree belongs to a session or terminal outside of it",
+     flag<&O::shellJob>},
+    {Run, "action-script", 0, Required, "PROGRAM", NoNo, Scripted, Built, "run PROGRAM at each stage; may be repeated",
+     append<&O::actionScripts>},
+    {Run, "timeout", 0, Required, "SECONDS", NoNo, Dumps, Built,
+     "give up when the tree isn't frozen by then, 0 for never (default: 10)", timeout},
+    {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Dumps, Built,
+     "freeze through this cgroup, which holds the whole tree", path<&O::freezeCgroup>},
+    {Run, "log-pid", 0, None, "", HasNo, OnRestore, Built, "one more log file, NAME.PID, for each restored process",
+     flag<&O::logPid>},
+    {Run, "libdir", 'L', Required, "DIR", NoNo, Runs, Built,
+     "where plugins are (default: $CRIU_LIBS_DIR, then /usr/lib/criu)", path<&O::libDir>},
+    {Run, "cpu-cap", 0, Attached, "LIST", NoNo, CpuAware, Built,
+     "what the processor must offer: fpu, cpu, ins, all, none, with ^ not (default: fpu,ins)", cpuCaps},
+    {Run, "status-fd", 0, Required, "FD", NoNo, Serving, Moot, "write one zero byte here when ready to serve",
+     number<&O::statusFd, 0, kFdLimit>},
+    {Run, "allow-uprobes", 0, None, "", HasNo, Both, Missing, "accept processes with uprobes set in them",
+     flag<&O::allowUprobes>},
+    {Files, "external", 0, Required, "TYPE[ID][:VALUE]", NoNo, Both, Built,
+     "a resource outside the tree, named instead of dumped; may be repeated", parsedItem<&O::externals, parseExternal>},
+    {Files, "inherit-fd", 0, Required, "fd[N]:NAME", NoNo, OnRestore, Built,
+     "use criu's descriptor N for this file; may be repeated", parsedInto<parseInheritFd>},
+    {Files, "ghost-limit", 0, Required, "SIZE", NoNo, OnDump, Built,
+     "largest deleted file to put into the images (default: 1M)", parsed<&O::ghostLimit, parseSize>},
+    {Files, "ghost-fiemap", 0, None, "", HasNo, OnDump, Built, "find holes of deleted files by FIEMAP (default: on)",
+     flag<&O::ghostFiemap>},
+    {Files, "link-remap", 0, None, "", HasNo, OnDump, Built,
+     "give deleted files that still have links elsewhere a temporary name", flag<&O::linkRemap>},
+    {Files, "evasive-devices", 0, None, "", HasNo, OnDump, Built,
+     "take any path of the same device when the one opened is gone", flag<&O::evasiveDevices>},
+    {Files, "file-locks", 'l', None, "", HasNo, Both, Missing, "dump and restore file locks", flag<&O::fileLocks>},
+    {Files, "file-validation", 0, Required, "METHOD", NoNo, Both, Built,
+     "how to see that a file is still the same: filesize or buildid (default)",
+     parsed<&O::fileValidation, parseFileValidation>},
+    {Files, "skip-file-rwx-check", 0, None, "", HasNo, OnRestore, Built, "do not compare permission bits of files",
+     flag<&O::skipFileRwxCheck>},
+    {Files, "force-irmap", 0, None, "", HasNo, Dumps, Missing, "find paths of watched inodes by scanning directories",
+     flag<&O::forceIrmap>},
+    {Files, "irmap-scan-path", 0, Required, "DIR", NoNo, Dumps, Missing, "one more directory to scan; may be repeated",
+     append<&O::irmapScanPaths>},
+    {Mounts, "root", 'r', Required, "DIR", NoNo, Both, Moot, "the restored mount namespace's root", path<&O::root>},
+    {Mounts, "skip-mnt", 0, Required, "DIR", NoNo, OnDump, Built, "leave this mount point out; may be repeated",
+     append<&O::skipMounts>},
+    {Mounts, "enable-fs", 0, Required, "LIST", NoNo, Both, Missing, "file systems to mount as they are, or all",
+     enableFilesystems},
+    {Mounts, "ext-mount-map", 'M', Required, "KEY:VALUE", NoNo, Both, Missing,
+     "older way to name an external mount, or auto", parsedInto<parseExtMount>},
+    {Mounts, "enable-external-sharing", 0, None, "", NoNo, OnDump, Missing, "accept mounts shared with the outside",
+     flags<&O::externalSharing>},
+    {Mounts, "enable-external-masters", 0, None, "", NoNo, OnDump, Missing, "accept mounts that follow one outside",
+     flags<&O::externalMasters>},
+    {Mounts, "mntns-compat-mode", 0, None, "", HasNo, OnRestore, Missing, "use the mount engine for old kernels",
+     flag<&O::mntnsCompatMode>},
+    {Mounts, "join-ns", 'J', Required, "NS:PID|FILE", NoNo, OnRestore, Missing,
+     "restore into an existing namespace: ipc, net, time, user, uts, mnt; may be repeated",
+     parsedItem<&O::joinNs, parseJoinNs>},
+    {Mounts, "empty-ns", 0, Required, "net", NoNo, Both, Missing,
+     "make the network namespace but leave its content out", emptyNamespace},
+    {Mounts, "weak-sysctls", 0, None, "", HasNo, OnRestore, Moot, "go on when a sysctl doesn't exist here",
+     flag<&O::weakSysctls>},
+    {Network, "tcp-established", 0, None, "", HasNo, Both, Missing, "dump and restore open TCP connections",
+     flag<&O::tcpEstablished>},
+    {Network, "tcp-close", 0, None, "", HasNo, Both, Missing, "restore TCP connections as closed", flag<&O::tcpClose>},
+    {Network, "skip-in-flight", 0, None, "", HasNo, OnDump, Missing, "leave out connections that are not accepted yet",
+     flag<&O::tcpSkipInFlight>},
+    {Network, "ext-unix-sk", 'x', Attached, "INODES", NoNo, Both, Missing,
+     "accept Unix datagram sockets with a peer outside", extUnixSockets},
+    {Network, "network-lock", 0, Required, "METHOD", NoNo, OnDump, Missing,
+     "how packets are held back: iptables (default), nftables, skip", parsed<&O::networkLock, parseNetworkLock>},
+    {Network, "veth-pair", 0, Required, "IN=OUT", NoNo, OnRestore, Missing,
+     "name of the outer end of a veth device; may be repeated", vethPair},
+    {Cgroups, "manage-cgroups", 0, Attached, "MODE", NoNo, Both, Moot,
+     "none, props, soft (default), full, strict or ignore", manageCgroups},
+    {Cgroups, "cgroup-root", 0, Required, "[CONTROLLER:]PATH", NoNo, Both, Missing,
+     "restore cgroups below PATH; may be repeated", parsedItem<&O::cgroupRoots, parseCgroupRoot>},
+    {Cgroups, "cgroup-props", 0, Required, "TEXT", NoNo, OnDump, Missing, "which properties controllers have",
+     text<&O::cgroupProps>},
+    {Cgroups, "cgroup-props-file", 0, Required, "FILE", NoNo, OnDump, Missing, "the same from a file",
+     path<&O::cgroupPropsFile>},
+    {Cgroups, "cgroup-dump-controller", 0, Required, "NAME", NoNo, OnDump, Missing,
+     "dump only these controllers; may be repeated", append<&O::cgroupDumpControllers>},
+    {Cgroups, "cgroup-yard", 0, Required, "DIR", NoNo, Both, Missing, "where cgroup hierarchies are mounted already",
+     path<&O::cgroupYard>},
+    {Security, "lsm-profile", 0, Required, "TYPE:NAME", NoNo, OnRestore, Missing,
+     "use this profile of apparmor or selinux instead of the dumped one", parsed<&O::lsmProfile, parseLsmProfile>},
+    {Security, "lsm-mount-context", 0, Required, "CONTEXT", NoNo, OnRestore, Missing,
+     "use this context for mounts instead of the dumped one", text<&O::lsmMountContext>},
+    {Memory, "track-mem", 0, None, "", HasNo, Dumps, Missing, "have the kernel track what changes until the next dump",
+     flag<&O::trackMemory>},
+    {Memory, "prev-images-dir", 0, Required, "DIR", NoNo, Dumps, Missing,
+     "earlier images to refer to, relative to the images directory", path<&O::previousImages>},
+    {Memory, "pre-dump-mode", 0, Required, "MODE", NoNo, OnPreDump, Missing, "splice (default) or read",
+     parsed<&O::preDumpMode, parsePreDumpMode>},
+    {Memory, "auto-dedup", 0, None, "", HasNo, Deduping, Missing,
+     "free pages of images as soon as newer ones replace or restore them", flag<&O::autoDedup>},
+    {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Missing, "move memory on demand after the restore",
+     flags<&O::lazyPages>},
+    {Transfer, "page-server", 0, None, "", HasNo, PageClients, Missing,
+     "send pages to, or get them from, a page server", flag<&O::pageServer>},
+    {Transfer, "address", 0, Required, "ADDRESS", NoNo, PageEnds, Moot,
+     "address of the page server, or path of the service's socket", text<&O::address>},
+    {Transfer, "port", 0, Required, "PORT", NoNo, PageWire, Moot, "port of the page server",
+     number<&O::port, 1, 65535, std::uint16_t>},
+    {Transfer, "ps-socket", 0, Required, "FD", NoNo, PageWire, Moot, "connected socket to use instead",
+     number<&O::pageServerSocket, 0, kFdLimit>},
+    {Transfer, "tls", 0, None, "", HasNo, PageWire, Moot, "encrypt the transfer", flag<&O::tls>},
+    {Transfer, "tls-no-cn-verify", 0, None, "", NoNo, PageWire, Moot, "do not check the peer's name",
+     clear<&O::tlsVerifyName>},
+    {Transfer, "tls-cacert", 0, Required, "FILE", NoNo, PageWire, Moot, "certificates to trust",
+     path<&O::tlsCaCertificate>},
+    {Transfer, "tls-cacrl", 0, Required, "FILE", NoNo, PageWire, Moot, "certificates revoked",
+     path<&O::tlsCaRevocations>},
+    {Transfer, "tls-cert", 0, Required, "FILE", NoNo, PageWire, Moot, "certificate of this side",
+     path<&O::tlsCertificate>},
+    {Transfer, "tls-key", 0, Required, "FILE", NoNo, PageWire, Moot, "its private key", path<&O::tlsKey>},
+    {Probing, "feature", 0, Required, "NAME", NoNo, OnCheck, Built, "test this feature only", text<&O::feature>},
+    {Probing, "extra", 0, None, "", HasNo, OnCheck, Built, "test also what some programs need", flag<&O::checkExtra>},
+    {Probing, "experimental", 0, None, "", HasNo, OnCheck, Built, "test also what is experimental",
+     flag<&O::checkExperimental>},
+    {Probing, "all", 0, None, "", NoNo, OnCheck, Built, "test everything",
+     flags<&O::checkExtra, &O::checkExperimental>},
+    {Probing, "ms", 0, None, "", NoNo, Everywhere, Removed, "", removed},
+};
+}  // namespace
+
+std::span<const OptionRow> optionTable() noexcept {
+    return kTable;
+}
+
+std::string_view sectionTitle(Section section) noexcept {
+    switch (section) {
+        case General:
+            return "General";
+        case Run:
+            return "Processes";
+        case Files:
+            return "Files";
+        case Mounts:
+            return "Mounts and namespaces";
+        case Network:
+            return "Sockets and network";
+        case Cgroups:
+            return "Cgroups";
+        case Security:
+            return "Security modules";
+        case Memory:
+            return "Memory";
+        case Transfer:
+            return "Page server";
+        case Probing:
+            return "Check";
+    }
+    return "";
+}
+
+}  // namespace criu::cli

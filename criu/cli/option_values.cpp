@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cli/option_values.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace criu::cli {
+namespace {
+
+using namespace model;
+
+template <typename Value>
+struct Word {
+    std::string_view text;
+    Value value;
+};
+
+/// The value of a word in a closed list.
+template <typename Value, std::size_t N>
+Value oneOf(std::string_view text, const Word<Value> (&words)[N], std::string_view what) {
+    for (const Word<Value>& word : words)
+        if (word.text == text)
+            return word.value;
+    std::vector<std::string_view> allowed;
+    for (const Word<Value>& word : words)
+        allowed.push_back(word.text);
+    fail("unknown {} '{}', use one of: {}", what, text, fmt::join(allowed, ", "));
+}
+
+struct ExternalWord {
+    std::string_view text;
+    ExternalType type;
+    bool built;
+};
+
+constexpr ExternalWord kExternalWords[] = {
+    {"mnt", ExternalType::Mount, false},       {"dev", ExternalType::Device, false},
+    {"file", ExternalType::File, true},        {"tty", ExternalType::Tty, false},
+    {"unix", ExternalType::Unix, false},       {"net", ExternalType::Net, false},
+    {"pid", ExternalType::Pid, false},         {"veth", ExternalType::Veth, false},
+    {"macvlan", ExternalType::Macvlan, false}, {"netdev", ExternalType::Netdev, false},
+};
+
+/// "WORD[INSIDE]REST" taken apart. The closing bracket is the first before a ':', else the text's last character,
+/// since paths may hold brackets.
+struct Bracketed {
+    std::string_view word;
+    std::string_view inside;
+    std::string_view rest;
+};
+
+Bracketed splitBrackets(std::string_view text, std::string_view form) {
+    const std::size_t open = text.find('[');
+    if (open == std::string_view::npos || open == 0)
+        fail("'{}' is not of the form {}", text, form);
+    std::size_t close = text.find("]:", open);
+    if (close == std::string_view::npos) {
+        if (text.back() != ']')
+            fail("'{}' is not of the form {}", text, form);
+        close = text.size() - 1;
+    }
+    return {text.substr(0, open), text.substr(open + 1, close - open - 1), text.substr(close + 1)};
+}
+
+}  // namespace
+
+std::int64_t parseNumber(std::string_view text, std::int64_t least, std::int64_t most) {
+    std::int64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem == std::errc::invalid_argument || end != text.data() + text.size())
+        fail("'{}' is not a number", text);
+    if (problem == std::errc::result_out_of_range || number < least || number > most)
+        fail("{} is out of range, use {} to {}", text, least, most);
+    return number;
+}
+
+std::uint64_t parseSize(std::string_view text) {
+    unsigned shift = 0;
+    std::string_view digits = text;
+    if (!digits.empty()) {
+        switch (digits.back()) {
+            case 'k':
+            case 'K':
+                shift = 10;
+                break;
+            case 'm':
+            case 'M':
+                shift = 20;
+                break;
+            case 'g':
+            case 'G':
+                shift = 30;
+                break;
+            default:
+                break;
+        }
+        if (shift != 0)
+            digits.remove_suffix(1);
+    }
+    std::uint64_t number = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (problem == std::errc::invalid_argument || end != digits.data() + digits.size())
+        fail("'{}' is not a size, use a number of bytes, or one followed by K, M or G", text);
+    if (problem == std::errc::result_out_of_range || number > (std::numeric_limits<std::uint64_t>::max() >> shift))
+        fail("size {} is too large", text);
+    return number << shift;
+}
+
+LogLevel parseVerbosity(std::optional<std::string_view> text, LogLevel present) {
+    constexpr int most = static_cast<int>(LogLevel::Debug);
+    int level = 0;
+    if (!text || (!text->empty() && text->find_first_not_of('v') == std::string_view::npos)) {
+        const std::size_t more = text ? text->size() + 1 : 1;
+        level = static_cast<int>(present) + static_cast<int>(std::min<std::size_t>(more, most));
+    } else {
+        const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), level);
+        if (problem == std::errc::result_out_of_range)
+            level = text->starts_with('-') ? 0 : most;
+    }
+    return static_cast<LogLevel>(std::clamp(level, 0, most));
+}
+
+CpuCaps parseCpuCaps(std::string_view text, CpuCaps caps) {
+    constexpr CpuCaps every{CpuCap::Fpu, CpuCap::Cpu, CpuCap::Ins};
+    constexpr Word<CpuCaps> words[] = {
+        {"fpu", {CpuCap::Fpu}}, {"cpu", {CpuCap::Cpu}}, {"ins", {CpuCap::Ins}}, {"all", every}, {"none", {}}};
+
+    for (const std::string& item : parseList(text)) {
+        std::string_view word = item;
+        const bool take = word.starts_with('^');
+        if (take)
+            word.remove_prefix(1);
+        const CpuCaps named = oneOf(word, words, "processor capability");
+        if (word == "none")
+            caps = take ? every : CpuCaps{};
+        else if (take)
+            caps.clear(named);
+        else
+            caps.set(named);
+    }
+    caps.clear({CpuCap::Image});
+    if (caps != CpuCaps{})
+        caps.set({CpuCap::Image});
+    return caps;
+}
+
+CgroupMode parseCgroupMode(std::string_view text) {
+    constexpr Word<CgroupMode> words[] = {{"none", CgroupMode::None},     {"props", CgroupMode::Props},
+                                          {"soft", CgroupMode::Soft},     {"full", CgroupMode::Full},
+                                          {"strict", CgroupMode::Strict}, {"ignore", CgroupMode::Ignore}};
+    return oneOf(text, words, "cgroup mode");
+}
+
+NetworkLock parseNetworkLock(std::string_view text) {
+    constexpr Word<NetworkLock> words[] = {{"iptables", NetworkLock::Iptables},
+                                           {"nftables", NetworkLock::Nftables},
+                                           {"skip", NetworkLock::Skip},
+                                           {"none", NetworkLock::Skip}};
+    return oneOf(text, words, "network lock method");
+}
+
+PreDumpMode parsePreDumpMode(std::string_view text) {
+    constexpr Word<PreDumpMode> words[] = {{"splice", PreDumpMode::Splice}, {"read", PreDumpMode::Read}};
+    return oneOf(text, words, "pre-dump mode");
+}
+
+FileValidation parseFileValidation(std::string_view text) {
+    constexpr Word<FileValidation> words[] = {{"filesize", FileValidation::FileSize},
+                                              {"buildid", FileValidation::BuildId}};
+    return oneOf(text, words, "file validation method");
+}
+
+LsmProfile parseLsmProfile(std::string_view text) {
+    constexpr Word<LsmKind> words[] = {
+        {"apparmor", LsmKind::Apparmor}, {"selinux", LsmKind::Selinux}, {"none", LsmKind::None}};
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos)
+        fail("'{}' is not of the form TYPE:PROFILE", text);
+    return {oneOf(text.substr(0, colon), words, "security module"), std::string(text.substr(colon + 1))};
+}
+
+JoinNs parseJoinNs(std::string_view text) {
+    constexpr Word<JoinNsKind> words[] = {{"ipc", JoinNsKind::Ipc},   {"net", JoinNsKind::Net},
+                                          {"time", JoinNsKind::Time}, {"user", JoinNsKind::User},
+                                          {"uts", JoinNsKind::Uts},   {"mnt", JoinNsKind::Mnt}};
+    const auto [kind, rest] = splitPair(text, ':', "NS:PID or NS:FILE");
+    JoinNs join{oneOf(kind, words, "namespace"), rest, {}, {}};
+
+    const std::size_t comma = rest.find(',');
+    if (comma != std::string::npos) {
+        join.target = rest.substr(0, comma);
+        if (join.kind != JoinNsKind::User)
+            fail("'{}': only user takes ids behind the comma", text);
+        constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
+        const auto [uid, gid] = splitPair(std::string_view(rest).substr(comma + 1), ',', "UID,GID");
+        join.uid = static_cast<uid_t>(parseNumber(uid, 0, most));
+        join.gid = static_cast<gid_t>(parseNumber(gid, 0, most));
+    }
+    if (join.target.empty())
+        fail("'{}' names no process or file", text);
+    return join;
+}
+
+CgroupRoot parseCgroupRoot(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos)
+        return {{}, std::string(text)};
+    const auto [controller, path] = splitPair(text, ':', "CONTROLLER:PATH");
+    return {controller, path};
+}
+
+External parseExternal(std::string_view text) {
+    const Bracketed parts = splitBrackets(text, "TYPE[ID] or TYPE[ID]:VALUE");
+    for (const ExternalWord& word : kExternalWords) {
+        if (word.text != parts.word)
+            continue;
+        if (!word.built)
+            fail("external resources of type {} are not supported by this build yet", word.text);
+        External external{word.type, std::string(parts.inside), {}};
+        if (!parts.rest.empty())
+            external.value = parts.rest.substr(1);
+        return external;
+    }
+    std::vector<std::string_view> allowed;
+    for (const ExternalWord& word : kExternalWords)
+        allowed.push_back(word.text);
+    fail("unknown type '{}' of external resource, use one of: {}", parts.word, fmt::join(allowed, ", "));
+}
+
+void parseInheritFd(std::string_view text, Options& options) {
+    constexpr std::string_view form = "fd[NUMBER]:NAME";
+    const std::size_t open = text.find('[');
+    const std::size_t close = text.find("]:");
+    const std::string_view word = text.substr(0, open);
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+        (word != "fd" && word != "debug"))
+        fail("'{}' is not of the form {}", text, form);
+
+    const auto fd = static_cast<int>(parseNumber(text.substr(open + 1, close - open - 1), 0, 1 << 30));
+    const std::string name(text.substr(close + 2));
+    if (word == "debug") {
+        options.inheritMarks.push_back({fd, name});
+        return;
+    }
+    if (name.empty())
+        fail("'{}' names no file, use {}", text, form);
+    for (const InheritFd& known : options.inheritFds)
+        if (known.name == name)
+            fail("'{}' is given twice, as descriptor {} and {}", name, known.fd, fd);
+    options.inheritFds.push_back({fd, name});
+}
+
+void parseExtMount(std::string_view text, Options& options) {
+    if (text == "auto") {
+        options.autoExtMounts = true;
+        return;
+    }
+    const auto [key, value] = splitPair(text, ':', "KEY:VALUE or auto");
+    options.extMounts.push_back({key, value});
+}
+
+std::vector<std::uint32_t> parseInodes(std::string_view text) {
+    std::vector<std::uint32_t> inodes;
+    for (const std::string& item : parseList(text))
+        inodes.push_back(static_cast<std::uint32_t>(parseNumber(item, 1, std::numeric_limits<std::uint32_t>::max())));
+    return inodes;
+}
+
+std::vector<std::string> parseList(std::string_view text) {
+    std::vector<std::string> items;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        if (comma != 0)
+            items.emplace_back(text.substr(0, comma));
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return items;
+}
+
+std::pair<std::string, std::string> splitPair(std::string_view text, char separator, std::string_view form) {
+    const std::size_t at = text.find(separator);
+    if (at == std::string_view::npos || at == 0 || at + 1 == text.size())
+        fail("'{}' is not of the form {}", text, form);
+    return {std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
+}
+
+}  // namespace criu::cli

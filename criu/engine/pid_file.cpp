@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/pid_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::engine {
+
+void writePidFile(const std::string& path, pid_t pid) {
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd) {
+        Error error(errno, fmt::format("create the pid file {}", path));
+        if (errno == EEXIST)
+            error.addHint("remove it if no process of that pid needs it");
+        throw error;
+    }
+    const std::string text = std::to_string(pid);
+    const ssize_t written = ::write(fd.get(), text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size())) {
+        const int code = written < 0 ? errno : ENOSPC;
+        ::unlink(path.c_str());
+        failWith(code, "write the pid file {}", path);
+    }
+}
+
+}  // namespace criu::engine
