@@ -24,7 +24,7 @@ enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
 
 struct Thread {
     pid_t tid = 0;
-    image::Record<CoreEntry> core;
+    Record<CoreEntry> core;
 };
 
 /// One descriptor of a table and the open file description it refers to.
@@ -51,11 +51,11 @@ struct Task {
     TaskState state = TaskState::Alive;
     std::vector<Thread> threads;  ///< the leader first
 
-    image::Record<TaskKobjIdsEntry> ids;
-    image::Record<FsEntry> fs;
-    image::Record<MmEntry> mm;
+    Record<TaskKobjIdsEntry> ids;
+    Record<FsEntry> fs;
+    Record<MmEntry> mm;
     std::shared_ptr<FdTable> files;
-    std::vector<image::PagemapRange> pages;  ///< contents of private memory, by address
+    std::vector<PagemapRange> pages;  ///< contents of private memory, by address
     std::uint32_t pagesId = 0;               ///< pages-<id>.img; 0 if there are none
 
     Task* parent = nullptr;

@@ -27,7 +27,7 @@ struct KernelCapabilities {
     } words[kCapabilityWords] = {};
 };
 
-void storeSet(std::uint64_t set, image::Arena& arena, std::uint32_t*& field, std::size_t& count) {
+void storeSet(std::uint64_t set, Arena& arena, std::uint32_t*& field, std::size_t& count) {
     field = arena.array<std::uint32_t>(kCapabilityWords);
     count = kCapabilityWords;
     field[0] = static_cast<std::uint32_t>(set);
@@ -77,7 +77,7 @@ SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
 }
 
 void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::Status& status, ThreadCoreEntry& core,
-                            image::Arena& arena) const {
+                            Arena& arena) const {
     const Credentials now = ofStatus(status);
     auto& entry = *arena.make<CredsEntry>();
     core.creds = &entry;

@@ -17,7 +17,7 @@ class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
     void store(pie::RemoteData& answers, const kernel::Status& status, ThreadCoreEntry& core,
-               image::Arena& arena) const;
+               Arena& arena) const;
 
 private:
     std::uint64_t at_;

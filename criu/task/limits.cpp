@@ -5,7 +5,7 @@
 
 namespace criu::task {
 
-void storeLimits(const Limits& limits, TaskCoreEntry& core, image::Arena& arena) {
+void storeLimits(const Limits& limits, TaskCoreEntry& core, Arena& arena) {
     auto& entry = *arena.make<TaskRlimitsEntry>();
     core.rlimits = &entry;
     entry.n_rlimits = limits.size();

@@ -16,7 +16,7 @@ namespace criu::task {
 /// CAP_SYS_RESOURCE).
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 
-void storeLimits(const Limits& limits, TaskCoreEntry& core, image::Arena& arena);
+void storeLimits(const Limits& limits, TaskCoreEntry& core, Arena& arena);
 
 /// Sets what differs from `now`, the limits of the criu that creates the process. Raising a hard limit needs
 /// CAP_SYS_RESOURCE; where the limits already agree nothing is needed.

@@ -17,7 +17,7 @@ namespace criu::task {
 /// or the architecture's like. A system call that was interrupted is rewound, so that it is made again after restore; one
 /// that can't be made again ends with EINTR.
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
-                    std::uint64_t shadowStackPointer, CoreEntry& core, image::Arena& arena);
+                    std::uint64_t shadowStackPointer, CoreEntry& core, Arena& arena);
 
 /// What ptrace is to write back for a restored thread.
 struct RegisterSets {

@@ -43,7 +43,7 @@ SignalActionQuery::SignalActionQuery(pie::StepList& steps, pie::RemoteData& data
                        at_ + sizeof(KernelSigaction) * static_cast<std::size_t>(signal - 1), kSigsetBytes);
 }
 
-void SignalActionQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, image::Arena& arena) const {
+void SignalActionQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const {
     core.sigactions = arena.array<SaEntry*>(kSignals - 2);
     core.n_sigactions = 0;
     for (int signal = 1; signal <= kSignals; ++signal) {
@@ -67,7 +67,7 @@ SignalStackQuery::SignalStackQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, 0, at_);
 }
 
-void SignalStackQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, image::Arena& arena) const {
+void SignalStackQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const {
     const auto& stack = answers.local<KernelStack>(at_);
     auto& entry = *arena.make<ThreadSasEntry>();
     entry.ss_sp = stack.sp;
@@ -76,7 +76,7 @@ void SignalStackQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, im
     core.sas = &entry;
 }
 
-SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, image::Arena& arena) {
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, Arena& arena) {
     auto* const entry = arena.make<SignalQueueEntry>();
     entry->n_signals = queue.size();
     entry->signals = arena.array<SiginfoEntry*>(queue.size());

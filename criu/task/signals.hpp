@@ -18,7 +18,7 @@ public:
     SignalActionQuery(pie::StepList& steps, pie::RemoteData& data);
 
     /// After the run: fills tc.sigactions.
-    void store(pie::RemoteData& answers, TaskCoreEntry& core, image::Arena& arena) const;
+    void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
     std::uint64_t at_;
@@ -28,14 +28,14 @@ private:
 class SignalStackQuery {
 public:
     SignalStackQuery(pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, ThreadCoreEntry& core, image::Arena& arena) const;
+    void store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const;
 
 private:
     std::uint64_t at_;
 };
 
 /// Raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) into an image's queue.
-SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, image::Arena& arena);
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, Arena& arena);
 
 /// Sets the actions of all signals. The process must have all signals blocked.
 void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);

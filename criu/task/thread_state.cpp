@@ -20,7 +20,7 @@ ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
 
 void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
                              const std::optional<RseqRegistration>& rseq, CoreEntry& core,
-                             image::Arena& arena) const {
+                             Arena& arena) const {
     ThreadCoreEntry& thread = *core.thread_core;
     setClearTidAddress(core, answers.local<std::uint64_t>(clearTidAt_));
     thread.comm = arena.string(name);

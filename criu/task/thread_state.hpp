@@ -26,7 +26,7 @@ public:
 
     /// `core` must have its register part already. `name`: raw comm.
     void store(pie::RemoteData& answers, pid_t tid, const std::string& name,
-               const std::optional<RseqRegistration>& rseq, CoreEntry& core, image::Arena& arena) const;
+               const std::optional<RseqRegistration>& rseq, CoreEntry& core, Arena& arena) const;
 
 private:
     std::uint64_t clearTidAt_;

@@ -28,7 +28,7 @@ struct KernelSigevent {
 };
 static_assert(sizeof(KernelSigevent) == 64);
 
-ItimerEntry* storeInterval(const itimerval& value, image::Arena& arena) {
+ItimerEntry* storeInterval(const itimerval& value, Arena& arena) {
     auto* const entry = arena.make<ItimerEntry>();
     entry->isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);
     entry->iusec = static_cast<std::uint64_t>(value.it_interval.tv_usec);
@@ -67,7 +67,7 @@ TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& ste
     }
 }
 
-void TimerQuery::store(pie::RemoteData& answers, pid_t, TaskCoreEntry& core, image::Arena& arena) const {
+void TimerQuery::store(pie::RemoteData& answers, pid_t, TaskCoreEntry& core, Arena& arena) const {
     auto& timers = *arena.make<TaskTimersEntry>();
     core.timers = &timers;
     timers.real = storeInterval(answers.local<itimerval>(intervalAt_), arena);

@@ -17,7 +17,7 @@ namespace criu::task {
 class TimerQuery {
 public:
     TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, pid_t pid, TaskCoreEntry& core, image::Arena& arena) const;
+    void store(pie::RemoteData& answers, pid_t pid, TaskCoreEntry& core, Arena& arena) const;
 
 private:
     std::vector<kernel::PosixTimer> known_;

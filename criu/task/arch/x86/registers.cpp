@@ -80,7 +80,7 @@ T load(std::span<const std::byte> area, std::size_t offset) {
 }
 
 template <typename T>
-void loadArray(std::span<const std::byte> area, std::size_t offset, std::size_t count, image::Arena& arena, T*& field,
+void loadArray(std::span<const std::byte> area, std::size_t offset, std::size_t count, Arena& arena, T*& field,
                std::size_t& fieldCount) {
     if (offset + count * sizeof(T) > area.size())
         return;
@@ -123,7 +123,7 @@ void rewindSystemCall(user_regs_struct& regs) {
 }
 
 void storeExtended(std::span<const std::byte> area, std::uint64_t shadowStackPointer, ThreadInfoX86& info,
-                   image::Arena& arena) {
+                   Arena& arena) {
     auto& fp = *arena.make<UserX86FpregsEntry>();
     info.fpregs = &fp;
     fp.cwd = load<std::uint16_t>(area, 0);
@@ -211,7 +211,7 @@ std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
 }  // namespace
 
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
-                    std::uint64_t shadowStackPointer, CoreEntry& core, image::Arena& arena) {
+                    std::uint64_t shadowStackPointer, CoreEntry& core, Arena& arena) {
     if (general.size() != sizeof(user_regs_struct))
         fail("a 32-bit task's registers ({} bytes) can't be dumped yet", general.size());
     user_regs_struct regs;

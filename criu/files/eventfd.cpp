@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/eventfd.hpp"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "images/eventfd.hpp"
+
+namespace criu::files {
+namespace {
+
+// The images' flags field has no room for "semaphore" of its own: EFD_SEMAPHORE (1) is or'ed in; as an access mode it
+// would mean O_WRONLY, which an eventfd never is.
+constexpr std::uint32_t kSemaphore = EFD_SEMAPHORE;
+
+class RestoredEventFd final : public RestoredFile {
+public:
+    explicit RestoredEventFd(const EventfdFileEntry& entry) : entry_(entry) {}
+
+    [[nodiscard]] std::string describe() const override { return "eventfd"; }
+
+    void open(FileOpener& opener) override {
+        // The argument of eventfd(2) is 32 bits wide; larger counts are written.
+        UniqueFd fd(sys(::eventfd(0, EFD_CLOEXEC | static_cast<int>(entry_.flags & kSemaphore)), "create eventfd"));
+        if (entry_.counter != 0) {
+            const std::uint64_t count = entry_.counter;
+            if (::write(fd.get(), &count, sizeof(count)) != sizeof(count))
+                failErrno("set eventfd to {}", count);
+        }
+        const int flags = static_cast<int>(entry_.flags & ~kSemaphore);
+        sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of eventfd", flags);
+        opener.provide(FileId{entry_.id}, std::move(fd));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    const EventfdFileEntry& entry_;
+};
+
+class EventFdKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EVENTFD; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[eventfd]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        const kernel::EventFdInfo info = kernel::parseEventFd(file.info.text);
+        auto& out = *dump.arena().make<EventfdFileEntry>();
+        entry.efd = &out;
+        out.id = entry.id;
+        out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
+        if (info.semaphore.value_or(false))
+            out.flags |= kSemaphore;
+        out.fown = dump.owner(file);
+        out.counter = info.count;
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.efd == nullptr)
+            fail("file {} is an eventfd without data", entry.id);
+        return std::make_shared<RestoredEventFd>(*entry.efd);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeEventFdKind() { return std::make_unique<EventFdKind>(); }
+
+}  // namespace criu::files

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::files {
+
+/// eventfd(2): counter and EFD_SEMAPHORE.
+std::unique_ptr<FileKind> makeEventFdKind();
+
+}  // namespace criu::files

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/files/pipe.hpp"
+#include "criu/files/pipe_contents.hpp"
+#include "images/fifo.hpp"
+#include "images/regfile.hpp"
+
+namespace criu::files {
+namespace {
+
+/// All descriptions of one named pipe.
+class RestoredFifo final : public RestoredFile {
+public:
+    RestoredFifo(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
+
+    void add(const FifoEntry& entry, const RegFileEntry& path) { entries_.push_back({&entry, &path}); }
+
+    [[nodiscard]] std::string describe() const override {
+        return fmt::format("fifo {}", entries_.empty() ? "?" : entries_.front().path->name);
+    }
+
+    void open(FileOpener& opener) override {
+        // Opened for both directions an open of one end never waits for the other, and the content stays until the
+        // last description is in place.
+        const UniqueFd both =
+            opener.lift(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
+        contents_.fill(id_, both.get(), opener.images());
+        for (const Item& item : entries_) {
+            const int flags = static_cast<int>(item.path->flags);
+            UniqueFd fd = opener.openPath(FileId{item.entry->regf_id}, flags | O_NONBLOCK);
+            if ((flags & O_PATH) == 0)
+                sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of {}", flags, describe());
+            opener.provide(FileId{item.entry->id}, std::move(fd));
+        }
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId id) const override {
+        for (const Item& item : entries_)
+            if (item.entry->id == id.value)
+                return item.path->fown;
+        return nullptr;
+    }
+
+private:
+    struct Item {
+        const FifoEntry* entry;
+        const RegFileEntry* path;
+    };
+    std::uint32_t id_;
+    const PipeContentsRestore& contents_;
+    std::vector<Item> entries_;
+};
+
+class FifoKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__FIFO; }
+
+    [[nodiscard]] bool claims(const OpenFd& file) const override {
+        return S_ISFIFO(file.stat.st_mode) && file.link.starts_with('/') && (file.info.flags & O_PATH) == 0;
+    }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        auto& out = *dump.arena().make<FifoEntry>();
+        entry.fifo = &out;
+        out.id = entry.id;
+        out.pipe_id = static_cast<std::uint32_t>(file.stat.st_ino);
+        out.has_regf_id = 1;
+        out.regf_id = dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC)).value;
+        if ((file.info.flags & O_ACCMODE) != O_WRONLY)
+            dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+    }
+
+    void finishDump(FileDump& dump) override { dumped_.finish(dump.images()); }
+
+    void prepareRestore(FileRestore& restore) override { contents_.load(restore.images()); }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
+        if (entry.fifo == nullptr || entry.fifo->has_regf_id == 0)
+            fail("file {} is a fifo without a path", entry.id);
+        const FileEntry& path = restore.entry(FileId{entry.fifo->regf_id});
+        if (path.reg == nullptr)
+            fail("the path of fifo {} (file {}) is not a regular-file entry", entry.id, entry.fifo->regf_id);
+        auto& fifo = fifos_[entry.fifo->pipe_id];
+        if (!fifo)
+            fifo = std::make_shared<RestoredFifo>(entry.fifo->pipe_id, contents_);
+        fifo->add(*entry.fifo, *path.reg);
+        return fifo;
+    }
+
+private:
+    PipeContentsDump dumped_{ImageKind::FifoData};
+    PipeContentsRestore contents_{ImageKind::FifoData};
+    std::map<std::uint32_t, std::shared_ptr<RestoredFifo>> fifos_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeFifoKind() { return std::make_unique<FifoKind>(); }
+
+}  // namespace criu::files

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
+#include "images/fdinfo.hpp"
+#include "images/fown.hpp"
+
+/// What every kind of open file implements. Adding a kind is one source file with both halves and one line in
+/// engine/file_kinds.cpp.
+namespace criu::files {
+
+class FileDump;
+class FileRestore;
+class FileOpener;
+class PlacedFiles;
+
+/// One thing to be opened on restore: an open file description, or several that can only be made together (the ends
+/// of a pipe, a socket pair). Made while images are read, before any process exists.
+class RestoredFile {
+public:
+    virtual ~RestoredFile() = default;
+
+    /// For messages: "pipe:[123]", "/var/log/x".
+    [[nodiscard]] virtual std::string describe() const = 0;
+
+    /// Makes the descriptions, each handed over with opener.provide(). Runs once, in the process nearest to the root from
+    /// which all users descend; they inherit what they need.
+    virtual void open(FileOpener& opener) = 0;
+
+    /// Runs once, in a process that uses the file, after its descriptors are in place and all processes of the
+    /// tree exist: for what refers to descriptor numbers or processes.
+    virtual void complete(PlacedFiles&) {}
+
+    /// The signal owner (F_SETOWN) recorded for one of the descriptions; null if it has none. Set by the framework.
+    [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
+
+    /// Descriptions that must be open (in the same process or an ancestor) before open() is called.
+    [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
+};
+
+/// The rules for one kind of file. Instances belong to one run and may keep state of it.
+class FileKind {
+public:
+    virtual ~FileKind() = default;
+
+    /// How images call the kind.
+    [[nodiscard]] virtual FdTypes type() const = 0;
+
+    /// Dump: whether this kind handles the description. Kinds are asked in the order of the list.
+    [[nodiscard]] virtual bool claims(const OpenFd& file) const = 0;
+
+    /// Dump: fills the sub-message of `entry` (type and id are set). Throws Error to refuse, before anything is changed.
+    virtual void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) = 0;
+
+    /// Dump: after all files were seen; writes images of the kind's own.
+    virtual void finishDump(FileDump&) {}
+
+    /// Restore: before any entry is collected; reads images of the kind's own.
+    virtual void prepareRestore(FileRestore&) {}
+
+    /// Restore: the object that will open this entry; the same for entries that are made together.
+    virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
+};
+
+/// The kinds of a run, in order of asking.
+using FileKinds = std::vector<std::unique_ptr<FileKind>>;
+
+/// What a kind may use while dumping.
+class FileDump {
+public:
+    virtual ~FileDump() = default;
+    [[nodiscard]] virtual const model::Options& options() const = 0;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Messages made here live until they are written.
+    [[nodiscard]] virtual Arena& arena() = 0;
+    /// A new id, for entries without a descriptor (a fifo's path, link-remap names).
+    virtual FileId nextId() = 0;
+    /// Adds an entry to files.img that no descriptor refers to.
+    virtual void add(FileEntry& entry) = 0;
+    /// Dumps a path that is no descriptor of anybody, as a regular-file entry: the path of a fifo or terminal.
+    virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
+    /// The owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description, as an image message.
+    virtual FownEntry* owner(const OpenFd& file) = 0;
+};
+
+/// What a kind may use while images are read.
+class FileRestore {
+public:
+    virtual ~FileRestore() = default;
+    [[nodiscard]] virtual const model::Options& options() const = 0;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// The entry of an id; throws Error if the images have none.
+    [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
+    /// The object that restores an id; collected now if it wasn't yet.
+    virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
+};
+
+/// What open() may use, in a restored process.
+class FileOpener {
+public:
+    virtual ~FileOpener() = default;
+    [[nodiscard]] virtual const model::Options& options() const = 0;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Hands over the description for `id`. It is put at its numbers (or kept for children) at once.
+    virtual void provide(FileId id, UniqueFd fd) = 0;
+    /// Moves a descriptor out of the range of numbers that restored files need. For kinds that hold several
+    /// descriptors at a time: one at a low number could be where provide() has to put another.
+    virtual UniqueFd lift(UniqueFd fd) = 0;
+    /// A descriptor of an id that is open in this process or that this process inherited; -1 if there is none.
+    [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
+    [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
+    /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
+    virtual UniqueFd openPath(FileId regular, int flags) = 0;
+};
+
+/// What complete() may use: this process' descriptors at their final numbers.
+class PlacedFiles {
+public:
+    virtual ~PlacedFiles() = default;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// A descriptor of this process that refers to the id; -1 if it has none.
+    [[nodiscard]] virtual int find(FileId id) const = 0;
+};
+
+}  // namespace criu::files

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/fown.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::files {
+
+FownEntry* readOwner(int fd, Arena& arena) {
+    auto* const entry = arena.make<FownEntry>();
+    f_owner_ex owner{};
+    if (::fcntl(fd, F_GETOWN_EX, &owner) < 0) {
+        if (errno == EBADF)  // O_PATH
+            return entry;
+        failErrno("read the signal owner of a file");
+    }
+    if (owner.pid == 0)
+        return entry;
+    uid_t uids[2] = {};
+    sys(::fcntl(fd, F_GETOWNER_UIDS, uids), "read the uids of a file's signal owner");
+    const int signal = sys(::fcntl(fd, F_GETSIG, 0), "read the signal of a file");
+    entry->uid = uids[0];
+    entry->euid = uids[1];
+    entry->signum = static_cast<std::uint32_t>(signal);
+    entry->pid_type = static_cast<std::uint32_t>(owner.type);
+    entry->pid = static_cast<std::uint32_t>(owner.pid);
+    return entry;
+}
+
+void restoreOwner(int fd, const FownEntry& owner) {
+    if (owner.signum != 0)
+        sys(::fcntl(fd, F_SETSIG, owner.signum), "set signal {} of a file", owner.signum);
+    if (owner.pid == 0)
+        return;
+    uid_t real = 0;
+    uid_t effective = 0;
+    uid_t saved = 0;
+    sys(::getresuid(&real, &effective, &saved), "read own uids");
+    const bool other = owner.uid != real || owner.euid != effective;
+    if (other)  // the saved uid stays, as the way back
+        sys(::setresuid(owner.uid, owner.euid, saved), "take uid {} for a file's signal owner", owner.uid);
+    const f_owner_ex to{static_cast<decltype(f_owner_ex::type)>(owner.pid_type), static_cast<pid_t>(owner.pid)};
+    const int result = ::fcntl(fd, F_SETOWN_EX, &to);
+    const int code = errno;
+    if (other)
+        sys(::setresuid(real, effective, saved), "take back uid {}", real);
+    if (result < 0)
+        failWith(code, "make process {} the signal owner of a file", owner.pid);
+}
+
+}  // namespace criu::files

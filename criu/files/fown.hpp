@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/image/arena.hpp"
+#include "images/fown.hpp"
+
+/// Who gets signals about an open file description (F_SETOWN, F_SETSIG). Part of every kind of file.
+namespace criu::files {
+
+/// Reads the owner of a description through any descriptor of it. An O_PATH descriptor has none.
+FownEntry* readOwner(int fd, Arena& arena);
+
+/// Sets it again; the owner process must exist. Runs as root of the namespace and takes on the recorded uids
+/// meanwhile: the kernel keeps the uids of the setter for permission checks at signal time.
+void restoreOwner(int fd, const FownEntry& owner);
+
+}  // namespace criu::files

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/ghost_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "images/ghost-file.hpp"
+
+namespace criu::files {
+namespace {
+
+constexpr std::uint64_t kChunkedFrom = 12288;  // smaller bodies follow their record directly
+constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
+constexpr std::uint64_t kBlock = 512;  // unit of st_blocks
+
+/// The dev_t forms of the images: minor in the low 20 bits; device numbers of nodes in the kernel's old user form.
+std::uint32_t packedDevice(dev_t device) { return static_cast<std::uint32_t>(major(device) << 20 | minor(device)); }
+
+Timeval timeOf(const timespec& time) {
+    Timeval out = TIMEVAL__INIT;
+    out.tv_sec = static_cast<std::uint64_t>(time.tv_sec);
+    out.tv_usec = static_cast<std::uint64_t>(time.tv_nsec / 1000);
+    return out;
+}
+
+void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter& to) {
+    std::vector<std::byte> block(std::min<std::uint64_t>(length, kCopyBlock));
+    while (length > 0) {
+        const std::size_t want = std::min<std::uint64_t>(length, block.size());
+        const ssize_t got = ::pread(from, block.data(), want, static_cast<off_t>(offset));
+        if (got < 0)
+            failErrno("read a deleted file's content");
+        if (got == 0)
+            fail("a deleted file shrank while it was read");
+        to.payload(std::span(block).first(static_cast<std::size_t>(got)));
+        offset += static_cast<std::uint64_t>(got);
+        length -= static_cast<std::uint64_t>(got);
+    }
+}
+
+/// Data extents only; holes stay holes.
+void copyChunks(int from, std::uint64_t size, ImageWriter& to) {
+    off_t at = 0;
+    while (static_cast<std::uint64_t>(at) < size) {
+        const off_t data = ::lseek(from, at, SEEK_DATA);
+        if (data < 0) {
+            if (errno == ENXIO)
+                return;  // nothing but a hole up to the end
+            failErrno("find data in a deleted file");
+        }
+        const off_t hole = sys(::lseek(from, data, SEEK_HOLE), "find the end of data in a deleted file");
+        GhostChunkEntry chunk = GHOST_CHUNK_ENTRY__INIT;
+        chunk.off = static_cast<std::uint64_t>(data);
+        chunk.len = static_cast<std::uint64_t>(hole - data);
+        to.write(chunk);
+        copyRange(from, chunk.off, chunk.len, to);
+        at = hole;
+    }
+}
+
+void fillFromImage(ImageReader& image, std::uint64_t length, std::uint64_t offset, int to) {
+    std::vector<std::byte> block(std::min<std::uint64_t>(length, kCopyBlock));
+    while (length > 0) {
+        const auto part = std::span(block).first(std::min<std::uint64_t>(length, block.size()));
+        image.readPayload(part);
+        const ssize_t put = ::pwrite(to, part.data(), part.size(), static_cast<off_t>(offset));
+        if (put != static_cast<ssize_t>(part.size()))
+            failErrno("write a deleted file's content");
+        offset += part.size();
+        length -= part.size();
+    }
+}
+
+void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
+    if (entry.has_chunks != 0 && entry.chunks != 0) {
+        while (const auto chunk = image.next<GhostChunkEntry>())
+            fillFromImage(image, (*chunk)->len, (*chunk)->off, to);
+        sys(::ftruncate(to, static_cast<off_t>(entry.size)), "set a deleted file's size to {}", entry.size);
+        return;
+    }
+    const std::vector<std::byte> body = image.rest(std::size_t{1} << 30);
+    for (std::size_t done = 0; done < body.size();) {
+        const ssize_t put = ::pwrite(to, body.data() + done, body.size() - done, static_cast<off_t>(done));
+        if (put <= 0)
+            failErrno("write a deleted file's content");
+        done += static_cast<std::size_t>(put);
+    }
+}
+
+void createInode(const GhostFileEntry& entry, const std::string& path, ImageReader& image) {
+    const auto mode = static_cast<mode_t>(entry.mode);
+    const char* const name = path.c_str();
+    if (S_ISREG(mode)) {
+        const UniqueFd file(sys(::open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "create {}", path));
+        fillRegular(image, entry, file.get());
+    } else if (S_ISDIR(mode)) {
+        sys(::mkdir(name, 0700), "create directory {}", path);
+    } else if (S_ISLNK(mode)) {
+        if (entry.symlnk_target == nullptr)
+            fail("the ghost of symbolic link {} has no target", path);
+        sys(::symlink(entry.symlnk_target, name), "create symbolic link {}", path);
+    } else if (S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode)) {
+        const dev_t device = makedev(entry.rdev >> 8 & 0xfff, (entry.rdev & 0xff) | (entry.rdev >> 12 & 0xfff00));
+        sys(::mknod(name, (mode & S_IFMT) | 0600, device), "create node {}", path);
+    } else {
+        fail("the ghost of {} has a mode of no known file type ({:#o})", path, entry.mode);
+    }
+}
+
+void setMetadata(const GhostFileEntry& entry, const std::string& path) {
+    const char* const name = path.c_str();
+    sys(::lchown(name, entry.uid, entry.gid), "give {} to {}:{}", path, entry.uid, entry.gid);
+    if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
+        sys(::chmod(name, entry.mode & 07777), "set mode {:#o} of {}", entry.mode & 07777, path);
+    if (entry.atim != nullptr && entry.mtim != nullptr) {
+        const auto toSpec = [](const Timeval& time) {
+            return timespec{static_cast<time_t>(time.tv_sec), static_cast<long>(time.tv_usec) * 1000};
+        };
+        const timespec times[2] = {toSpec(*entry.atim), toSpec(*entry.mtim)};
+        sys(::utimensat(AT_FDCWD, name, times, AT_SYMLINK_NOFOLLOW), "set times of {}", path);
+    }
+}
+
+std::string parentOf(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+UniqueFd openPathOnly(const std::string& path) {
+    return UniqueFd(sys(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", path));
+}
+
+}  // namespace
+
+std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images) {
+    const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
+    const auto known = ids_.find(key);
+    if (known != ids_.end())
+        return known->second;
+    const auto id = static_cast<std::uint32_t>(ids_.size() + 1);
+    write(id, file, images);
+    ids_.emplace(key, id);
+    return id;
+}
+
+void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images) const {
+    const struct stat& stat = file.stat;
+    const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
+    if (S_ISREG(stat.st_mode) && onDisk > limit_) {
+        Error error(0, fmt::format("{} is a deleted file of {} bytes on disk, more than --ghost-limit ({} bytes) allows",
+                                   file.describe(), onDisk, limit_));
+        error.addHint(fmt::format("dump with --ghost-limit {}", onDisk));
+        throw error;
+    }
+
+    Timeval accessed = timeOf(stat.st_atim);
+    Timeval modified = timeOf(stat.st_mtim);
+    GhostFileEntry entry = GHOST_FILE_ENTRY__INIT;
+    entry.uid = stat.st_uid;
+    entry.gid = stat.st_gid;
+    entry.mode = stat.st_mode;
+    entry.has_dev = 1;
+    entry.dev = packedDevice(stat.st_dev);
+    entry.has_ino = 1;
+    entry.ino = stat.st_ino;
+    entry.atim = &accessed;
+    entry.mtim = &modified;
+    if (S_ISCHR(stat.st_mode) || S_ISBLK(stat.st_mode)) {
+        entry.has_rdev = 1;
+        entry.rdev = static_cast<std::uint32_t>(major(stat.st_rdev) << 8 | (minor(stat.st_rdev) & 0xff) |
+                                                (minor(stat.st_rdev) & ~0xffU) << 12);
+    }
+
+    ImageWriter image = images.create(ImageKind::GhostFile, id);
+    std::string target;
+    if (S_ISREG(stat.st_mode)) {
+        const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
+        const UniqueFd content(sys(::open(self.c_str(), O_RDONLY | O_CLOEXEC), "read {}", file.describe()));
+        const auto size = static_cast<std::uint64_t>(stat.st_size);
+        entry.has_size = 1;
+        entry.size = size;
+        if (size >= kChunkedFrom) {
+            entry.has_chunks = 1;
+            entry.chunks = 1;
+            image.write(entry);
+            copyChunks(content.get(), size, image);
+        } else {
+            image.write(entry);
+            copyRange(content.get(), 0, size, image);
+        }
+    } else {
+        if (S_ISLNK(stat.st_mode)) {
+            target.resize(static_cast<std::size_t>(stat.st_size) + 1);
+            const ssize_t length = sys(::readlinkat(file.copy.get(), "", target.data(), target.size()),
+                                       "read the target of {}", file.describe());
+            target.resize(static_cast<std::size_t>(length));
+            entry.symlnk_target = target.data();
+        }
+        image.write(entry);
+    }
+    image.finish();
+}
+
+GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images) {
+    ImageReader image = images.openRequired(ImageKind::GhostFile, id);
+    const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
+    directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
+    makeParents(path);
+    // The pid makes the name this restore's own; nobody else may have it.
+    temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
+    try {
+        createInode(*entry, temporary_, image);
+        setMetadata(*entry, temporary_);
+    } catch (...) {
+        if (directory_)
+            ::rmdir(temporary_.c_str());
+        else
+            ::unlink(temporary_.c_str());
+        for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent)
+            ::rmdir(parent->c_str());
+        throw;
+    }
+}
+
+GhostFile::~GhostFile() {
+    if (directory_)
+        ::rmdir(temporary_.c_str());
+    else
+        ::unlink(temporary_.c_str());
+    for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent)
+        ::rmdir(parent->c_str());
+}
+
+void GhostFile::makeParents(const std::string& path) {
+    std::vector<std::string> missing;
+    for (std::string parent = parentOf(path); parent != "/" && ::access(parent.c_str(), F_OK) != 0;
+         parent = parentOf(parent))
+        missing.push_back(parent);
+    for (auto parent = missing.rbegin(); parent != missing.rend(); ++parent) {
+        sys(::mkdir(parent->c_str(), 0700), "create directory {} for a deleted file", *parent);
+        parents_.push_back(*parent);
+    }
+}
+
+UniqueFd GhostFile::openAs(const std::string& path) {
+    makeParents(path);
+    if (!directory_)
+        return openUnderName(temporary_, path);
+    // A directory has one name at a time.
+    struct stat there {};
+    if (::lstat(path.c_str(), &there) == 0)
+        return openPathOnly(temporary_);
+    sys(::rename(temporary_.c_str(), path.c_str()), "rename {} to {}", temporary_, path);
+    UniqueFd fd = openPathOnly(path);
+    sys(::rename(path.c_str(), temporary_.c_str()), "rename {} to {}", path, temporary_);
+    return fd;
+}
+
+UniqueFd openUnderName(const std::string& existing, const std::string& path) {
+    if (::link(existing.c_str(), path.c_str()) != 0) {
+        if (errno == EEXIST || errno == EPERM || errno == EXDEV)
+            return openPathOnly(existing);
+        failErrno("link {} to {}", existing, path);
+    }
+    struct Unlink {
+        const std::string& name;
+        ~Unlink() { ::unlink(name.c_str()); }
+    } const unlinkAfterwards{path};
+    return openPathOnly(path);
+}
+
+}  // namespace criu::files

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
+
+/// Deleted files that are still open: carried in the images as ghost files.
+namespace criu::files {
+
+/// Dump half: gives each deleted inode one number, and writes it once.
+class GhostFileDump {
+public:
+    /// `limit`: largest content that goes into the images (--ghost-limit), in bytes on disk.
+    explicit GhostFileDump(std::uint64_t limit) : limit_(limit) {}
+
+    /// Number of the ghost for this file; written now if it is new.
+    std::uint32_t add(const OpenFd& file, const ImageDir& images);
+
+private:
+    void write(std::uint32_t id, const OpenFd& file, const ImageDir& images) const;
+
+    std::uint64_t limit_;
+    std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
+};
+
+/// Restore half: makes ghosts anew, under a temporary name that never outlives this object.
+class GhostFile {
+public:
+    /// Creates the inode of ghost `id` beside `path` (its old name), with content, owner, mode and times.
+    GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images);
+    ~GhostFile();
+    GhostFile(const GhostFile&) = delete;
+    GhostFile& operator=(const GhostFile&) = delete;
+
+    /// An O_PATH descriptor of the ghost whose name reads `path` where that name is free, else the temporary one; in
+    /// both cases deleted when this object ends. Missing directories on the way are made and taken away again.
+    [[nodiscard]] UniqueFd openAs(const std::string& path);
+
+private:
+    void makeParents(const std::string& path);
+
+    std::string temporary_;
+    bool directory_ = false;
+    std::vector<std::string> parents_;
+};
+
+/// Opens an existing file so that its name reads `path`: links it there for a moment if that name is free.
+UniqueFd openUnderName(const std::string& existing, const std::string& path);
+
+}  // namespace criu::files

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/fdinfo.hpp"
+
+namespace criu::files {
+
+/// A descriptor of a stopped process, and what the kernel says of the open file description behind it.
+struct OpenFd {
+    pid_t pid = 0;
+    int fd = -1;               ///< its number in the process; -1: not a descriptor (exe link, mapped file, cwd, root)
+    UniqueFd copy;             ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
+    struct stat stat {};       ///< of the file
+    std::string link;          ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
+    kernel::FdInfo info;       ///< position, flags, mount id and lines of the kind
+
+    [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == std::string("anon_inode:") += name; }
+    /// "fd 7 of pid 12 (pipe:[123])", for messages.
+    [[nodiscard]] std::string describe() const;
+};
+
+}  // namespace criu::files

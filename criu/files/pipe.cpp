@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/pipe.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/files/pipe_contents.hpp"
+#include "images/pipe.hpp"
+
+namespace criu::files {
+namespace {
+
+/// All descriptions of one pipe.
+class RestoredPipe final : public RestoredFile {
+public:
+    RestoredPipe(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
+
+    void add(const PipeEntry& entry) { entries_.push_back(&entry); }
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("pipe:[{}]", id_); }
+
+    void open(FileOpener& opener) override {
+        if (const int given = opener.inherited(describe()); given >= 0) {
+            useInherited(opener, given);
+            return;
+        }
+        int made[2];
+        sys(::pipe2(made, O_CLOEXEC), "create pipe {}", id_);
+        UniqueFd ends[2] = {opener.lift(UniqueFd(made[0])), opener.lift(UniqueFd(made[1]))};
+        contents_.fill(id_, ends[1].get(), opener.images());
+
+        // Further descriptions of an end, and ends opened through /proc (also for both directions), come from the
+        // first two; these are closed last, so that no description of an end that nobody has is left.
+        bool used[2] = {false, false};
+        for (const PipeEntry* entry : entries_) {
+            const int access = static_cast<int>(entry->flags) & O_ACCMODE;
+            const int end = access == O_WRONLY ? 1 : 0;
+            UniqueFd fd;
+            if (access != O_RDWR && !used[end]) {
+                used[end] = true;
+                fd.reset(sys(::fcntl(ends[end].get(), F_DUPFD_CLOEXEC, 0), "copy an end of pipe {}", id_));
+            } else {
+                const std::string path = fmt::format("/proc/self/fd/{}", ends[end].get());
+                fd.reset(sys(::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC), "open pipe {} again", id_));
+            }
+            setFlags(fd.get(), entry->flags);
+            opener.provide(FileId{entry->id}, std::move(fd));
+        }
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId id) const override {
+        for (const PipeEntry* entry : entries_)
+            if (entry->id == id.value)
+                return entry->fown;
+        return nullptr;
+    }
+
+private:
+    void setFlags(int fd, std::uint32_t flags) const {
+        sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
+    }
+
+    void useInherited(FileOpener& opener, int given) {
+        for (const PipeEntry* entry : entries_)
+            opener.provide(FileId{entry->id},
+                           UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the inherited pipe {}", id_)));
+    }
+
+    std::uint32_t id_;
+    const PipeContentsRestore& contents_;
+    std::vector<const PipeEntry*> entries_;
+};
+
+class PipeKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__PIPE; }
+
+    [[nodiscard]] bool claims(const OpenFd& file) const override {
+        return S_ISFIFO(file.stat.st_mode) && file.link.starts_with("pipe:[");
+    }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        auto& out = *dump.arena().make<PipeEntry>();
+        entry.pipe = &out;
+        out.id = entry.id;
+        out.pipe_id = static_cast<std::uint32_t>(file.stat.st_ino);
+        out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
+        out.fown = dump.owner(file);
+        if ((out.flags & O_ACCMODE) != O_WRONLY)
+            dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+    }
+
+    void finishDump(FileDump& dump) override { dumped_.finish(dump.images()); }
+
+    void prepareRestore(FileRestore& restore) override { contents_.load(restore.images()); }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.pipe == nullptr)
+            fail("file {} is a pipe without data", entry.id);
+        auto& pipe = pipes_[entry.pipe->pipe_id];
+        if (!pipe)
+            pipe = std::make_shared<RestoredPipe>(entry.pipe->pipe_id, contents_);
+        pipe->add(*entry.pipe);
+        return pipe;
+    }
+
+private:
+    PipeContentsDump dumped_{ImageKind::PipesData};
+    PipeContentsRestore contents_{ImageKind::PipesData};
+    std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makePipeKind() { return std::make_unique<PipeKind>(); }
+
+}  // namespace criu::files

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/pipe_contents.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "images/pipe-data.hpp"
+
+namespace criu::files {
+namespace {
+
+constexpr std::uint32_t kMaxPipe = 1U << 30;
+
+}  // namespace
+
+void PipeContentsDump::start(const ImageDir& images) {
+    if (!writer_)
+        writer_.emplace(images.create(kind_));
+}
+
+void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& images) {
+    if (!seen_.insert(pipeId).second)
+        return;
+    const int capacity = sys(::fcntl(readEnd, F_GETPIPE_SZ), "read the capacity of pipe {}", pipeId);
+    int waiting = 0;
+    sys(::ioctl(readEnd, FIONREAD, &waiting), "see what waits in pipe {}", pipeId);
+
+    start(images);
+    PipeDataEntry entry = PIPE_DATA_ENTRY__INIT;
+    entry.pipe_id = pipeId;
+    entry.bytes = static_cast<std::uint32_t>(waiting);
+    entry.has_size = 1;
+    entry.size = static_cast<std::uint32_t>(capacity);
+    if (waiting == 0) {
+        writer_->write(entry);
+        return;
+    }
+    const std::vector<std::byte> content =
+        peek(readEnd, static_cast<std::size_t>(waiting), static_cast<std::size_t>(capacity));
+    writer_->write(entry);
+    writer_->payload(content);
+}
+
+std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity) {
+    // tee(2) needs a second pipe with as many slots: a pipe of few bytes may still use all of its slots.
+    if (capacity > scratchCapacity_) {
+        int ends[2];
+        sys(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "create a pipe to copy pipe contents through");
+        scratchRead_.reset(ends[0]);
+        scratchWrite_.reset(ends[1]);
+        sys(::fcntl(ends[1], F_SETPIPE_SZ, capacity), "give a pipe {} bytes", capacity);
+        scratchCapacity_ = capacity;
+    }
+    const ssize_t copied = ::tee(readEnd, scratchWrite_.get(), waiting, SPLICE_F_NONBLOCK);
+    if (copied < 0)
+        failErrno("copy {} bytes that wait in a pipe", waiting);
+    if (static_cast<std::size_t>(copied) != waiting)
+        fail("only {} of {} bytes that wait in a pipe could be copied", copied, waiting);
+    std::vector<std::byte> content(waiting);
+    for (std::size_t have = 0; have < waiting;) {
+        const ssize_t got = ::read(scratchRead_.get(), content.data() + have, waiting - have);
+        if (got <= 0)
+            failErrno("read back the copy of a pipe's content");
+        have += static_cast<std::size_t>(got);
+    }
+    return content;
+}
+
+void PipeContentsDump::finish(const ImageDir&) {
+    if (writer_)
+        writer_->finish();
+}
+
+void PipeContentsRestore::load(const ImageDir& images) {
+    auto reader = images.openRead(kind_);
+    if (!reader)
+        return;
+    while (const auto entry = reader->next<PipeDataEntry>()) {
+        const PipeDataEntry& data = **entry;
+        Place place;
+        place.bytes = data.bytes;
+        place.capacity = data.has_size != 0 ? data.size : 0;
+        place.offset = reader->offset();
+        if (place.bytes > kMaxPipe || place.capacity > kMaxPipe)
+            fail("{}: pipe {} claims {} bytes in a capacity of {}", reader->name(), data.pipe_id, place.bytes,
+                 place.capacity);
+        reader->skipPayload(place.bytes);
+        places_.emplace(data.pipe_id, place);
+    }
+}
+
+void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images) const {
+    const auto found = places_.find(pipeId);
+    if (found == places_.end())
+        return;
+    const Place& place = found->second;
+    if (place.capacity != 0 && sys(::fcntl(writeEnd, F_GETPIPE_SZ), "read a pipe's capacity") !=
+                                   static_cast<int>(place.capacity))
+        sys(::fcntl(writeEnd, F_SETPIPE_SZ, place.capacity), "give pipe {} a capacity of {} bytes", pipeId,
+            place.capacity);
+    if (place.bytes == 0)
+        return;
+    const auto file = images.openRaw(kind_, 0, O_RDONLY);
+    if (!file)
+        fail("the image of pipe contents has gone");
+    std::vector<std::byte> content(place.bytes);
+    const ssize_t got = ::pread(file->get(), content.data(), content.size(), static_cast<off_t>(place.offset));
+    if (got != static_cast<ssize_t>(content.size()))
+        failErrno("read the content of pipe {} from the image", pipeId);
+    const ssize_t put = ::write(writeEnd, content.data(), content.size());
+    if (put != static_cast<ssize_t>(content.size()))
+        failErrno("write {} bytes back into pipe {}", content.size(), pipeId);
+}
+
+}  // namespace criu::files

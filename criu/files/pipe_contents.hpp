@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/catalogue.hpp"
+#include "criu/image/image_dir.hpp"
+
+/// What waits in pipes and fifos to be read: pipes-data.img and fifo-data.img.
+namespace criu::files {
+
+/// Dump half: copies contents without taking them out.
+class PipeContentsDump {
+public:
+    explicit PipeContentsDump(ImageKind kind) : kind_(kind) {}
+
+    /// Notes the content of the pipe behind `readEnd`; once per pipe, however many descriptions it has.
+    void add(std::uint32_t pipeId, int readEnd, const ImageDir& images);
+
+    void finish(const ImageDir& images);
+
+private:
+    void start(const ImageDir& images);
+    std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity);
+
+    ImageKind kind_;
+    std::set<std::uint32_t> seen_;
+    std::optional<ImageWriter> writer_;
+    UniqueFd scratchRead_;
+    UniqueFd scratchWrite_;
+    std::size_t scratchCapacity_ = 0;
+};
+
+/// Restore half: an index made before processes exist; contents are read when a pipe is made.
+class PipeContentsRestore {
+public:
+    explicit PipeContentsRestore(ImageKind kind) : kind_(kind) {}
+
+    void load(const ImageDir& images);
+
+    /// Gives a fresh pipe its capacity and content. `writeEnd` and `readEnd` may be the same descriptor (a fifo opened
+    /// for both).
+    void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images) const;
+
+private:
+    struct Place {
+        std::uint64_t offset = 0;
+        std::uint32_t bytes = 0;
+        std::uint32_t capacity = 0;
+    };
+    ImageKind kind_;
+    std::map<std::uint32_t, Place> places_;
+};
+
+}  // namespace criu::files
