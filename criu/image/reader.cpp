@@ -49,7 +49,7 @@ std::uint32_t ImageReader::takeMagic() {
     return magic;
 }
 
-ProtobufCMessage* ImageReader::nextMessage(const ProtobufCMessageDescriptor& descriptor) {
+AnyRecord ImageReader::nextOf(const ProtobufCMessageDescriptor& descriptor) {
     if (atEnd())
         return nullptr;
     std::uint32_t size = 0;
@@ -64,11 +64,10 @@ ProtobufCMessage* ImageReader::nextMessage(const ProtobufCMessageDescriptor& des
         fail("{}: the file ends within the record of {} bytes", position(), size);
 
     const auto body = buffered().subspan(sizeof(size), size);
-    ProtobufCMessage* const message =
-        inContext([&] { return position(); }, [&] { return decodeMessage(descriptor, body); });
+    AnyRecord record = inContext([&] { return position(); }, [&] { return decodeMessage(descriptor, body); });
     begin_ += sizeof(size) + size;
     ++record_;
-    return message;
+    return record;
 }
 
 void ImageReader::failMissing(const ProtobufCMessageDescriptor& descriptor) const {

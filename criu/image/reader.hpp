@@ -29,11 +29,14 @@ public:
     /// The next record, or nothing at the end of the file.
     template <Message T>
     std::optional<Record<T>> next() {
-        ProtobufCMessage* const message = nextMessage(*MessageTraits<T>::descriptor);
-        if (message == nullptr)
+        AnyRecord record = nextOf(*MessageTraits<T>::descriptor);
+        if (!record)
             return std::nullopt;
-        return Record<T>(reinterpret_cast<T*>(message));
+        return Record<T>(reinterpret_cast<T*>(record.release()));
     }
+
+    /// Same, for a message type that is known at run time only (imageInfo().record); null at the end of the file.
+    AnyRecord nextOf(const ProtobufCMessageDescriptor& descriptor);
 
     /// The next record; an Error when there is none.
     template <Message T>
@@ -77,7 +80,6 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
 private:
-    ProtobufCMessage* nextMessage(const ProtobufCMessageDescriptor& descriptor);
     [[noreturn]] void failMissing(const ProtobufCMessageDescriptor& descriptor) const;
     [[nodiscard]] std::string position() const;
 

@@ -87,11 +87,11 @@ private:
 
 }  // namespace
 
-ProtobufCMessage* decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes) {
+AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes) {
     StructureCheck().check(descriptor, bytes, 0);
-    ProtobufCMessage* const message = ::protobuf_c_message_unpack(&descriptor, nullptr, bytes.size(),
-                                                                  reinterpret_cast<const std::uint8_t*>(bytes.data()));
-    if (message == nullptr)
+    AnyRecord message(::protobuf_c_message_unpack(&descriptor, nullptr, bytes.size(),
+                                                  reinterpret_cast<const std::uint8_t*>(bytes.data())));
+    if (!message)
         fail("{} bytes are not a valid {}", bytes.size(), descriptor.name);
     return message;
 }

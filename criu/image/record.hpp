@@ -20,6 +20,9 @@ struct MessageDeleter {
     }
 };
 
+/// Owner of a decoded message of any type.
+using AnyRecord = std::unique_ptr<ProtobufCMessage, MessageDeleter>;
+
 /// Owner of a decoded message and all it points to. Never null.
 template <Message T>
 class Record {
@@ -39,13 +42,13 @@ private:
 };
 
 /// Decodes one message. Throws Error when the bytes aren't a valid one, when it nests deeper than kMaxRecordNesting, or
-/// when a string in it holds a zero byte. The caller frees the result (MessageDeleter).
-ProtobufCMessage* decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
+/// when a string in it holds a zero byte. Never null.
+AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
 
 /// Same, typed: for messages outside of image files (RPC, GPU images).
 template <Message T>
 Record<T> decode(std::span<const std::byte> bytes) {
-    return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes)));
+    return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes).release()));
 }
 
 /// Bytes that `message` takes encoded. Throws Error when a required field is unset.

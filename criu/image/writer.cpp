@@ -29,7 +29,7 @@ ImageWriter::ImageWriter(UniqueFd fd, ImageKind kind, std::string name) : fd_(st
     append(&info.magic, sizeof(info.magic));
 }
 
-void ImageWriter::writeMessage(const ProtobufCMessage& message) {
+void ImageWriter::writeAny(const ProtobufCMessage& message) {
     const std::size_t size = inContext([&] { return name_; }, [&] { return encodedSize(message); });
     if (size > kMaxRecordSize)
         fail("{}: a {} of {} bytes exceeds the limit of {}", name_, message.descriptor->name, size, kMaxRecordSize);

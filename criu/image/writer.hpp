@@ -24,8 +24,10 @@ public:
     /// Appends a record. Error when a required field is unset.
     template <Message T>
     void write(const T& message) {
-        writeMessage(asBase(message));
+        writeAny(asBase(message));
     }
+    /// Same, for a message whose type is known at run time only.
+    void writeAny(const ProtobufCMessage& message);
 
     /// Appends bytes as they are.
     void payload(std::span<const std::byte> bytes);
@@ -43,7 +45,6 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
 private:
-    void writeMessage(const ProtobufCMessage& message);
     void append(const void* data, std::size_t size);
     void writeAll(std::span<const std::byte> bytes);
 

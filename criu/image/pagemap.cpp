@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/pagemap.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "images/pagemap.hpp"
+
+namespace criu {
+namespace {
+
+constexpr std::uint32_t kKnownFlags = 7;
+
+PageFlags flagsOf(const PagemapEntry& entry) {
+    if (entry.has_in_parent != 0 && entry.in_parent != 0)
+        return PageFlags::Parent;
+    if (entry.has_flags == 0)
+        return PageFlags::Present;
+    if ((entry.flags & ~kKnownFlags) != 0)
+        fail("range at {:#x} has unknown flags {:#x}", entry.vaddr, entry.flags);
+    return static_cast<PageFlags>(entry.flags);
+}
+
+std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
+    return entry.has_nr_pages != 0 ? entry.nr_pages : entry.compat_nr_pages;
+}
+
+// What every range must be, read or written. `from` is the end of the range before it.
+void checkRange(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t from) {
+    if (vaddr % kPageSize != 0)
+        fail("range at {:#x} isn't page aligned", vaddr);
+    if (pages == 0)
+        fail("range at {:#x} is empty", vaddr);
+    if (pages > (UINT64_MAX - vaddr) / kPageSize)
+        fail("range at {:#x} of {} pages exceeds the address space", vaddr, pages);
+    if (vaddr < from)
+        fail("range at {:#x} begins before its predecessor's end at {:#x}", vaddr, from);
+    if (has(flags, PageFlags::Parent) && has(flags, PageFlags::Present))
+        fail("range at {:#x} claims to be both here and in the parent dump", vaddr);
+}
+
+void addContent(std::uint64_t& size, const PagemapRange& range) {
+    if (!has(range.flags, PageFlags::Present))
+        return;
+    if (range.bytes() > INT64_MAX - size)
+        fail("range at {:#x} of {} pages exceeds what a file can hold", range.vaddr, range.pages);
+    size += range.bytes();
+}
+
+}  // namespace
+
+std::uint64_t PagemapRange::bytes() const noexcept {
+    return pages * kPageSize;
+}
+std::uint64_t PagemapRange::end() const noexcept {
+    return vaddr + bytes();
+}
+
+Pagemap::Pagemap(ImageReader file) {
+    pagesId_ = file.one<PagemapHead>()->pages_id;
+    for (;;) {
+        const std::uint64_t offset = file.offset();
+        const auto entry = file.next<PagemapEntry>();
+        if (!entry)
+            break;
+        inContext([&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); },
+                  [&] { append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry)); });
+    }
+}
+
+void Pagemap::append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
+    checkRange(vaddr, pages, flags, ranges_.empty() ? 0 : ranges_.back().end());
+    ranges_.push_back({vaddr, pages, flags, contentSize_});
+    addContent(contentSize_, ranges_.back());
+}
+
+std::optional<Pagemap> Pagemap::load(const ImageDir& dir, ImageKind kind, std::uint64_t id) {
+    auto file = dir.openRead(kind, id);
+    if (!file)
+        return std::nullopt;
+    return Pagemap(std::move(*file));
+}
+
+std::span<const PagemapRange> Pagemap::from(std::uint64_t vaddr) const noexcept {
+    const auto first = std::upper_bound(ranges_.begin(), ranges_.end(), vaddr,
+                                        [](std::uint64_t at, const PagemapRange& range) { return at < range.end(); });
+    return {first, ranges_.end()};
+}
+
+const PagemapRange* Pagemap::find(std::uint64_t vaddr) const noexcept {
+    const auto rest = from(vaddr);
+    return rest.empty() || rest.front().vaddr > vaddr ? nullptr : &rest.front();
+}
+
+std::optional<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
+    auto pages = dir.openRaw(ImageKind::Pages, pagesId_, flags);
+    const std::string name = imageName(ImageKind::Pages, pagesId_);
+    if (!pages) {
+        if (contentSize_ != 0)
+            failWith(ENOENT, "open {} in {}", name, dir.name());
+        return std::nullopt;
+    }
+    struct stat status {};
+    sys(::fstat(pages->get(), &status), "{}: fstat", name);
+    if (static_cast<std::uint64_t>(status.st_size) < contentSize_)
+        fail("{}: has {} bytes, but its pagemap refers to {}", name, status.st_size, contentSize_);
+    return pages;
+}
+
+PagemapWriter::PagemapWriter(ImageWriter file, std::uint32_t pagesId) : file_(std::move(file)) {
+    PagemapHead head = PAGEMAP_HEAD__INIT;
+    head.pages_id = pagesId;
+    file_.write(head);
+}
+
+void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
+    inContext([&] { return file_.name(); },
+              [&] {
+                  checkRange(vaddr, pages, flags, pending_.end());
+                  addContent(contentSize_, {vaddr, pages, flags, contentSize_});
+              });
+    if (pending_.pages != 0 && pending_.flags == flags && pending_.end() == vaddr) {
+        pending_.pages += pages;
+        return;
+    }
+    writePending();
+    pending_ = {vaddr, pages, flags, 0};
+}
+
+void PagemapWriter::writePending() {
+    if (pending_.pages == 0)
+        return;
+    PagemapEntry entry = PAGEMAP_ENTRY__INIT;
+    entry.vaddr = pending_.vaddr;
+    entry.has_flags = 1;
+    entry.flags = static_cast<std::uint32_t>(pending_.flags);
+    entry.has_nr_pages = 1;
+    entry.nr_pages = pending_.pages;
+    file_.write(entry);
+}
+
+void PagemapWriter::finish() {
+    writePending();
+    file_.finish();
+}
+
+}  // namespace criu

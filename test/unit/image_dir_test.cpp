@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/image_dir.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "image_fixture.hpp"
+#include "images/fs.hpp"
+
+using Catch::Contains;
+using criu::ImageDir;
+using criu::ImageKind;
+using criu::UniqueFd;
+using criu::test::errorOf;
+using criu::test::TemporaryDir;
+
+TEST_CASE("a directory that can't be one is refused") {
+    const TemporaryDir tmp;
+    CHECK_THAT(errorOf([&] { (void)ImageDir::open(tmp.path() + "/none"); }),
+               Contains("/none: No such file or directory"));
+    CHECK_THAT(errorOf([] { ImageDir(UniqueFd(::open("/dev/null", O_RDONLY)), "fd 9"); }),
+               Contains("fd 9: Not a directory"));
+    CHECK_THAT(errorOf([] { ImageDir(UniqueFd(), "fd -1"); }), Contains("Bad file descriptor"));
+}
+
+TEST_CASE("a directory is held by descriptor: a new name doesn't matter") {
+    const TemporaryDir tmp;
+    std::filesystem::create_directory(tmp.path() + "/a");
+    const auto dir = ImageDir::open(tmp.path() + "/a");
+    std::filesystem::rename(tmp.path() + "/a", tmp.path() + "/b");
+    dir.create(ImageKind::Fs, 1).finish();
+    CHECK(std::filesystem::exists(tmp.path() + "/b/fs-1.img"));
+    const ImageDir adopted(UniqueFd(::dup(dir.fd())), "from a client");
+    CHECK(adopted.exists(ImageKind::Fs, 1));
+}
+
+TEST_CASE("files are found, missed and removed") {
+    const TemporaryDir tmp;
+    const auto dir = tmp.images();
+    CHECK_FALSE(dir.exists(ImageKind::Fs, 1));
+    CHECK_FALSE(dir.openRead(ImageKind::Fs, 1));
+    CHECK_FALSE(dir.openRaw(ImageKind::Pages, 1, O_RDONLY));
+    CHECK_FALSE(dir.unlink(ImageKind::Fs, 1));
+    CHECK_THAT(errorOf([&] { (void)dir.openRequired(ImageKind::Fs, 1); }),
+               Contains("fs-1.img") && Contains(tmp.path()) && Contains("No such file"));
+    dir.create(ImageKind::Fs, 1).finish();
+    CHECK(dir.exists(ImageKind::Fs, 1));
+    CHECK(dir.openRead(ImageKind::Fs, 1));
+    CHECK(dir.unlink(ImageKind::Fs, 1));
+    CHECK_FALSE(dir.exists(ImageKind::Fs, 1));
+}
+
+TEST_CASE("what stands in the way of a file is an error, not a missing file") {
+    const TemporaryDir tmp;
+    std::filesystem::create_symlink("fs-1.img", tmp.path() + "/fs-1.img");
+    const auto dir = tmp.images();
+    CHECK_THAT(errorOf([&] { (void)dir.openRead(ImageKind::Fs, 1); }), Contains("Too many levels"));
+    CHECK_THAT(errorOf([&] { (void)dir.create(ImageKind::Fs, 1); }), Contains("create fs-1.img"));
+    CHECK_THAT(errorOf([&] { (void)dir.exists(ImageKind::Fs, 1); }), Contains("Too many levels"));
+}
+
+TEST_CASE("creating truncates, and raw files can be read back") {
+    const TemporaryDir tmp;
+    const auto dir = tmp.images();
+    for (int round = 0; round < 2; ++round) {
+        const UniqueFd pages = dir.createRaw(ImageKind::Pages, 3);
+        char byte = 0;
+        CHECK(::pread(pages.get(), &byte, 1, 0) == 0);
+        REQUIRE(::pwrite(pages.get(), "x", 1, 0) == 1);
+        CHECK(::pread(pages.get(), &byte, 1, 0) == 1);
+    }
+    const auto opened = dir.openRaw(ImageKind::Pages, 3, O_RDONLY);
+    REQUIRE(opened);
+    CHECK(::write(opened->get(), "x", 1) == -1);
+}
+
+TEST_CASE("old images are read by the version set") {
+    const TemporaryDir tmp;
+    auto dir = tmp.images();
+    FsEntry fs = FS_ENTRY__INIT;
+    fs.cwd_id = 4;
+    criu::test::Bytes old;
+    old.word(criu::imageInfo(ImageKind::Fs).magic).record(fs);
+    const UniqueFd file(::open((tmp.path() + "/fs-1.img").c_str(), O_WRONLY | O_CREAT, 0600));
+    REQUIRE(::write(file.get(), old.content().data(), old.content().size()) > 0);
+    CHECK_FALSE(errorOf([&] { (void)dir.openRead(ImageKind::Fs, 1); }).empty());
+    dir.setVersion(criu::ImageVersion::V1);
+    CHECK(dir.openRequired(ImageKind::Fs, 1).only<FsEntry>()->cwd_id == 4);
+}
+
+TEST_CASE("the parent link leads to the dump before") {
+    const TemporaryDir tmp;
+    std::filesystem::create_directory(tmp.path() + "/1");
+    std::filesystem::create_directory(tmp.path() + "/2");
+    const auto first = ImageDir::open(tmp.path() + "/1");
+    auto second = ImageDir::open(tmp.path() + "/2");
+    second.setVersion(criu::ImageVersion::V1);
+    first.create(ImageKind::Fs, 8).finish();
+    CHECK_FALSE(second.openParent());
+    second.linkParent("../nowhere");
+    CHECK_THAT(errorOf([&] { (void)second.openParent(); }), Contains("parent of") && Contains("No such file"));
+    second.linkParent("../1");
+    const auto parent = second.openParent();
+    REQUIRE(parent);
+    CHECK(parent->exists(ImageKind::Fs, 8));
+    CHECK(parent->name() == tmp.path() + "/2/parent");
+    CHECK(std::filesystem::read_symlink(tmp.path() + "/2/parent") == "../1");
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/reader.hpp"
+
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "criu/image/arena.hpp"
+#include "image_fixture.hpp"
+#include "images/cgroup.hpp"
+#include "images/core.hpp"
+#include "images/inventory.hpp"
+#include "images/pipe-data.hpp"
+#include "images/pstree.hpp"
+#include "images/seccomp.hpp"
+#include "images/stats.hpp"
+#include "images/utsns.hpp"
+
+using Catch::Contains;
+using criu::ImageKind;
+using criu::ImageReader;
+using criu::ImageVersion;
+using criu::UniqueFd;
+using criu::test::Bytes;
+using criu::test::errorOf;
+
+namespace {
+
+PstreeEntry process(std::uint32_t pid) {
+    PstreeEntry entry = PSTREE_ENTRY__INIT;
+    entry.pid = entry.pgid = entry.sid = pid;
+    entry.ppid = pid - 1;
+    return entry;
+}
+
+ImageReader pstree(const Bytes& bytes) {
+    return {bytes.file(), ImageKind::Pstree, "pstree.img"};
+}
+
+// The ends of a pipe whose writer sends `content` and closes.
+class PipeFile {
+public:
+    explicit PipeFile(std::string content) {
+        int ends[2];
+        criu::sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
+        read_ = UniqueFd(ends[0]);
+        writer_ = std::thread([content = std::move(content), end = UniqueFd(ends[1])] {
+            for (std::size_t done = 0; done < content.size();) {
+                const ssize_t now = ::write(end.get(), content.data() + done, content.size() - done);
+                if (now <= 0)
+                    return;
+                done += static_cast<std::size_t>(now);
+            }
+        });
+    }
+    ~PipeFile() { writer_.join(); }
+    UniqueFd take() { return std::move(read_); }
+
+private:
+    UniqueFd read_;
+    std::thread writer_;
+};
+
+}  // namespace
+
+TEST_CASE("records are read in order up to the end of the file") {
+    auto bytes = Bytes::headerOf(ImageKind::Pstree);
+    for (std::uint32_t pid = 1; pid <= 3; ++pid)
+        bytes.record(process(pid));
+    auto reader = pstree(bytes);
+    for (std::uint32_t pid = 1; pid <= 3; ++pid) {
+        const auto entry = reader.next<PstreeEntry>();
+        REQUIRE(entry);
+        CHECK((*entry)->pid == pid);
+        CHECK((*entry)->ppid == pid - 1);
+    }
+    CHECK_FALSE(reader.next<PstreeEntry>());
+    CHECK_FALSE(reader.next<PstreeEntry>());
+    CHECK(reader.offset() == bytes.content().size());
+    CHECK(pstree(bytes).all<PstreeEntry>().size() == 3);
+}
+
+TEST_CASE("an empty record and a file of no records are fine") {
+    ImageReader reader(Bytes::headerOf(ImageKind::Seccomp).record("").file(), ImageKind::Seccomp, "seccomp.img");
+    CHECK(reader.only<SeccompEntry>()->n_seccomp_filters == 0);
+    CHECK(pstree(Bytes::headerOf(ImageKind::Pstree)).all<PstreeEntry>().empty());
+}
+
+TEST_CASE("header magics are checked") {
+    const auto open = [](const Bytes& bytes, ImageKind kind, ImageVersion version = ImageVersion::V1_1) {
+        return errorOf([&] { ImageReader(bytes.file(), kind, "a.img", version); });
+    };
+    const std::uint32_t magic = criu::imageInfo(ImageKind::Core).magic;
+
+    CHECK(open(Bytes().word(criu::kCommonMagic).word(magic), ImageKind::Core).empty());
+    CHECK(open(Bytes().word(magic), ImageKind::Core, ImageVersion::V1).empty());
+    CHECK_THAT(open(Bytes().word(magic), ImageKind::Core), Contains("a.img") && Contains("not the mark of an image"));
+    CHECK_THAT(open(Bytes().word(criu::kServiceMagic).word(magic), ImageKind::Core), Contains("not the mark"));
+    CHECK_THAT(open(Bytes().word(criu::kCommonMagic).word(magic), ImageKind::Core, ImageVersion::V1),
+               Contains("has magic 0x54564319"));
+    CHECK_THAT(open(Bytes::headerOf(ImageKind::Mm), ImageKind::Core), Contains("CORE images have 0x55053847"));
+    CHECK_THAT(open(Bytes(), ImageKind::Core), Contains("ends at offset 0, within its header"));
+    CHECK_THAT(open(Bytes().word(criu::kCommonMagic).append("ab"), ImageKind::Core), Contains("ends at offset 6"));
+
+    CHECK(open(Bytes::headerOf(ImageKind::Inventory), ImageKind::Inventory).empty());
+    CHECK_THAT(open(Bytes().word(criu::kCommonMagic), ImageKind::Inventory), Contains("has magic"));
+    CHECK(open(Bytes::headerOf(ImageKind::StatsDump), ImageKind::StatsDump).empty());
+    CHECK(open(Bytes().word(criu::kCommonMagic).word(0x57093306), ImageKind::StatsDump).empty());
+    CHECK(open(Bytes(), ImageKind::Pages).empty());
+}
+
+TEST_CASE("truncation anywhere is an error that says where") {
+    auto bytes = Bytes::headerOf(ImageKind::Pstree);
+    bytes.record(process(1));
+    const std::size_t second = bytes.content().size();
+    bytes.record(process(2));
+    const std::string whole = bytes.content();
+    for (std::size_t size = second + 1; size < whole.size(); ++size) {
+        INFO("cut to " << size);
+        bytes.content() = whole.substr(0, size);
+        auto reader = pstree(bytes);
+        reader.one<PstreeEntry>();
+        CHECK_THAT(errorOf([&] { (void)reader.next<PstreeEntry>(); }),
+                   Contains("pstree.img: record 1 at offset " + std::to_string(second)));
+    }
+}
+
+TEST_CASE("record sizes are checked before memory is taken for them") {
+    auto reader = pstree(Bytes::headerOf(ImageKind::Pstree).word(0xffffffff).append("x"));
+    CHECK_THAT(errorOf([&] { (void)reader.next<PstreeEntry>(); }),
+               Contains("record 0 at offset 8") && Contains("4294967295 bytes doesn't fit"));
+
+    // A sparse file is as large as it claims to be.
+    const auto bytes = Bytes::headerOf(ImageKind::Pstree).word(0x7fffffff);
+    UniqueFd fd = bytes.file();
+    criu::sys(::ftruncate(fd.get(), off_t{1} << 32), "grow");
+    ImageReader sparse(std::move(fd), ImageKind::Pstree, "pstree.img");
+    CHECK_THAT(errorOf([&] { (void)sparse.next<PstreeEntry>(); }), Contains("exceeds the limit"));
+}
+
+TEST_CASE("bytes that are no message of the type are rejected") {
+    const auto decode = [](std::string_view encoding) {
+        auto reader = pstree(Bytes::headerOf(ImageKind::Pstree).record(process(1)).record(encoding));
+        reader.one<PstreeEntry>();
+        return errorOf([&] { (void)reader.next<PstreeEntry>(); });
+    };
+    CHECK_THAT(decode("\xff\xff\xff"), Contains("record 1 at offset") && Contains("not a valid pstree_entry"));
+    CHECK_THAT(decode(std::string_view("\x08\x01", 2)), Contains("not a valid pstree_entry"));
+    CHECK_THAT(decode(""), Contains("not a valid pstree_entry"));
+}
+
+TEST_CASE("strings with a zero byte are rejected") {
+    const std::string_view encoding(
+        "\x0a\x03"
+        "a\0b"
+        "\x12\x01"
+        "d",
+        8);
+    ImageReader reader(Bytes::headerOf(ImageKind::Utsns).record(encoding).file(), ImageKind::Utsns, "utsns-1.img");
+    CHECK_THAT(errorOf([&] { reader.one<UtsnsEntry>(); }), Contains("utsns_entry.nodename holds a zero byte"));
+}
+
+TEST_CASE("messages nested without end are rejected") {
+    const auto nested = [](unsigned levels) {
+        criu::Arena arena;
+        auto* dir = arena.make<CgroupDirEntry>();
+        dir->dir_name = arena.string("d");
+        for (unsigned level = 1; level < levels; ++level) {
+            auto* parent = arena.make<CgroupDirEntry>();
+            parent->dir_name = dir->dir_name;
+            parent->n_children = 1;
+            parent->children = arena.array<CgroupDirEntry*>(1);
+            parent->children[0] = dir;
+            dir = parent;
+        }
+        Bytes bytes;
+        bytes.record(*dir);
+        return errorOf([&] { criu::decode<CgroupDirEntry>(criu::test::bytesOf(bytes.content()).subspan(4)); });
+    };
+    CHECK(nested(criu::kMaxRecordNesting).empty());
+    CHECK_THAT(nested(criu::kMaxRecordNesting + 2), Contains("nested deeper"));
+    CHECK_THAT(nested(5000), Contains("nested deeper"));
+}
+
+TEST_CASE("one and only say what is missing or too much") {
+    auto none = pstree(Bytes::headerOf(ImageKind::Pstree));
+    CHECK_THAT(errorOf([&] { none.one<PstreeEntry>(); }), Contains("where a pstree_entry is required"));
+    auto two = pstree(Bytes::headerOf(ImageKind::Pstree).record(process(1)).record(process(2)));
+    CHECK_THAT(errorOf([&] { two.only<PstreeEntry>(); }), Contains("should end here"));
+    auto garbage = pstree(Bytes::headerOf(ImageKind::Pstree).record(process(1)).append("x"));
+    CHECK_THAT(errorOf([&] { garbage.only<PstreeEntry>(); }), Contains("should end here"));
+}
+
+TEST_CASE("payload is found behind its record, whatever its size") {
+    const auto size =
+        GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{70000}, std::size_t{200000});
+    const bool pipe = GENERATE(false, true);
+    INFO(size << " bytes, pipe: " << pipe);
+    std::string payload(size, '\0');
+    for (std::size_t index = 0; index < size; ++index)
+        payload[index] = static_cast<char>(index * 7 + index / 256);
+    PipeDataEntry head = PIPE_DATA_ENTRY__INIT;
+    head.bytes = static_cast<std::uint32_t>(size);
+    const auto bytes =
+        Bytes::headerOf(ImageKind::PipesData).record(head).append(payload).record(head).append(payload).record(head);
+    const auto open = [&](UniqueFd fd) { return ImageReader(std::move(fd), ImageKind::PipesData, "pipes-data.img"); };
+    std::optional<PipeFile> source;
+    if (pipe)
+        source.emplace(bytes.content());
+    auto reader = open(pipe ? source->take() : bytes.file());
+
+    std::string got(reader.one<PipeDataEntry>()->bytes, 'x');
+    reader.readPayload(std::as_writable_bytes(std::span(got)));
+    CHECK(got == payload);
+    reader.skipPayload(reader.one<PipeDataEntry>()->bytes);
+    CHECK(reader.one<PipeDataEntry>()->bytes == size);
+    CHECK(reader.offset() == bytes.content().size());
+    reader.expectEnd();
+}
+
+TEST_CASE("payload that isn't there is an error") {
+    const auto bytes = Bytes::headerOf(ImageKind::Pstree).append("abc");
+    std::string target(100000, '\0');
+    const auto buffer = std::as_writable_bytes(std::span(target));
+    CHECK_THAT(errorOf([&] { pstree(bytes).readPayload(buffer); }), Contains("100000 bytes doesn't fit"));
+    CHECK_THAT(errorOf([&] { pstree(bytes).skipPayload(4); }), Contains("4 bytes doesn't fit"));
+    const auto open = [](PipeFile& pipe) { return ImageReader(pipe.take(), ImageKind::Pstree, "pstree.img"); };
+    PipeFile first(bytes.content());
+    CHECK_THAT(errorOf([&] { open(first).readPayload(buffer); }), Contains("bytes before a payload does"));
+    PipeFile second(bytes.content());
+    CHECK_THAT(errorOf([&] { open(second).skipPayload(4); }), Contains("ends within a payload"));
+    PipeFile third(bytes.content());
+    CHECK_THAT(errorOf([&] { open(third).readPayload(buffer.first(4)); }), Contains("ends within a payload"));
+}
+
+TEST_CASE("rest takes what is left, up to a limit") {
+    const std::string tail(150000, 't');
+    const auto bytes = Bytes::headerOf(ImageKind::Pstree).record(process(1)).append(tail);
+    auto reader = pstree(bytes);
+    reader.one<PstreeEntry>();
+    CHECK(reader.rest(tail.size()).size() == tail.size());
+    CHECK(reader.rest(0).empty());
+    auto other = pstree(bytes);
+    other.one<PstreeEntry>();
+    CHECK_THAT(errorOf([&] { (void)other.rest(tail.size() - 1); }), Contains("more than 149999 bytes follow"));
+}
+
+TEST_CASE("a pipe is read like a file, and a size it doesn't keep is an error") {
+    auto bytes = Bytes::headerOf(ImageKind::Utsns);
+    UtsnsEntry entry = UTSNS_ENTRY__INIT;
+    std::string large(300000, 'n');
+    entry.nodename = large.data();
+    entry.domainname = large.data();
+    bytes.record(entry).record(entry);
+    PipeFile whole(bytes.content());
+    CHECK(ImageReader(whole.take(), ImageKind::Utsns, "u").all<UtsnsEntry>().size() == 2);
+
+    PipeFile cut(Bytes::headerOf(ImageKind::Utsns).word(100 << 20).append("xyz").content());
+    ImageReader reader(cut.take(), ImageKind::Utsns, "u");
+    CHECK_THAT(errorOf([&] { (void)reader.next<UtsnsEntry>(); }), Contains("ends within the record of 104857600"));
+    PipeFile huge(Bytes::headerOf(ImageKind::Utsns).word(0xfffffff0).append("xyz").content());
+    ImageReader limited(huge.take(), ImageKind::Utsns, "u");
+    CHECK_THAT(errorOf([&] { (void)limited.next<UtsnsEntry>(); }), Contains("exceeds the limit"));
+}
+
+TEST_CASE("files larger than the buffer are read record by record") {
+    auto bytes = Bytes::headerOf(ImageKind::Utsns);
+    UtsnsEntry entry = UTSNS_ENTRY__INIT;
+    std::vector<std::string> names;
+    for (std::size_t index = 0; index < 300; ++index) {
+        names.push_back(std::string(index * 37 % 5000, 'a') + std::to_string(index));
+        entry.nodename = names.back().data();
+        entry.domainname = names.back().data();
+        bytes.record(entry);
+    }
+    ImageReader reader(bytes.file(), ImageKind::Utsns, "utsns-1.img");
+    for (const std::string& name : names)
+        CHECK(reader.one<UtsnsEntry>()->nodename == name);
+    reader.expectEnd();
+}
