@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/attributes.hpp"
+
+#include <cstring>
+
+#include "criu/kernel/scan.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+template <typename Number>
+Number readNumber(const ProcPid& task, const std::string& name, int base = 10) {
+    const std::string text = task.readFile(name);
+    return inContext([&] { return task.path() + '/' + name; },
+                     [&] { return parseLoneNumber<Number>(text, "a number", base); });
+}
+
+template <typename Number>
+std::optional<Number> tryReadNumber(const ProcPid& task, const std::string& name, int base = 10) {
+    const auto text = task.tryReadFile(name);
+    // coredump_filter of a task without memory is empty.
+    if (!text || text->empty())
+        return std::nullopt;
+    return inContext([&] { return task.path() + '/' + name; },
+                     [&] { return parseLoneNumber<Number>(*text, "a number", base); });
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> parseAuxv(std::string_view bytes) {
+    constexpr std::size_t pair = 2 * sizeof(std::uint64_t);
+    if (bytes.size() % pair != 0)
+        fail("auxiliary vector of {} bytes isn't made of pairs", bytes.size());
+    std::vector<std::uint64_t> vector(bytes.size() / sizeof(std::uint64_t));
+    if (!bytes.empty())
+        std::memcpy(vector.data(), bytes.data(), bytes.size());
+    return vector;
+}
+
+std::vector<std::uint64_t> readAuxv(const ProcPid& process) {
+    const std::string bytes = process.readFile("auxv");
+    return inContext([&] { return process.path() + "/auxv"; }, [&] { return parseAuxv(bytes); });
+}
+
+std::string readCmdline(const ProcPid& process) {
+    return process.readFile("cmdline");
+}
+
+std::string readComm(const ProcPid& task) {
+    std::string name = task.readFile("comm");
+    if (name.ends_with('\n'))
+        name.pop_back();
+    return name;
+}
+
+std::optional<std::string> readExe(const ProcPid& process) {
+    try {
+        return process.readLink("exe");
+    } catch (const Error& error) {
+        if (error.code() == ENOENT)
+            return std::nullopt;
+        throw;
+    }
+}
+
+std::optional<std::uint32_t> readLoginUid(const ProcPid& process) {
+    return tryReadNumber<std::uint32_t>(process, "loginuid");
+}
+
+int readOomScoreAdj(const ProcPid& process) {
+    return readNumber<int>(process, "oom_score_adj");
+}
+
+std::uint32_t readPersonality(const ProcPid& task) {
+    return readNumber<std::uint32_t>(task, "personality", 16);
+}
+
+std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process) {
+    return tryReadNumber<std::uint32_t>(process, "coredump_filter", 16);
+}
+
+std::optional<std::uint64_t> readTimerSlack(const ProcPid& task) {
+    return tryReadNumber<std::uint64_t>(task, "timerslack_ns");
+}
+
+std::optional<Autogroup> parseAutogroup(std::string_view text) {
+    // Empty for tasks in no autogroup.
+    if (text.empty())
+        return std::nullopt;
+    Autogroup group;
+    Scanner scan(text);
+    scan.need("/autogroup-", "/autogroup-");
+    scan.needNumber(group.id, "an id");
+    scan.need(" nice", "nice");
+    scan.needNumber(group.nice, "a nice value");
+    return group;
+}
+
+std::optional<Autogroup> readAutogroup(const ProcPid& process) {
+    const auto text = process.tryReadFile("autogroup");
+    if (!text)
+        return std::nullopt;
+    return inContext([&] { return process.path() + "/autogroup"; }, [&] { return parseAutogroup(*text); });
+}
+
+std::vector<CgroupLine> parseCgroups(std::string_view text) {
+    std::vector<CgroupLine> groups;
+    Scanner lines(text);
+    std::string_view line;
+    while (lines.line(line)) {
+        CgroupLine group;
+        Scanner scan(line);
+        scan.needNumber(group.hierarchy, "a hierarchy's id");
+        scan.need(':', "a colon");
+        // Names hold neither colons nor commas: of a hierarchy's name the kernel takes letters, digits and "._-" only.
+        Scanner names(scan.until(':'));
+        scan.need(':', "a second colon");
+        while (!names.done()) {
+            group.controllers.emplace_back(names.until(','));
+            names.skip(',');
+        }
+        group.path = scan.rest();
+        groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+std::vector<CgroupLine> readCgroups(const ProcPid& task, ProcBuffer& buffer) {
+    return inContext([&] { return task.path() + "/cgroup"; },
+                     [&] { return parseCgroups(task.read("cgroup", buffer)); });
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/limits.hpp"
+
+#include <bit>
+#include <cstdint>
+
+#include "criu/kernel/scan.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+struct LimitName {
+    std::string_view name;
+    std::size_t resource;
+};
+
+constexpr std::array kNames{
+    LimitName{"Max cpu time", RLIMIT_CPU},
+    LimitName{"Max file size", RLIMIT_FSIZE},
+    LimitName{"Max data size", RLIMIT_DATA},
+    LimitName{"Max stack size", RLIMIT_STACK},
+    LimitName{"Max core file size", RLIMIT_CORE},
+    LimitName{"Max resident set", RLIMIT_RSS},
+    LimitName{"Max processes", RLIMIT_NPROC},
+    LimitName{"Max open files", RLIMIT_NOFILE},
+    LimitName{"Max locked memory", RLIMIT_MEMLOCK},
+    LimitName{"Max address space", RLIMIT_AS},
+    LimitName{"Max file locks", RLIMIT_LOCKS},
+    LimitName{"Max pending signals", RLIMIT_SIGPENDING},
+    LimitName{"Max msgqueue size", RLIMIT_MSGQUEUE},
+    LimitName{"Max nice priority", RLIMIT_NICE},
+    LimitName{"Max realtime priority", RLIMIT_RTPRIO},
+    LimitName{"Max realtime timeout", RLIMIT_RTTIME},
+};
+static_assert(kNames.size() == kRlimits);
+
+rlim_t limitValue(Scanner& scan) {
+    scan.blanks();
+    if (scan.skip("unlimited"))
+        return RLIM_INFINITY;
+    return scan.needNumber<rlim_t>("a limit");
+}
+
+}  // namespace
+
+ResourceLimits parseLimits(std::string_view text) {
+    ResourceLimits limits{};
+    std::uint32_t missing = (1U << kRlimits) - 1;
+    Scanner lines(text);
+    std::string_view line;
+    while (lines.line(line)) {
+        for (const LimitName& entry : kNames) {
+            Scanner scan(line);
+            if (!scan.skip(entry.name) || scan.peek() != ' ')
+                continue;
+            inContext([&] { return std::string(entry.name); },
+                      [&] {
+                          limits[entry.resource].rlim_cur = limitValue(scan);
+                          limits[entry.resource].rlim_max = limitValue(scan);
+                      });
+            missing &= ~(1U << entry.resource);
+            break;
+        }
+    }
+    if (missing != 0)
+        fail("limit {} is missing", std::countr_zero(missing));
+    return limits;
+}
+
+ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer) {
+    return inContext([&] { return process.path() + "/limits"; },
+                     [&] { return parseLimits(process.read("limits", buffer)); });
+}
+
+}  // namespace criu::kernel

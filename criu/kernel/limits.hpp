@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/resource.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::kernel {
+
+inline constexpr std::size_t kRlimits = 16;
+
+/// Indexed by RLIMIT_…; RLIM_INFINITY for "unlimited".
+using ResourceLimits = std::array<rlimit, kRlimits>;
+
+/// /proc/PID/limits (proc_pid_limits(5)): readable for every task, where prlimit(2) on a task of another user takes
+/// CAP_SYS_RESOURCE. Throws Error unless all 16 are there.
+[[nodiscard]] ResourceLimits parseLimits(std::string_view text);
+[[nodiscard]] ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer);
+
+}  // namespace criu::kernel

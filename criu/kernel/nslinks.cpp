@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/nslinks.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "criu/kernel/scan.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+struct KindEntry {
+    std::string_view name;
+    int cloneFlag;
+};
+
+constexpr int kCloneNewTime = 0x00000080;  // <linux/sched.h>, not in glibc 2.36's <sched.h>
+
+constexpr std::array<KindEntry, kNamespaceKinds> kKinds{{
+    {"net", CLONE_NEWNET},
+    {"uts", CLONE_NEWUTS},
+    {"ipc", CLONE_NEWIPC},
+    {"pid", CLONE_NEWPID},
+    {"user", CLONE_NEWUSER},
+    {"mnt", CLONE_NEWNS},
+    {"cgroup", CLONE_NEWCGROUP},
+    {"time", kCloneNewTime},
+}};
+
+const KindEntry& entryOf(NamespaceKind kind) noexcept {
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::optional<std::uint32_t> readId(const ProcPid& task, std::string_view name) {
+    const std::string path = fmt::format("ns/{}", name);
+    std::array<char, 64> target;
+    // The link's text has the inode: no need to open the namespace for fstat.
+    const ssize_t length = ::readlinkat(task.fd(), path.c_str(), target.data(), target.size());
+    if (length < 0) {
+        if (errno == ENOENT)
+            return std::nullopt;
+        failErrno("read link {}/{}", task.path(), path);
+    }
+    return inContext([&] { return task.path() + '/' + path; },
+                     [&] {
+                         return parseNamespaceLink({target.data(), static_cast<std::size_t>(length)});
+                     });
+}
+
+}  // namespace
+
+std::string_view namespaceName(NamespaceKind kind) noexcept {
+    return entryOf(kind).name;
+}
+
+int namespaceCloneFlag(NamespaceKind kind) noexcept {
+    return entryOf(kind).cloneFlag;
+}
+
+std::uint32_t parseNamespaceLink(std::string_view target) {
+    Scanner scan(target);
+    scan.until(':');
+    scan.need(":[", "kind:[inode]");
+    const auto inode = scan.needNumber<std::uint32_t>("an inode number");
+    scan.need(']', "a closing bracket");
+    return inode;
+}
+
+std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind) {
+    return readId(task, namespaceName(kind));
+}
+
+NamespaceIds readNamespaceIds(const ProcPid& task) {
+    NamespaceIds ids;
+    for (std::size_t kind = 0; kind < kNamespaceKinds; ++kind)
+        ids.kinds[kind] = readId(task, kKinds[kind].name);
+    ids.pidForChildren = readId(task, "pid_for_children");
+    ids.timeForChildren = readId(task, "time_for_children");
+    return ids;
+}
+
+}  // namespace criu::kernel

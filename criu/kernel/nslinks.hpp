@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::kernel {
+
+enum class NamespaceKind : std::uint8_t { Net, Uts, Ipc, Pid, User, Mount, Cgroup, Time };
+inline constexpr std::size_t kNamespaceKinds = 8;
+
+/// Name below /proc/PID/ns: "net", "mnt" …
+[[nodiscard]] std::string_view namespaceName(NamespaceKind kind) noexcept;
+/// CLONE_NEW….
+[[nodiscard]] int namespaceCloneFlag(NamespaceKind kind) noexcept;
+
+/// Inode numbers of /proc/PID/ns/*: equal means the same namespace (all of them are on one nsfs). Nothing for kinds the
+/// kernel lacks, and for those a zombie has left.
+struct NamespaceIds {
+    std::array<std::optional<std::uint32_t>, kNamespaceKinds> kinds;
+    /// Where children will be born.
+    std::optional<std::uint32_t> pidForChildren;
+    std::optional<std::uint32_t> timeForChildren;
+
+    [[nodiscard]] std::optional<std::uint32_t> of(NamespaceKind kind) const noexcept {
+        return kinds[static_cast<std::size_t>(kind)];
+    }
+    friend bool operator==(const NamespaceIds&, const NamespaceIds&) = default;
+};
+
+/// Inode out of "net:[4026531833]". Throws Error on any other text.
+[[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
+
+[[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
+[[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
+
+}  // namespace criu::kernel

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/tasks.hpp"
+
+#include <fmt/format.h>
+
+#include "criu/kernel/scan.hpp"
+#include "criu/kernel/stat.hpp"
+
+namespace criu::kernel {
+
+std::vector<pid_t> readThreads(const ProcPid& process) {
+    return process.numbers("task");
+}
+
+std::vector<int> readDescriptors(const ProcPid& task) {
+    return task.numbers("fd");
+}
+
+std::vector<pid_t> parseChildren(std::string_view text) {
+    std::vector<pid_t> pids;
+    Scanner scan(text);
+    pid_t pid = 0;
+    while (scan.number(pid))
+        pids.push_back(pid);
+    scan.blanks();
+    scan.skip('\n');
+    if (!scan.done())
+        scan.expected("a pid");
+    return pids;
+}
+
+std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer) {
+    const std::string name = fmt::format("task/{}/children", tid);
+    return inContext([&] { return process.path() + '/' + name; },
+                     [&] { return parseChildren(process.read(name, buffer)); });
+}
+
+std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer) {
+    std::vector<pid_t> children;
+    for (const pid_t pid : proc.processes()) {
+        try {
+            if (readStat(proc.open(pid), buffer).ppid == parent)
+                children.push_back(pid);
+        } catch (const Error& error) {
+            // Processes end while /proc is listed.
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+    }
+    return children;
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+#include <vector>
+
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::kernel {
+
+/// Thread ids of a process, ascending: not always with the leader first. New threads may appear until all are stopped.
+[[nodiscard]] std::vector<pid_t> readThreads(const ProcPid& process);
+
+/// Open descriptors of a task, ascending.
+[[nodiscard]] std::vector<int> readDescriptors(const ProcPid& task);
+
+/// Text of /proc/PID/task/TID/children: pids, each followed by a blank.
+[[nodiscard]] std::vector<pid_t> parseChildren(std::string_view text);
+
+/// Children forked by one thread. Complete only while they and the thread are stopped. Throws Error with ENOENT if the
+/// kernel has no CONFIG_PROC_CHILDREN (then see scanChildren) or the thread is gone.
+[[nodiscard]] std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
+
+/// Children of a process found through the parent of every process in /proc; reads one file per process.
+[[nodiscard]] std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer);
+
+}  // namespace criu::kernel

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The readers on the test program's own /proc: what the kernel really writes must parse, and agree with system calls.
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/limits.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/pagemap.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/process_vm.hpp"
+#include "criu/kernel/stat.hpp"
+#include "criu/kernel/status.hpp"
+#include "criu/kernel/tasks.hpp"
+#include "criu/kernel/timers.hpp"
+
+using namespace criu;
+using namespace criu::kernel;
+
+TEST_CASE("own status and stat agree with system calls, odd names included") {
+    char before[16];
+    REQUIRE(::prctl(PR_GET_NAME, before) == 0);
+    const char* const odd = "a) R\n\\n (b\\";
+    REQUIRE(::prctl(PR_SET_NAME, odd) == 0);
+    const ProcPid self = ProcDir().open(::getpid());
+    ProcBuffer buffer;
+    const TaskStatus status = readThreadStatus(self, ::gettid(), buffer);
+    const TaskStat stat = readStat(self.thread(::gettid()), buffer);
+    const std::string comm = readComm(self.thread(::gettid()));
+    ::prctl(PR_SET_NAME, before);
+    CHECK(status.name == odd);
+    CHECK(stat.comm == odd);
+    CHECK(comm == odd);
+    CHECK(status.pid == ::gettid());
+    CHECK(status.ppid == ::getppid());
+    CHECK(status.uid.effective == ::geteuid());
+    CHECK(status.nsPid.back() == ::getpid());
+    CHECK(stat.pgrp == ::getpgid(0));
+    CHECK(stat.session == ::getsid(0));
+    CHECK(stat.startCode != 0);
+    CHECK(stat.argStart < stat.argEnd);
+}
+
+TEST_CASE("a /proc directory of an ended process reads as an error, not as another process") {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const ProcPid proc = ProcDir().open(child);
+    ProcBuffer buffer;
+    CHECK(readStatus(proc, buffer).pid == child);
+    const PidFd pidfd(child);
+    CHECK_FALSE(pidfd.waitExit());
+    CHECK(pidfd.sendSignal(SIGKILL));
+    CHECK(pidfd.waitExit(std::chrono::seconds(10)));
+    CHECK(readStatus(proc, buffer).state == TaskState::Zombie);
+    CHECK(readMaps(proc).empty());
+    const siginfo_t info = pidfd.wait(WEXITED);
+    CHECK(info.si_pid == child);
+    CHECK(info.si_status == SIGKILL);
+    CHECK_FALSE(pidfd.sendSignal(SIGKILL));
+    CHECK_THROWS_AS(readStatus(proc, buffer), Error);
+}
+
+TEST_CASE("maps and smaps show the same mappings; smaps adds flags") {
+    const Mapping area = Mapping::anonymous(8 * kPageSize);
+    REQUIRE(::madvise(area.data(), area.size(), MADV_DONTFORK) == 0);
+    area.as<char>()[0] = 1;
+    const ProcPid self = ProcDir().open(::getpid());
+    const auto address = reinterpret_cast<std::uint64_t>(area.data());
+    const auto find = [&](const std::vector<Vma>& vmas) {
+        for (const Vma& vma : vmas)
+            if (vma.start <= address && address < vma.end)
+                return vma;
+        FAIL("mapping not found");
+        return Vma{};
+    };
+    const Vma plain = find(readMaps(self));
+    const Vma full = find(readSmaps(self));
+    CHECK(plain.start == full.start);
+    CHECK(plain.prot == (PROT_READ | PROT_WRITE));
+    CHECK(plain.flags.empty());
+    CHECK(full.flags.has(VmFlag::DontCopy));
+    CHECK_FALSE(full.flags.has(VmFlag::Unknown));
+    CHECK(full.kernelPageSize == kPageSize);
+    CHECK(full.anonymous >= kPageSize);
+}
+
+TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memory") {
+    const std::size_t pages = 3000;
+    const Mapping area = Mapping::anonymous(pages * kPageSize);
+    REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
+    char* const memory = area.as<char>();
+    const auto at = [&](std::size_t page) { return reinterpret_cast<std::uint64_t>(memory + page * kPageSize); };
+    std::vector<PageRange> expected;
+    for (std::size_t page = 0; page < pages; page += 2) {  // more runs than one ioctl takes
+        memory[page * kPageSize] = 1;
+        expected.push_back({at(page), at(page + 1), PageIs::None});
+    }
+    static_cast<void>(*static_cast<volatile char*>(memory + kPageSize));  // a zero page
+    const ProcPid self = ProcDir().open(::getpid());
+    const PagemapScanner entries(self, PagemapScanner::Mode::Entries);
+    if (entries.seesZeroPage())
+        CHECK(entries.scan(at(0), at(pages), kPrivatePages) == expected);
+    const PagemapScanner scanner(self);
+    if (scanner.mode() == PagemapScanner::Mode::Scan) {
+        CHECK(scanner.scan(at(0), at(pages), kPrivatePages) == expected);
+        const PageQuery zero{.all = PageIs::PfnZero};
+        CHECK(scanner.scan(at(0), at(pages), zero) == std::vector{PageRange{at(1), at(2), PageIs::None}});
+    }
+    CHECK(scanner.scan(at(4), at(4), kPrivatePages).empty());
+    CHECK_THROWS_AS(scanner.scan(at(0) + 1, at(4), kPrivatePages), Error);
+}
+
+TEST_CASE("pages of a file's private mapping count only once written to") {
+    const int fd = ::memfd_create("criu-unit", MFD_CLOEXEC);
+    REQUIRE(fd >= 0);
+    const UniqueFd file(fd);
+    REQUIRE(::ftruncate(fd, 4 * kPageSize) == 0);
+    void* const start = ::mmap(nullptr, 4 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    REQUIRE(start != MAP_FAILED);
+    const Mapping area(start, 4 * kPageSize);
+    auto* const memory = area.as<volatile char>();
+    static_cast<void>(memory[0]);
+    memory[2 * kPageSize] = 1;
+    const auto base = reinterpret_cast<std::uint64_t>(start);
+    const std::vector expected{PageRange{base + 2 * kPageSize, base + 3 * kPageSize, PageIs::None}};
+    const ProcPid self = ProcDir().open(::getpid());
+    CHECK(PagemapScanner(self).scan(base, base + area.size(), kPrivatePages) == expected);
+    CHECK(PagemapScanner(self, PagemapScanner::Mode::Entries).scan(base, base + area.size(), kPrivatePages) ==
+          expected);
+}
+
+TEST_CASE("terabytes of untouched space are scanned at once") {
+    const std::size_t size = std::size_t{8} << 40;
+    void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(start != MAP_FAILED);
+    const Mapping area(start, size);
+    char* const page = area.as<char>() + size / 2;
+    REQUIRE(::mprotect(page, kPageSize, PROT_READ | PROT_WRITE) == 0);
+    *page = 1;
+    const PagemapScanner scanner(ProcDir().open(::getpid()));
+    if (scanner.mode() != PagemapScanner::Mode::Scan)
+        return;
+    const auto base = reinterpret_cast<std::uint64_t>(start);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto found = scanner.scan(base, base + size, kPrivatePages);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].start == reinterpret_cast<std::uint64_t>(page));
+}
+
+TEST_CASE("memory of a child is read and written in ranges; a hole stops the transfer where it is") {
+    const std::size_t pages = 2000;  // more ranges than one call takes
+    const Mapping area = Mapping::anonymous((pages + 1) * kPageSize);
+    for (std::size_t page = 0; page < pages; ++page)
+        std::memcpy(area.as<char>() + page * kPageSize, &page, sizeof(page));
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::munmap(area.as<char>() + 1500 * kPageSize, kPageSize);
+        ::raise(SIGSTOP);
+        ::_exit(0);
+    }
+    int state = 0;
+    REQUIRE(::waitpid(child, &state, WUNTRACED) == child);
+    std::vector<RemoteRange> ranges;
+    for (std::size_t page = 0; page < pages; ++page)
+        ranges.push_back({reinterpret_cast<std::uint64_t>(area.data()) + page * kPageSize, sizeof(page)});
+    std::vector<std::size_t> values(pages);
+    const VmTransfer done = readMemorySome(child, ranges, std::as_writable_bytes(std::span(values)));
+    CHECK(done.code == EFAULT);
+    CHECK(done.bytes == 1500 * sizeof(std::size_t));
+    CHECK(values[1499] == 1499);
+    const auto text = [&] {
+        try {
+            readMemory(child, ranges, std::as_writable_bytes(std::span(values)));
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    }();
+    CHECK(text.find(fmt::format("at {:x}: Bad address", ranges[1500].start)) != std::string::npos);
+    ranges.erase(ranges.begin() + 1500);
+    values.pop_back();
+    for (std::size_t& value : values)
+        value = 42;
+    writeMemory(child, ranges, std::as_bytes(std::span(values)));
+    std::vector<std::size_t> back(values.size());
+    readMemory(child, ranges, std::as_writable_bytes(std::span(back)));
+    CHECK(back == values);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &state, 0);
+}
+
+TEST_CASE("kcmp orders files, and tells duplicates from files opened twice") {
+    const UniqueFd one(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const UniqueFd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const UniqueFd twin(::dup(one.get()));
+    const pid_t self = ::getpid();
+    CHECK(kcmpFile(self, one.get(), self, twin.get()) == std::partial_ordering::equivalent);
+    const auto order = kcmpFile(self, one.get(), self, other.get());
+    CHECK((order == std::partial_ordering::less || order == std::partial_ordering::greater));
+    CHECK(kcmpFile(self, other.get(), self, one.get()) ==
+          (order < 0 ? std::partial_ordering::greater : std::partial_ordering::less));
+    CHECK(kernel::kcmp(self, self, KcmpType::Vm) == std::partial_ordering::equivalent);
+    CHECK_THROWS_AS(kcmpFile(self, 9999, self, one.get()), Error);
+}
+
+TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
+    const ProcPid self = ProcDir().open(::getpid());
+    ProcBuffer buffer;
+    const UniqueFd event(::eventfd(0x1234, EFD_CLOEXEC | EFD_SEMAPHORE));
+    const FdInfo info = readFdInfo(self, event.get(), buffer);
+    CHECK((info.flags & O_CLOEXEC) != 0);
+    CHECK(parseEventFd(info.text).count == 0x1234);
+    const ResourceLimits limits = readLimits(self, buffer);
+    rlimit nofile{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &nofile) == 0);
+    CHECK(limits[RLIMIT_NOFILE].rlim_cur == nofile.rlim_cur);
+    const NamespaceIds ids = readNamespaceIds(self);
+    struct stat net {};
+    REQUIRE(::stat("/proc/self/ns/net", &net) == 0);
+    CHECK(ids.of(NamespaceKind::Net) == net.st_ino);
+    CHECK(ids == readNamespaceIds(ProcDir().self()));
+    const auto auxv = readAuxv(self);
+    CHECK(auxv.size() > 10);
+    CHECK(auxv[auxv.size() - 2] == 0);
+    CHECK(readExe(self).value().find("unit_tests") != std::string::npos);
+    CHECK_FALSE(readCgroups(self, buffer).empty());
+    CHECK(readTimers(self, buffer).empty());
+    CHECK(readCmdline(self).find("unit_tests") != std::string::npos);
+    CHECK(readOomScoreAdj(self) >= -1000);
+    CHECK_NOTHROW(readPersonality(self));
+    CHECK_NOTHROW(readLoginUid(self));
+    CHECK_NOTHROW(readCoredumpFilter(self));
+    CHECK_NOTHROW(readTimerSlack(self));
+    CHECK_NOTHROW(readAutogroup(self));
+    const auto fds = readDescriptors(self);
+    CHECK(std::find(fds.begin(), fds.end(), event.get()) != fds.end());
+    CHECK_THROWS_AS(readFdInfo(self, 9999, buffer), Error);
+}
+
+TEST_CASE("POSIX timers are listed with what they were created with") {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGUSR2;
+    event.sigev_value.sival_ptr = reinterpret_cast<void*>(0x1234567890ULL);
+    event._sigev_un._tid = ::gettid();
+    timer_t timer{};
+    REQUIRE(::timer_create(CLOCK_BOOTTIME, &event, &timer) == 0);
+    ProcBuffer buffer;
+    const auto timers = readTimers(ProcDir().open(::getpid()), buffer);
+    ::timer_delete(timer);
+    REQUIRE(timers.size() == 1);
+    CHECK(timers[0].signal == SIGUSR2);
+    CHECK(timers[0].value == 0x1234567890ULL);
+    CHECK(timers[0].notify == SIGEV_THREAD_ID);
+    CHECK(timers[0].target == ::gettid());
+    CHECK(timers[0].clock == CLOCK_BOOTTIME);
+}
+
+TEST_CASE("threads and children are found") {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    ProcBuffer buffer;
+    const ProcDir proc;
+    const ProcPid self = proc.open(::getpid());
+    CHECK(readChildren(self, ::gettid(), buffer) == std::vector<pid_t>{child});
+    CHECK(scanChildren(proc, ::getpid(), buffer) == std::vector<pid_t>{child});
+    std::vector<pid_t> threads;
+    std::thread([&] { threads = readThreads(self); }).join();
+    CHECK(threads.size() >= 2);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+}
