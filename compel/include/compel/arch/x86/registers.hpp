@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <sys/user.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace compel {
+
+/// Arguments of a system call in the order of its man page; unused ones are 0.
+using SyscallArguments = std::array<std::uint64_t, 6>;
+
+/// General-purpose registers of a stopped thread, as PTRACE_GETREGS shows them.
+struct Registers {
+    user_regs_struct raw{};
+
+    [[nodiscard]] std::uint64_t ip() const noexcept { return raw.rip; }
+    void setIp(std::uint64_t value) noexcept { raw.rip = value; }
+
+    [[nodiscard]] std::uint64_t sp() const noexcept { return raw.rsp; }
+    void setSp(std::uint64_t value) noexcept { raw.rsp = value; }
+
+    /// The base of thread-local storage (%fs).
+    [[nodiscard]] std::uint64_t threadPointer() const noexcept { return raw.fs_base; }
+
+    /// Number of the system call the thread is in or returns from; negative if it came into the kernel otherwise.
+    [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
+    [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
+
+    /// What the system call returned: a value, or -errno in [-4095, -1].
+    [[nodiscard]] std::int64_t syscallResult() const noexcept { return static_cast<std::int64_t>(raw.rax); }
+    void setSyscallResult(std::int64_t value) noexcept { raw.rax = static_cast<std::uint64_t>(value); }
+
+    /// Makes the kernel forget that a system call was under way: nothing is restarted, and at a syscall-entry-stop the
+    /// call is skipped.
+    void leaveSyscall() noexcept { raw.orig_rax = ~std::uint64_t{0}; }
+
+    /// The thread's interrupted system call waits for the kernel to restart it (result -ERESTART*).
+    [[nodiscard]] bool restartsSyscall() const noexcept {
+        const auto result = syscallResult();
+        return inSyscall() && result <= -512 && result >= -516 && result != -515;
+    }
+
+    /// Prepares system call `number`; `instruction` is the address of a system call instruction.
+    void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
+        leaveSyscall();
+        raw.rip = instruction;
+        raw.rax = static_cast<std::uint64_t>(number);
+        raw.rdi = arguments[0];
+        raw.rsi = arguments[1];
+        raw.rdx = arguments[2];
+        raw.r10 = arguments[3];
+        raw.r8 = arguments[4];
+        raw.r9 = arguments[5];
+    }
+
+    /// Prepares a jump to a blob's start: `argument` as its first parameter, `stackTop` (exclusive end) as its stack.
+    void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop) noexcept {
+        constexpr std::uint64_t traceAndDirection = 0x100 | 0x400;
+        leaveSyscall();
+        raw.rip = entry;
+        raw.rsp = stackTop & ~std::uint64_t{15};
+        raw.rbp = 0;
+        raw.rdi = argument;
+        raw.rax = 0;
+        raw.eflags &= ~traceAndDirection;
+    }
+
+    /// What a blob's entry function returned, valid at the stop in which its run ends (see blob_start.S).
+    [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
+
+    /// False for a thread that runs 32-bit code, whose system calls have other numbers.
+    [[nodiscard]] bool isNative() const noexcept {
+        constexpr std::uint64_t codeSegment64 = 0x33;
+        return raw.cs == codeSegment64;
+    }
+};
+
+/// Bytes of the instruction that enters the kernel for a system call.
+inline constexpr std::array<std::byte, 2> syscallInstruction{std::byte{0x0f}, std::byte{0x05}};
+
+/// ELF note types for PTRACE_GETREGSET: all extended (vector) state, and the shadow stack pointer (arch/x86, CET).
+inline constexpr unsigned extendedStateNote = 0x202;
+inline constexpr unsigned shadowStackNote = 0x204;
+
+}  // namespace compel

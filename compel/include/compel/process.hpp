@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/remote_memory.hpp>
+#include <compel/tracee.hpp>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace compel {
+
+struct FreezeOptions {
+    SeizeOptions seize{};
+    /// Error if a thread hasn't stopped by then: it is stuck in the kernel (state D), such as a parent in vfork(2).
+    std::chrono::milliseconds patience{10'000};
+};
+
+struct FrozenThread {
+    Tracee tracee;
+    /// The signal of the group-stop the thread was found in; 0 if it was running. Detaching keeps it as it was.
+    int stopSignal = 0;
+
+    [[nodiscard]] bool groupStopped() const noexcept { return stopSignal != 0; }
+};
+
+/// All threads of a process, seized and stopped between two instructions of theirs (StopInfo Interrupted or GroupStop).
+/// Signals that were being delivered are back in their queues. Destruction lets the process go on as it was.
+///
+/// Everything must be called from the thread that called freeze().
+class FrozenProcess {
+public:
+    static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
+
+    FrozenProcess(FrozenProcess&&) noexcept = default;
+    FrozenProcess& operator=(FrozenProcess&&) noexcept = default;
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    /// The thread-group leader comes first.
+    [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
+    [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
+    [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
+    [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
+
+    /// Where a system call instruction lies in the process (findSyscallInstruction(), looked up once); nothing if there
+    /// is none.
+    [[nodiscard]] std::optional<RemoteAddress> syscallInstruction();
+
+    /// Detaches every thread, the leader last; throws the first failure after having tried all.
+    void detach();
+    /// Ends the process with SIGKILL and waits until its threads are gone; its parent sees the usual zombie.
+    void kill();
+
+private:
+    explicit FrozenProcess(pid_t pid) noexcept : pid_(pid), memory_(pid) {}
+    bool seizeNewThreads(const FreezeOptions& options);
+    void waitForStops(std::size_t first, const FreezeOptions& options);
+    void settleThreads(std::size_t first);
+
+    pid_t pid_;
+    RemoteMemory memory_;
+    std::vector<FrozenThread> threads_;
+    std::optional<std::optional<RemoteAddress>> syscallInstruction_;
+};
+
+}  // namespace compel

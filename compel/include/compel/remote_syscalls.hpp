@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/error.hpp>
+#include <compel/registers.hpp>
+#include <compel/remote_memory.hpp>
+#include <compel/tracee.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace compel {
+
+/// Address of a system call instruction in executable memory of a process, in the vDSO if it has one (that can't be
+/// unmapped by other threads' doing); nothing if no readable executable mapping has one.
+std::optional<RemoteAddress> findSyscallInstruction(pid_t pid);
+
+/// Whether a raw system call result is an error (-errno).
+constexpr bool isSyscallError(std::int64_t result) noexcept {
+    return result < 0 && result >= -4095;
+}
+
+/// Lets a stopped thread execute system calls without its noticing: registers and signal mask are saved, signals stay
+/// queued meanwhile, and an interrupted system call of its own is afterwards restarted by the kernel as if nothing had
+/// been in between. Calls that use the thread's restart block (nanosleep, poll, futex with a timeout) must not be made:
+/// it can't be saved.
+///
+/// No memory of the process is changed, unless it has no system call instruction at all; then one is written into
+/// executable memory for as long as this object lives.
+///
+/// Ends in the kind of stop it began in (Interrupted or GroupStop). The destructor restores; call restore() to get to
+/// know of failures. While it lives nothing else may resume or alter the thread.
+class RemoteSyscalls {
+public:
+    /// `instruction`: a result of findSyscallInstruction() for this process, looked up if not given.
+    explicit RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction = std::nullopt);
+    RemoteSyscalls(const RemoteSyscalls&) = delete;
+    RemoteSyscalls& operator=(const RemoteSyscalls&) = delete;
+    ~RemoteSyscalls();
+
+    /// Raw result: a value, or -errno. Throws Error only if the call couldn't be made (TraceeGone if the thread died).
+    std::int64_t call(std::int64_t number, const SyscallArguments& arguments);
+    template <typename... Arguments>
+    std::int64_t call(std::int64_t number, Arguments... arguments) {
+        static_assert(sizeof...(Arguments) <= 6);
+        return call(number, SyscallArguments{static_cast<std::uint64_t>(arguments)...});
+    }
+
+    /// Like call(), but an error result becomes Error, whose text starts with `what`.
+    std::uint64_t checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments);
+
+    RemoteAddress mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd = -1,
+                       std::uint64_t offset = 0);
+    void munmap(RemoteAddress address, std::uint64_t size);
+    void mprotect(RemoteAddress address, std::uint64_t size, int protection);
+
+    [[nodiscard]] Tracee& tracee() noexcept { return tracee_; }
+    /// What the thread goes on with; a rseq critical section it was in has been aborted (see rseq.hpp).
+    [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
+    [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
+
+    /// Puts registers, mask and stop back. Further calls aren't possible.
+    void restore();
+
+private:
+    void pokeInstruction();
+    void runToSyscallStop();
+
+    Tracee& tracee_;
+    RemoteMemory memory_;
+    Registers saved_;
+    SignalMask savedMask_ = 0;
+    RemoteAddress instruction_ = 0;
+    std::array<std::byte, syscallInstruction.size()> overwritten_{};
+    bool poked_ = false;
+    bool atEntry_ = false;
+    bool moved_ = false;
+    bool restored_ = false;
+};
+
+/// Memory mapped in the traced process for as long as this lives: anonymous, private, readable and writable.
+class RemoteBuffer {
+public:
+    RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size);
+    RemoteBuffer(const RemoteBuffer&) = delete;
+    RemoteBuffer& operator=(const RemoteBuffer&) = delete;
+    ~RemoteBuffer();
+
+    [[nodiscard]] RemoteAddress address() const noexcept { return address_; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+private:
+    RemoteSyscalls& syscalls_;
+    RemoteAddress address_;
+    std::uint64_t size_;
+};
+
+}  // namespace compel

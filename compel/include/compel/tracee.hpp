@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/registers.hpp>
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace compel {
+
+/// A set of signals as the kernel keeps it: bit n-1 stands for signal n.
+using SignalMask = std::uint64_t;
+inline constexpr SignalMask allSignals = ~SignalMask{0};
+constexpr SignalMask signalBit(int signal) noexcept {
+    return SignalMask{1} << (signal - 1);
+}
+
+/// How a thread is seized.
+struct SeizeOptions {
+    /// The kernel kills the task if the tracer dies (PTRACE_O_EXITKILL).
+    bool killOnExit = false;
+    /// Seccomp filters and strict mode let everything pass while traced (PTRACE_O_SUSPEND_SECCOMP; the tracer needs
+    /// CAP_SYS_ADMIN).
+    bool suspendSeccomp = false;
+};
+
+/// Why a thread is stopped, ptrace(2) "Stopped states".
+struct StopInfo {
+    enum class Kind {
+        Interrupted,  ///< by PTRACE_INTERRUPT; the task itself isn't stopped
+        GroupStop,    ///< `signal` is the stopping signal
+        Signal,       ///< `signal` is about to be delivered
+        Syscall,      ///< at the entry or the exit of a system call
+        Event,        ///< `event` is the PTRACE_EVENT_ number
+        Exited,       ///< ended; `status` as of waitpid(2)
+    };
+    Kind kind;
+    int signal = 0;
+    int event = 0;
+    int status = 0;
+};
+
+/// Where the kernel finds a thread's restartable-sequence area, PTRACE_GET_RSEQ_CONFIGURATION.
+struct RseqConfiguration {
+    std::uint64_t address;
+    std::uint32_t size;
+    std::uint32_t signature;
+    std::uint32_t flags;
+};
+
+enum class SignalQueue { Thread, Process };
+
+/// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it.
+/// Apart from seize(), interrupt() and the waits, everything needs the thread to be stopped. Failures throw Error;
+/// TraceeGone if the thread has ended.
+///
+/// The destructor interrupts the thread if it runs and detaches it, with the signal it was about to be given.
+class Tracee {
+public:
+    static Tracee seize(pid_t tid, SeizeOptions options = {});
+
+    Tracee(Tracee&& other) noexcept;
+    Tracee& operator=(Tracee&& other) noexcept;
+    Tracee(const Tracee&) = delete;
+    Tracee& operator=(const Tracee&) = delete;
+    ~Tracee();
+
+    [[nodiscard]] pid_t tid() const noexcept { return tid_; }
+    /// The stop the thread is in; nothing while it runs.
+    [[nodiscard]] const std::optional<StopInfo>& stopped() const noexcept { return stop_; }
+    /// The thread has ended and was reaped, or has been detached.
+    [[nodiscard]] bool released() const noexcept { return tid_ <= 0 || state_ == State::Released; }
+
+    /// Asks for a stop; returns at once. Of a stopped thread: it stops again as soon as it is resumed.
+    void interrupt();
+    StopInfo waitStop();
+    /// Nothing if the thread goes on running for `limit`; 0 only looks.
+    std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
+    /// For a thread that is being killed: passes over stops until it has ended. Returns the waitpid(2) status.
+    int waitEnd();
+    /// A thread seen at a signal's delivery gives it back to the queue it came from, siginfo included, and ends up in
+    /// an Interrupted or GroupStop stop. (Signals that can't be blocked take effect: SIGSTOP makes a group-stop.)
+    /// Does nothing in these two stops.
+    void settle();
+
+    /// Resumes; `signal` is delivered if the stop is a signal's.
+    void cont(int signal = 0);
+    /// Resumes until the next entry to or exit from a system call.
+    void syscallStep(int signal = 0);
+    /// Ends tracing; a task in group-stop stays stopped. Without a value, the signal of a Signal stop is delivered.
+    void detach(std::optional<int> signal = std::nullopt);
+    /// The signal of the present stop has been dealt with: detach() doesn't deliver it.
+    void swallowSignal() noexcept;
+
+    /// May be used to change `suspendSeccomp` and `killOnExit` of a stopped thread.
+    void setOptions(SeizeOptions options);
+
+    [[nodiscard]] Registers registers() const;
+    void setRegisters(const Registers& registers);
+
+    /// The vector and other extended state in the machine's own layout (x86: XSAVE, standard form), as long as the
+    /// kernel says.
+    [[nodiscard]] std::vector<std::byte> extendedState() const;
+    void setExtendedState(std::span<const std::byte> state);
+
+    /// Nothing if the thread has no shadow stack.
+    [[nodiscard]] std::optional<std::uint64_t> shadowStackPointer() const;
+    void setShadowStackPointer(std::uint64_t pointer);
+
+    /// Any other register set (PTRACE_GETREGSET) by ELF note type; empty if the machine or thread has none.
+    [[nodiscard]] std::vector<std::byte> registerSet(unsigned note) const;
+
+    /// The mask the thread has when it runs on: in the midst of sigsuspend(2) and its like, the one before.
+    [[nodiscard]] SignalMask signalMask() const;
+    void setSignalMask(SignalMask mask);
+
+    /// Queued signals, oldest first; they stay queued.
+    [[nodiscard]] std::vector<siginfo_t> pendingSignals(SignalQueue queue) const;
+    /// siginfo of the present Signal stop.
+    [[nodiscard]] siginfo_t signalInfo() const;
+
+    /// Nothing if the thread has registered none.
+    [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
+
+private:
+    enum class State { Running, Stopped, Released };
+
+    explicit Tracee(pid_t tid) noexcept : tid_(tid) {}
+    void resume(long request, int signal);
+    StopInfo noteStatus(int status);
+    std::optional<StopInfo> pollStop(int flags);
+    void releaseQuietly() noexcept;
+    long request(const char* name, long number, std::uint64_t address, std::uint64_t data) const;
+    [[noreturn]] void failRequest(const char* name, int code) const;
+
+    pid_t tid_;
+    State state_ = State::Running;
+    std::optional<StopInfo> stop_;
+};
+
+}  // namespace compel

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include "proc.hpp"
+
+#include <compel/unique_fd.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <charconv>
+#include <memory>
+
+#include "fail.hpp"
+
+namespace compel {
+
+namespace {
+
+template <typename Number>
+Number parseNumber(std::string_view text, int base) {
+    Number value{};
+    std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return value;
+}
+
+std::string_view firstWord(std::string_view& line) {
+    const auto end = line.find(' ');
+    const auto word = line.substr(0, end);
+    line.remove_prefix(end == std::string_view::npos ? line.size() : end);
+    const auto next = line.find_first_not_of(' ');
+    line.remove_prefix(next == std::string_view::npos ? line.size() : next);
+    return word;
+}
+
+/// Value of "Name:\tvalue" in a status file; empty if there is no such line.
+std::string_view statusField(std::string_view text, std::string_view name) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto end = std::min(text.find('\n', at), text.size());
+        const auto line = text.substr(at, end - at);
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(":\t"))
+            return line.substr(name.size() + 2);
+        at = end + 1;
+    }
+    return {};
+}
+
+std::optional<MemoryRange> parseMapping(std::string_view line) {
+    const auto range = firstWord(line);
+    const auto dash = range.find('-');
+    const auto permissions = firstWord(line);
+    if (dash == std::string_view::npos || permissions.size() < 4)
+        return std::nullopt;
+    for (int skipped = 0; skipped < 3; ++skipped)
+        firstWord(line);
+    return MemoryRange{.start = parseNumber<std::uint64_t>(range.substr(0, dash), 16),
+                       .end = parseNumber<std::uint64_t>(range.substr(dash + 1), 16),
+                       .readable = permissions[0] == 'r',
+                       .writable = permissions[1] == 'w',
+                       .executable = permissions[2] == 'x',
+                       .name = line};
+}
+
+}  // namespace
+
+std::optional<std::string> readWholeFile(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return std::nullopt;
+    std::string text;
+    for (;;) {
+        const auto before = text.size();
+        text.resize(before + (before < 65536 ? 4096 : before));
+        const auto count = ::read(fd.get(), text.data() + before, text.size() - before);
+        if (count < 0 && errno == EINTR) {
+            text.resize(before);
+            continue;
+        }
+        if (count < 0)
+            return std::nullopt;
+        text.resize(before + static_cast<std::size_t>(count));
+        if (count == 0)
+            return text;
+    }
+}
+
+std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
+    const auto text = readWholeFile(join("/proc/", tid, "/status"));
+    if (!text)
+        return std::nullopt;
+    const auto state = statusField(*text, "State");
+    return ThreadStatus{.state = state.empty() ? '?' : state.front(),
+                        .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
+                        .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10)};
+}
+
+std::vector<pid_t> listThreads(pid_t pid) {
+    const auto path = join("/proc/", pid, "/task");
+    struct Close {
+        void operator()(DIR* dir) const noexcept { ::closedir(dir); }
+    };
+    const std::unique_ptr<DIR, Close> dir(::opendir(path.c_str()));
+    if (!dir) {
+        const int code = errno;
+        if (code == ENOENT || code == ESRCH)
+            throw TraceeGone(ESRCH, join("list the threads of process ", pid));
+        failWith(code, "open ", path);
+    }
+    std::vector<pid_t> found;
+    while (const dirent* entry = ::readdir(dir.get())) {
+        const std::string_view name = entry->d_name;
+        if (const auto tid = parseNumber<pid_t>(name, 10); tid > 0)
+            found.push_back(tid);
+    }
+    return found;
+}
+
+void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit) {
+    const auto path = join("/proc/", pid, "/maps");
+    const auto text = readWholeFile(path);
+    if (!text)
+        failErrno("read ", path);
+    for (std::size_t at = 0; at < text->size();) {
+        const auto end = std::min(text->find('\n', at), text->size());
+        const auto mapping = parseMapping(std::string_view(*text).substr(at, end - at));
+        if (mapping && !visit(*mapping))
+            return;
+        at = end + 1;
+    }
+}
+
+}  // namespace compel

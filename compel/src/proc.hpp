@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace compel {
+
+/// The little that this library needs of /proc; nothing is returned for a thread that is gone.
+struct ThreadStatus {
+    char state = '?';
+    pid_t process = 0;
+    pid_t tracer = 0;
+};
+std::optional<ThreadStatus> readThreadStatus(pid_t tid);
+
+/// Throws Error if the process is gone.
+std::vector<pid_t> listThreads(pid_t pid);
+
+struct MemoryRange {
+    std::uint64_t start;
+    std::uint64_t end;
+    bool readable;
+    bool writable;
+    bool executable;
+    std::string_view name;
+};
+/// Calls `visit` for each mapping in the order of addresses until it returns false.
+void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit);
+
+/// Whole content of a file of /proc; nothing if it can't be read.
+std::optional<std::string> readWholeFile(const std::string& path);
+
+}  // namespace compel

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/remote_syscalls.hpp>
+#include <compel/rseq.hpp>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "fail.hpp"
+#include "proc.hpp"
+
+namespace compel {
+
+namespace {
+
+std::optional<RemoteAddress> searchRange(const RemoteMemory& memory, const MemoryRange& range) {
+    constexpr std::size_t blockSize = 256 * 1024;
+    // Blocks overlap by an instruction less one byte, so that none is missed across a border.
+    constexpr std::size_t overlap = syscallInstruction.size() - 1;
+    std::vector<std::byte> block(std::min<std::size_t>(blockSize, range.end - range.start));
+    for (RemoteAddress at = range.start; at + overlap < range.end; at += block.size() - overlap) {
+        const auto window = std::span(block).first(std::min<std::size_t>(block.size(), range.end - at));
+        const auto content = window.first(memory.readSome(at, window));
+        const auto found =
+            std::search(content.begin(), content.end(), syscallInstruction.begin(), syscallInstruction.end());
+        if (found != content.end())
+            return at + static_cast<std::size_t>(found - content.begin());
+        if (content.size() < window.size())
+            break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
+    const RemoteMemory memory(pid);
+    std::vector<MemoryRange> others;
+    std::optional<RemoteAddress> found;
+    visitMappings(pid, [&](const MemoryRange& range) {
+        if (!range.executable || !range.readable || range.name == "[vsyscall]")
+            return true;
+        if (range.name != "[vdso]") {
+            others.push_back(range);
+            return true;
+        }
+        found = searchRange(memory, range);
+        return !found;
+    });
+    for (auto range = others.begin(); !found && range != others.end(); ++range)
+        found = searchRange(memory, *range);
+    return found;
+}
+
+RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction)
+    : tracee_(tracee), memory_(tracee.tid()), saved_(tracee.registers()) {
+    if (!saved_.isNative())
+        fail("thread ", tracee.tid(), " runs 32-bit code, which isn't supported");
+    tracee_.settle();
+    fixRseqIp(tracee_, memory_, saved_);
+    if (!instruction)
+        instruction = findSyscallInstruction(tracee.tid());
+    if (instruction)
+        instruction_ = *instruction;
+    else
+        pokeInstruction();
+    savedMask_ = tracee_.signalMask();
+    tracee_.setSignalMask(allSignals);
+}
+
+RemoteSyscalls::~RemoteSyscalls() {
+    try {
+        restore();
+    } catch (const std::exception&) {
+        // Only a thread that has died can't be put back.
+        return;
+    }
+}
+
+void RemoteSyscalls::pokeInstruction() {
+    visitMappings(tracee_.tid(), [&](const MemoryRange& range) {
+        if (!range.executable || range.name == "[vsyscall]")
+            return true;
+        try {
+            memory_.read(range.start, overwritten_);
+            memory_.write(range.start, syscallInstruction);
+        } catch (const TraceeGone&) {
+            throw;
+        } catch (const Error&) {
+            return true;
+        }
+        instruction_ = range.start;
+        poked_ = true;
+        return false;
+    });
+    if (!poked_)
+        fail("thread ", tracee_.tid(), ": its process has no executable memory to run a system call from");
+}
+
+void RemoteSyscalls::runToSyscallStop() {
+    for (int signal = 0;;) {
+        moved_ = true;
+        tracee_.syscallStep(signal);
+        const auto stop = tracee_.waitStop();
+        signal = 0;
+        switch (stop.kind) {
+            case StopInfo::Kind::Syscall:
+                return;
+            case StopInfo::Kind::Exited:
+                throw TraceeGone(ESRCH, join("thread ", tracee_.tid(), " in a system call of its tracer"));
+            case StopInfo::Kind::Signal:
+                // All that can be blocked is. SIGSTOP takes effect as a group-stop, in which a traced thread can be
+                // run on; a fault means that the instruction isn't there.
+                if (stop.signal != SIGSTOP) {
+                    tracee_.swallowSignal();
+                    fail("thread ", tracee_.tid(), " got signal ", stop.signal, " at the system call instruction at ",
+                         Hex{instruction_});
+                }
+                signal = stop.signal;
+                break;
+            case StopInfo::Kind::Interrupted:
+            case StopInfo::Kind::GroupStop:
+            case StopInfo::Kind::Event:
+                break;
+        }
+    }
+}
+
+std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
+    if (restored_)
+        fail("system call in thread ", tracee_.tid(), " whose registers have been restored already");
+    for (;;) {
+        Registers registers = saved_;
+        registers.setCall(number, arguments, instruction_);
+        tracee_.setRegisters(registers);
+        runToSyscallStop();
+        atEntry_ = true;
+        runToSyscallStop();
+        atEntry_ = false;
+        const auto result = tracee_.registers().syscallResult();
+        constexpr std::int64_t restartFirst = -514;  // ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND
+        constexpr std::int64_t restartLast = -512;
+        constexpr std::int64_t restartBlock = -516;
+        if (result == restartBlock)
+            return -EINTR;
+        if (result < restartFirst || result > restartLast)
+            return result;
+    }
+}
+
+std::uint64_t RemoteSyscalls::checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments) {
+    const auto result = call(number, arguments);
+    if (isSyscallError(result))
+        failWith(static_cast<int>(-result), what, " in thread ", tracee_.tid());
+    return static_cast<std::uint64_t>(result);
+}
+
+RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd,
+                                   std::uint64_t offset) {
+    return checkedCall("mmap", SYS_mmap,
+                       {hint, size, static_cast<std::uint64_t>(protection), static_cast<std::uint64_t>(flags),
+                        static_cast<std::uint64_t>(fd), offset});
+}
+
+void RemoteSyscalls::munmap(RemoteAddress address, std::uint64_t size) {
+    checkedCall("munmap", SYS_munmap, {address, size});
+}
+
+void RemoteSyscalls::mprotect(RemoteAddress address, std::uint64_t size, int protection) {
+    checkedCall("mprotect", SYS_mprotect, {address, size, static_cast<std::uint64_t>(protection)});
+}
+
+void RemoteSyscalls::restore() {
+    if (std::exchange(restored_, true) || tracee_.released())
+        return;
+    if (atEntry_ && tracee_.stopped()) {
+        // Left in the midst of a call: the kernel skips it when its number is gone.
+        auto registers = tracee_.registers();
+        registers.leaveSyscall();
+        tracee_.setRegisters(registers);
+        runToSyscallStop();
+    }
+    if (poked_)
+        memory_.write(instruction_, overwritten_);
+    tracee_.setRegisters(saved_);
+    // The kernel restarts an interrupted system call on the way out of signal handling only. Another stop there, now
+    // with the registers that ask for the restart, is the state in which the thread was found.
+    if (moved_)
+        tracee_.settle();
+    tracee_.setSignalMask(savedMask_);
+}
+
+RemoteBuffer::RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size)
+    : syscalls_(syscalls),
+      address_(syscalls.mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)),
+      size_(size) {}
+
+RemoteBuffer::~RemoteBuffer() {
+    try {
+        syscalls_.munmap(address_, size_);
+    } catch (const std::exception&) {
+        // The thread has died, and its memory goes the same way.
+        return;
+    }
+}
+
+}  // namespace compel

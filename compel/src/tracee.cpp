@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/tracee.hpp>
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "fail.hpp"
+#include "proc.hpp"
+
+namespace compel {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// linux/ptrace.h; it can't be included next to sys/ptrace.h.
+constexpr int eventStop = 128;
+constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
+
+long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
+    return ::syscall(SYS_ptrace, number, static_cast<long>(tid), address, data);
+}
+
+std::uint64_t addressOf(const void* pointer) noexcept {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+std::uint64_t optionBits(SeizeOptions options) noexcept {
+    std::uint64_t bits = PTRACE_O_TRACESYSGOOD;
+    if (options.killOnExit)
+        bits |= PTRACE_O_EXITKILL;
+    if (options.suspendSeccomp)
+        bits |= optionSuspendSeccomp;
+    return bits;
+}
+
+// A thread that was just interrupted stops within microseconds: giving up the processor is enough. One that doesn't
+// is in the kernel for longer, and is looked at ever less often.
+class Backoff {
+public:
+    void pause() noexcept {
+        if (++rounds_ <= 50) {
+            ::sched_yield();
+            return;
+        }
+        delay_ = std::min(delay_ * 2, 2'000'000L);
+        const timespec time{0, delay_};
+        ::nanosleep(&time, nullptr);
+    }
+
+private:
+    int rounds_ = 0;
+    long delay_ = 10'000;
+};
+
+}  // namespace
+
+Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
+    if (rawPtrace(PTRACE_SEIZE, tid, 0, optionBits(options)) == 0)
+        return Tracee(tid);
+    const int code = errno;
+    if (code == ESRCH)
+        throw TraceeGone(code, join("seize thread ", tid));
+    if (const auto status = readThreadStatus(tid)) {
+        if (status->tracer == ::getpid() || status->tracer == ::gettid())
+            failWith(code, "seize thread ", tid, ": it is traced by this process already");
+        if (status->tracer != 0)
+            failWith(code, "seize thread ", tid, ": it is traced by process ", status->tracer,
+                     " (a debugger or strace?), and a thread can have only one tracer");
+        if (status->state == 'Z' || status->state == 'X')
+            throw TraceeGone(code, join("seize thread ", tid, ": it has exited (state ", status->state, ")"));
+        if (code == EPERM && options.suspendSeccomp)
+            failWith(code, "seize thread ", tid, " with seccomp suspended (needs CAP_SYS_PTRACE and CAP_SYS_ADMIN)");
+    } else {
+        throw TraceeGone(code, join("seize thread ", tid, ": it is gone"));
+    }
+    failWith(code, "seize thread ", tid);
+}
+
+Tracee::Tracee(Tracee&& other) noexcept
+    : tid_(std::exchange(other.tid_, -1)), state_(other.state_), stop_(std::exchange(other.stop_, std::nullopt)) {}
+
+Tracee& Tracee::operator=(Tracee&& other) noexcept {
+    if (this != &other) {
+        releaseQuietly();
+        tid_ = std::exchange(other.tid_, -1);
+        state_ = other.state_;
+        stop_ = std::exchange(other.stop_, std::nullopt);
+    }
+    return *this;
+}
+
+Tracee::~Tracee() {
+    releaseQuietly();
+}
+
+void Tracee::releaseQuietly() noexcept {
+    if (released())
+        return;
+    try {
+        // A thread that is stuck in the kernel isn't waited for any longer; the kernel detaches it when the tracer
+        // ends.
+        constexpr auto patience = std::chrono::seconds(2);
+        if (!stop_) {
+            interrupt();
+            if (!waitStopFor(patience))
+                return;
+        }
+        if (!released())
+            detach();
+    } catch (const std::exception&) {
+        int status = 0;
+        ::waitpid(tid_, &status, __WALL | WNOHANG);
+    }
+}
+
+void Tracee::failRequest(const char* name, int code) const {
+    if (code == ESRCH)
+        throw TraceeGone(code, join(name, " of thread ", tid_, ": it has ended or isn't stopped"));
+    failWith(code, name, " of thread ", tid_);
+}
+
+long Tracee::request(const char* name, long number, std::uint64_t address, std::uint64_t data) const {
+    const long result = rawPtrace(number, tid_, address, data);
+    if (result < 0)
+        failRequest(name, errno);
+    return result;
+}
+
+void Tracee::interrupt() {
+    request("PTRACE_INTERRUPT", PTRACE_INTERRUPT, 0, 0);
+}
+
+StopInfo Tracee::noteStatus(int status) {
+    StopInfo info{.kind = StopInfo::Kind::Exited, .status = status};
+    if (!WIFSTOPPED(status)) {
+        state_ = State::Released;
+        stop_.reset();
+        return info;
+    }
+    const int event = status >> 16;
+    const int signal = WSTOPSIG(status);
+    if (event == eventStop) {
+        info.kind = signal == SIGTRAP ? StopInfo::Kind::Interrupted : StopInfo::Kind::GroupStop;
+        info.signal = signal == SIGTRAP ? 0 : signal;
+    } else if (event != 0) {
+        info.kind = StopInfo::Kind::Event;
+        info.event = event;
+    } else if (signal == (SIGTRAP | 0x80)) {
+        info.kind = StopInfo::Kind::Syscall;
+    } else {
+        info.kind = StopInfo::Kind::Signal;
+        info.signal = signal;
+    }
+    state_ = State::Stopped;
+    stop_ = info;
+    return info;
+}
+
+std::optional<StopInfo> Tracee::pollStop(int flags) {
+    int status = 0;
+    pid_t got = 0;
+    do {
+        got = ::waitpid(tid_, &status, __WALL | flags);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        // A thread whose number went to another one by execve(2) leaves no status behind.
+        const int code = errno;
+        state_ = State::Released;
+        stop_.reset();
+        throw TraceeGone(code, join("wait for thread ", tid_));
+    }
+    if (got == 0)
+        return std::nullopt;
+    return noteStatus(status);
+}
+
+StopInfo Tracee::waitStop() {
+    if (stop_)
+        return *stop_;
+    return pollStop(0).value();
+}
+
+std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
+    if (stop_)
+        return stop_;
+    const auto end = Clock::now() + limit;
+    Backoff backoff;
+    for (;;) {
+        if (const auto info = pollStop(WNOHANG))
+            return info;
+        if (limit.count() == 0 || Clock::now() >= end)
+            return std::nullopt;
+        backoff.pause();
+    }
+}
+
+int Tracee::waitEnd() {
+    for (;;) {
+        stop_.reset();
+        const auto info = waitStop();
+        if (info.kind == StopInfo::Kind::Exited)
+            return info.status;
+    }
+}
+
+void Tracee::settle() {
+    const auto atRest = [this] {
+        return stop_->kind == StopInfo::Kind::Interrupted || stop_->kind == StopInfo::Kind::GroupStop;
+    };
+    if (!stop_ || atRest())
+        return;
+    // The kernel puts a signal whose delivery was reported back into its queue if it is blocked by then
+    // (kernel/signal.c, ptrace_signal()). Any stop uses up a requested interrupt, so it is asked for again each time.
+    const SignalMask mask = signalMask();
+    setSignalMask(allSignals);
+    while (!atRest()) {
+        const int signal = stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
+        interrupt();
+        cont(signal);
+        if (waitStop().kind == StopInfo::Kind::Exited)
+            throw TraceeGone(ESRCH, join("stop thread ", tid_));
+    }
+    setSignalMask(mask);
+}
+
+void Tracee::resume(long number, int signal) {
+    request(number == PTRACE_SYSCALL ? "PTRACE_SYSCALL" : "PTRACE_CONT", number, 0, static_cast<std::uint64_t>(signal));
+    state_ = State::Running;
+    stop_.reset();
+}
+
+void Tracee::cont(int signal) {
+    resume(PTRACE_CONT, signal);
+}
+
+void Tracee::syscallStep(int signal) {
+    resume(PTRACE_SYSCALL, signal);
+}
+
+void Tracee::detach(std::optional<int> signal) {
+    const int pending = stop_ && stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
+    request("PTRACE_DETACH", PTRACE_DETACH, 0, static_cast<std::uint64_t>(signal.value_or(pending)));
+    state_ = State::Released;
+    stop_.reset();
+}
+
+void Tracee::swallowSignal() noexcept {
+    if (stop_ && stop_->kind == StopInfo::Kind::Signal)
+        stop_->signal = 0;
+}
+
+void Tracee::setOptions(SeizeOptions options) {
+    request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, optionBits(options));
+}
+
+Registers Tracee::registers() const {
+    Registers registers;
+    request("PTRACE_GETREGS", PTRACE_GETREGS, 0, addressOf(&registers.raw));
+    return registers;
+}
+
+void Tracee::setRegisters(const Registers& registers) {
+    request("PTRACE_SETREGS", PTRACE_SETREGS, 0, addressOf(&registers.raw));
+}
+
+std::vector<std::byte> Tracee::registerSet(unsigned note) const {
+    std::vector<std::byte> buffer(4096);
+    for (;;) {
+        iovec window{buffer.data(), buffer.size()};
+        if (rawPtrace(PTRACE_GETREGSET, tid_, note, addressOf(&window)) < 0) {
+            const int code = errno;
+            if (code == ENODEV || code == EINVAL)
+                return {};
+            failRequest("PTRACE_GETREGSET", code);
+        }
+        if (window.iov_len < buffer.size()) {
+            buffer.resize(window.iov_len);
+            return buffer;
+        }
+        // The kernel cuts to the given length without a word: full means perhaps not everything.
+        buffer.resize(buffer.size() * 2);
+    }
+}
+
+std::vector<std::byte> Tracee::extendedState() const {
+    return registerSet(extendedStateNote);
+}
+
+void Tracee::setExtendedState(std::span<const std::byte> state) {
+    iovec window{const_cast<std::byte*>(state.data()), state.size()};
+    request("PTRACE_SETREGSET", PTRACE_SETREGSET, extendedStateNote, addressOf(&window));
+}
+
+std::optional<std::uint64_t> Tracee::shadowStackPointer() const {
+    std::uint64_t pointer = 0;
+    iovec window{&pointer, sizeof(pointer)};
+    if (rawPtrace(PTRACE_GETREGSET, tid_, shadowStackNote, addressOf(&window)) < 0) {
+        const int code = errno;
+        if (code == ENODEV || code == EINVAL || code == EIO)
+            return std::nullopt;
+        failRequest("PTRACE_GETREGSET (shadow stack)", code);
+    }
+    return pointer;
+}
+
+void Tracee::setShadowStackPointer(std::uint64_t pointer) {
+    iovec window{&pointer, sizeof(pointer)};
+    request("PTRACE_SETREGSET (shadow stack)", PTRACE_SETREGSET, shadowStackNote, addressOf(&window));
+}
+
+SignalMask Tracee::signalMask() const {
+    SignalMask mask = 0;
+    request("PTRACE_GETSIGMASK", PTRACE_GETSIGMASK, sizeof(mask), addressOf(&mask));
+    return mask;
+}
+
+void Tracee::setSignalMask(SignalMask mask) {
+    request("PTRACE_SETSIGMASK", PTRACE_SETSIGMASK, sizeof(mask), addressOf(&mask));
+}
+
+std::vector<siginfo_t> Tracee::pendingSignals(SignalQueue queue) const {
+    constexpr std::size_t batch = 32;
+    std::vector<siginfo_t> found;
+    for (;;) {
+        const std::size_t before = found.size();
+        found.resize(before + batch);
+        const __ptrace_peeksiginfo_args which{
+            .off = before,
+            .flags = queue == SignalQueue::Process ? static_cast<std::uint32_t>(PTRACE_PEEKSIGINFO_SHARED) : 0u,
+            .nr = static_cast<std::int32_t>(batch)};
+        const long count =
+            request("PTRACE_PEEKSIGINFO", PTRACE_PEEKSIGINFO, addressOf(&which), addressOf(found.data() + before));
+        found.resize(before + static_cast<std::size_t>(count));
+        if (static_cast<std::size_t>(count) < batch)
+            return found;
+    }
+}
+
+siginfo_t Tracee::signalInfo() const {
+    siginfo_t info{};
+    request("PTRACE_GETSIGINFO", PTRACE_GETSIGINFO, 0, addressOf(&info));
+    return info;
+}
+
+std::optional<RseqConfiguration> Tracee::rseq() const {
+    __ptrace_rseq_configuration found{};
+    if (rawPtrace(PTRACE_GET_RSEQ_CONFIGURATION, tid_, sizeof(found), addressOf(&found)) < 0) {
+        const int code = errno;
+        if (code == EIO || code == EINVAL)
+            return std::nullopt;  // a kernel before 5.13, or one without rseq
+        failRequest("PTRACE_GET_RSEQ_CONFIGURATION", code);
+    }
+    if (found.rseq_abi_pointer == 0)
+        return std::nullopt;
+    return RseqConfiguration{found.rseq_abi_pointer, found.rseq_abi_size, found.signature, found.flags};
+}
+
+}  // namespace compel

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include "child.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+namespace compel::test {
+
+void Child::Talk::say(const std::string& line) const {
+    if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) < 0)
+        throw std::runtime_error("the other side is gone");
+}
+
+std::string Child::Talk::hear() const {
+    pollfd ready{fd_, POLLIN, 0};
+    if (::poll(&ready, 1, 10'000) <= 0)
+        throw std::runtime_error("the other side is silent");
+    std::string line(4096, '\0');
+    const auto count = ::recv(fd_, line.data(), line.size(), 0);
+    if (count <= 0)
+        throw std::runtime_error("the other side has gone");
+    line.resize(static_cast<std::size_t>(count));
+    return line;
+}
+
+Child::Child(const std::function<int(const Talk&)>& body) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        throw std::runtime_error("socketpair");
+    fd_.reset(ends[0]);
+    UniqueFd other(ends[1]);
+    pid_ = ::fork();
+    if (pid_ < 0)
+        throw std::runtime_error("fork");
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        fd_.reset();
+        int code = 99;
+        try {
+            code = body(Talk(other.get()));
+        } catch (const std::exception&) {
+            code = 98;
+        }
+        ::_exit(code);
+    }
+}
+
+Child::~Child() {
+    if (!code_) {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, __WALL);
+    }
+}
+
+std::optional<int> Child::exitCode() {
+    eventually([this] {
+        int status = 0;
+        if (!code_ && ::waitpid(pid_, &status, WNOHANG) == pid_)
+            code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return code_.has_value();
+    });
+    return code_;
+}
+
+void Child::awaitState(char state) const {
+    if (!eventually([&] { return stateOf(pid_) == state; }))
+        throw std::runtime_error(std::string("the child doesn't get into state ") + state);
+}
+
+std::string statusOf(pid_t tid, const std::string& field) {
+    std::ifstream file("/proc/" + std::to_string(tid) + "/status");
+    for (std::string line; std::getline(file, line);)
+        if (line.rfind(field + ":\t", 0) == 0)
+            return line.substr(field.size() + 2);
+    return "";
+}
+
+char stateOf(pid_t tid) {
+    const auto state = statusOf(tid, "State");
+    return state.empty() ? '?' : state.front();
+}
+
+std::string mapsOf(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool eventually(const std::function<bool()>& done) {
+    using namespace std::chrono_literals;
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end)
+            return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
+}  // namespace compel::test

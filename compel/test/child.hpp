@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/unique_fd.hpp>
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace compel::test {
+
+/// A forked process that runs `body` and exits with its result; the two talk in lines over a socket pair. Killed and
+/// reaped at the end.
+class Child {
+public:
+    /// The child's side of the talk.
+    class Talk {
+    public:
+        explicit Talk(int fd) : fd_(fd) {}
+        void say(const std::string& line) const;
+        [[nodiscard]] std::string hear() const;
+
+    private:
+        int fd_;
+    };
+
+    explicit Child(const std::function<int(const Talk&)>& body);
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child();
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    void say(const std::string& line) const { talk().say(line); }
+    /// Next line the child said; throws if it ends or is silent for 10 s.
+    [[nodiscard]] std::string hear() const { return talk().hear(); }
+    /// Nothing if the child doesn't exit within 10 s; else the exit code, or 128 + the signal that killed it.
+    std::optional<int> exitCode();
+    /// Waits until field State of /proc/PID/status is `state`.
+    void awaitState(char state) const;
+
+private:
+    [[nodiscard]] Talk talk() const { return Talk(fd_.get()); }
+
+    pid_t pid_ = -1;
+    UniqueFd fd_;
+    std::optional<int> code_;
+};
+
+char stateOf(pid_t tid);
+/// Value of a line of /proc/TID/status, "" if there is none.
+std::string statusOf(pid_t tid, const std::string& field);
+std::string mapsOf(pid_t pid);
+/// Polls `done` for up to 10 s.
+bool eventually(const std::function<bool()>& done);
+
+}  // namespace compel::test
