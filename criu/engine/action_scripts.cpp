@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/action_scripts.hpp"
+
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace criu::engine {
+namespace {
+
+constexpr int kGraceMs = 3000;  // between asking a program to end and making it
+
+/// How a program is started: with the signals criu itself was started with.
+class SpawnAttributes {
+public:
+    explicit SpawnAttributes(const sigset_t& mask) {
+        ::posix_spawnattr_init(&attributes_);
+        sigset_t standard;
+        ::sigemptyset(&standard);
+        ::sigaddset(&standard, SIGPIPE);
+        ::posix_spawnattr_setsigdefault(&attributes_, &standard);
+        ::posix_spawnattr_setsigmask(&attributes_, &mask);
+        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    }
+    ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+    SpawnAttributes(const SpawnAttributes&) = delete;
+    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+
+    [[nodiscard]] const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
+/// A running program. It is ended if nobody waited for it.
+class Child {
+public:
+    explicit Child(pid_t pid)
+        : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<long>(pid), 0L))) {}
+    ~Child() {
+        if (pid_ == 0)
+            return;
+        ::kill(pid_, SIGTERM);
+        if (!ended(-1, kGraceMs))
+            ::kill(pid_, SIGKILL);
+        reap();
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    /// Waits for the end of the program; false when `stop` became readable, or the time (-1: none) was up, before.
+    bool ended(int stop, int timeoutMs) const noexcept {
+        if (!fd_)
+            return true;  // no pidfd to be had: reap() does the waiting
+        pollfd waiting[2] = {{fd_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
+        int count;
+        do {
+            count = ::poll(waiting, 2, timeoutMs);
+        } while (count < 0 && errno == EINTR);
+        return waiting[0].revents != 0;
+    }
+
+    /// Exit status, 128 + signal for a violent end.
+    int reap() noexcept {
+        int status = 0;
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
+        pid_ = 0;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+private:
+    pid_t pid_;
+    UniqueFd fd_;
+};
+
+bool isVariable(std::string_view entry, std::string_view name) noexcept {
+    return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
+}
+
+}  // namespace
+
+std::string_view stageName(Stage stage) noexcept {
+    switch (stage) {
+        case Stage::PreStream:
+            return "pre-stream";
+        case Stage::PreDump:
+            return "pre-dump";
+        case Stage::PostDump:
+            return "post-dump";
+        case Stage::PreRestore:
+            return "pre-restore";
+        case Stage::PostRestore:
+            return "post-restore";
+        case Stage::NetworkLock:
+            return "network-lock";
+        case Stage::NetworkUnlock:
+            return "network-unlock";
+        case Stage::SetupNamespaces:
+            return "setup-namespaces";
+        case Stage::PostSetupNamespaces:
+            return "post-setup-namespaces";
+        case Stage::PostResume:
+            return "post-resume";
+        case Stage::PreResume:
+            return "pre-resume";
+        case Stage::OrphanPtsMaster:
+            return "orphan-pts-master";
+        case Stage::StatusReady:
+            return "status-ready";
+        case Stage::QueryExtFiles:
+            return "query-ext-files";
+    }
+    return "";
+}
+
+int ActionScripts::run(Stage stage) {
+    if (programs_.empty())
+        return 0;
+
+    constexpr std::string_view kAction = "CRTOOLS_SCRIPT_ACTION";
+    constexpr std::string_view kImageDir = "CRTOOLS_IMAGE_DIR";
+    constexpr std::string_view kInitPid = "CRTOOLS_INIT_PID";
+    std::vector<std::string> own{fmt::format("{}={}", kAction, stageName(stage)),
+                                 fmt::format("{}=/proc/{}/fd/{}", kImageDir, ::getpid(), imagesDir_)};
+    if (rootPid_ != 0)
+        own.push_back(fmt::format("{}={}", kInitPid, rootPid_));
+
+    std::vector<char*> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!isVariable(*entry, kAction) && !isVariable(*entry, kImageDir) && !isVariable(*entry, kInitPid))
+            environment.push_back(*entry);
+    for (std::string& entry : own)
+        environment.push_back(entry.data());
+    environment.push_back(nullptr);
+
+    log_.info("Running {} action scripts", stageName(stage));
+    int status = 0;
+    for (auto program = programs_.rbegin(); program != programs_.rend(); ++program) {
+        const int one = inContext([&] { return fmt::format("action script {} at {}", *program, stageName(stage)); },
+                                  [&] { return runOne(*program, environment); });
+        if (one != 0)
+            log_.warn("Action script {} at {} exited with status {}", *program, stageName(stage), one);
+        status |= one;
+    }
+    return status;
+}
+
+void ActionScripts::require(Stage stage) {
+    const int status = run(stage);
+    if (status != 0)
+        fail("an action script failed at {} with status {}", stageName(stage), status);
+}
+
+int ActionScripts::runOne(const std::string& program, std::span<char* const> environment) {
+    const SpawnAttributes attributes(stop_.inheritedMask());
+    std::string name = program;
+    char* const arguments[] = {name.data(), nullptr};
+    pid_t pid = 0;
+    const int problem = ::posix_spawnp(&pid, program.c_str(), nullptr, attributes.get(), arguments, environment.data());
+    if (problem != 0)
+        failWith(problem, "start it");
+
+    Child child(pid);
+    if (!child.ended(stop_.fd(), -1))
+        stop_.throwIfRequested();
+    return child.reap();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/progress.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace criu::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSilence = 500ms;
+constexpr auto kInterval = 200ms;
+constexpr std::string_view kEraseRest = "\033[K";
+
+struct Unit {
+    double size;
+    std::string_view name;
+};
+
+/// The largest binary unit of which there is at least one.
+Unit unitFor(double bytes) noexcept {
+    constexpr Unit units[] = {{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
+    for (const Unit& unit : units)
+        if (bytes >= unit.size)
+            return unit;
+    return {1, "B"};
+}
+
+void put(int fd, std::string_view text) noexcept {
+    // A terminal that takes no more is no reason to wait or fail.
+    [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
+}
+
+}  // namespace
+
+Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd, Time start)
+    : verb_(verb), done_(done), fd_(fd), start_(start), next_(start + kSilence) {}
+
+Progress::~Progress() {
+    if (shown_)
+        put(fd_, kEraseRest);
+}
+
+int Progress::terminal(const model::Options& options) noexcept {
+    const bool logIsThere = options.logFile.empty() && options.verbosity >= LogLevel::Info;
+    if (options.quiet || options.verbosity == LogLevel::Message || logIsThere || ::isatty(STDERR_FILENO) == 0)
+        return -1;
+    return STDERR_FILENO;
+}
+
+void Progress::tick(Time now) noexcept {
+    if (fd_ < 0 || now < next_)
+        return;
+    next_ = now + kInterval;
+    try {
+        // The cursor stays at the line's start, so that a message written next takes its place.
+        put(fd_, fmt::format("{}{}\r", line(verb_, done_.load(std::memory_order_relaxed), total_, now - start_),
+                             kEraseRest));
+        shown_ = true;
+    } catch (const std::exception&) {
+        fd_ = -1;  // out of memory: the work matters, the line doesn't
+    }
+}
+
+std::string Progress::line(std::string_view verb, std::uint64_t done, std::uint64_t total,
+                           std::chrono::duration<double> elapsed) {
+    const double bytes = static_cast<double>(done);
+    const double rate = elapsed.count() > 0 ? bytes / elapsed.count() : 0;
+    const Unit rateUnit = unitFor(rate);
+    const std::string speed = fmt::format("{:.2f} {}/s", rate / rateUnit.size, rateUnit.name);
+    if (total == 0) {
+        const Unit unit = unitFor(bytes);
+        return fmt::format("{}: {:.2f} {}, {}", verb, bytes / unit.size, unit.name, speed);
+    }
+    const double all = static_cast<double>(total);
+    const Unit unit = unitFor(all);
+    return fmt::format("{}: {:.2f} of {:.2f} {} ({:.0f} %), {}", verb, bytes / unit.size, all / unit.size, unit.name,
+                       100 * bytes / all, speed);
+}
+
+}  // namespace criu::engine

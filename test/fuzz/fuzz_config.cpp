@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Configuration files and everything their values go through.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/cli/config_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    try {
+        criu::model::Options options;
+        const std::string_view text(reinterpret_cast<const char*>(data), size);
+        criu::cli::applySettings(criu::cli::parseConfigText(text, "fuzz"), options);
+    } catch (const criu::Error&) {
+        // Malformed text is refused by an Error; anything else that gets out is a bug.
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/action_scripts.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+using namespace criu;
+using namespace criu::engine;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A directory with programs that write to a file "out" in it.
+class Scripts {
+public:
+    Scripts() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "criu-scripts-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw std::runtime_error("mkdtemp");
+        path_ = pattern;
+        fd_.reset(::open(pattern.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+    ~Scripts() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Scripts(const Scripts&) = delete;
+    Scripts& operator=(const Scripts&) = delete;
+
+    std::string add(const std::string& name, const std::string& body) const {
+        const std::string file = path_ / name;
+        std::ofstream(file) << "#!/bin/sh\n" << body << '\n';
+        ::chmod(file.c_str(), 0755);
+        return file;
+    }
+    std::string output() const {
+        std::ifstream in(path_ / "out");
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    int fd() const { return fd_.get(); }
+
+private:
+    std::filesystem::path path_;
+    UniqueFd fd_;
+};
+
+// The programs find the directory by the variable they are to get.
+constexpr const char* kReport =
+    "echo $CRTOOLS_SCRIPT_ACTION ${CRTOOLS_INIT_PID-none} $(basename $0) $# "
+    ">>$CRTOOLS_IMAGE_DIR/out";
+
+}  // namespace
+
+TEST_CASE("programs run last given first and know stage, images and root") {
+    const Scripts scripts;
+    Log log;
+    StopRequest stop;
+    const std::vector<std::string> programs{scripts.add("first", kReport), scripts.add("second", kReport)};
+    ActionScripts actions(programs, scripts.fd(), stop, log);
+    CHECK(actions.run(Stage::PreDump) == 0);
+    actions.setRootPid(77);
+    actions.require(Stage::PostDump);
+    CHECK(scripts.output() ==
+          "pre-dump none second 0\npre-dump none first 0\n"
+          "post-dump 77 second 0\npost-dump 77 first 0\n");
+}
+
+TEST_CASE("all programs run even if one fails, and the statuses are or'ed") {
+    const Scripts scripts;
+    Log log;
+    StopRequest stop;
+    const std::vector<std::string> programs{scripts.add("a", std::string(kReport) + "\nexit 5"),
+                                            scripts.add("b", std::string(kReport) + "\nexit 2")};
+    ActionScripts actions(programs, scripts.fd(), stop, log);
+    CHECK(actions.run(Stage::PostDump) == 7);
+    CHECK(scripts.output() == "post-dump none b 0\npost-dump none a 0\n");
+    CHECK_THROWS_WITH(actions.require(Stage::PreRestore), Contains("failed at pre-restore with status 7"));
+    const std::vector<std::string> killed{scripts.add("c", "kill -9 $$")};
+    CHECK(ActionScripts(killed, scripts.fd(), stop, log).run(Stage::PreDump) == 128 + SIGKILL);
+}
+
+TEST_CASE("a program that can't be started is an error with its name") {
+    Log log;
+    StopRequest stop;
+    const std::vector<std::string> programs{"/nowhere/program"};
+    ActionScripts actions(programs, 0, stop, log);
+    CHECK_THROWS_WITH(actions.run(Stage::PreDump),
+                      Contains("action script /nowhere/program at pre-dump") && Contains("No such file"));
+}
+
+TEST_CASE("programs get the signal mask from before and stop when criu is to stop") {
+    const Scripts scripts;
+    Log log;
+    StopRequest stop;
+    CHECK_FALSE(stop.requested());
+    const std::vector<std::string> masked{
+        scripts.add("mask", "grep SigBlk /proc/self/status >>$CRTOOLS_IMAGE_DIR/out")};
+    CHECK(ActionScripts(masked, scripts.fd(), stop, log).run(Stage::PreDump) == 0);
+    CHECK(scripts.output() == "SigBlk:\t0000000000000000\n");
+
+    const std::vector<std::string> endless{scripts.add("endless", "kill -TERM $PPID; sleep 60 & wait")};
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_THROWS_WITH(ActionScripts(endless, scripts.fd(), stop, log).run(Stage::PreDump),
+                      Contains("stopped by SIGTERM"));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+    CHECK(stop.requested());
+    // What was said once holds, but no longer disturbs those who wait.
+    CHECK(ActionScripts(masked, scripts.fd(), stop, log).run(Stage::NetworkUnlock) == 0);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cli/arguments.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "criu/cli/commands.hpp"
+
+using namespace criu;
+using namespace criu::cli;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
+using Words = std::vector<std::string>;
+
+namespace {
+
+model::Options optionsOf(const Words& words) {
+    model::Options options;
+    applySettings(readArguments(words).settings, options);
+    return options;
+}
+
+Invocation settled(const Words& words) {
+    Arguments arguments = readArguments(words);
+    Invocation invocation;
+    invocation.settings = std::move(arguments.settings);
+    applySettings(invocation.settings, invocation.options);
+    invocation.command = takeCommand(arguments.words);
+    settle(invocation, std::move(arguments.words));
+    return invocation;
+}
+
+}  // namespace
+
+TEST_CASE("options stand anywhere among the words, until --") {
+    const Arguments arguments =
+        readArguments(Words{"restore", "-D", "dir", "--exec-cmd", "--", "prog", "-x", "--log-file"});
+    CHECK(arguments.words == Words{"restore", "prog", "-x", "--log-file"});
+    REQUIRE(arguments.settings.size() == 2);
+    CHECK(arguments.settings[0].value == "dir");
+    CHECK(arguments.settings[1].row->name == "exec-cmd");
+}
+
+TEST_CASE("values are attached or follow, short options come in bundles") {
+    CHECK(optionsOf({"--images-dir=/a"}).imagesDir == "/a");
+    CHECK(optionsOf({"--images-dir", "/a"}).imagesDir == "/a");
+    CHECK(optionsOf({"-D/a"}).imagesDir == "/a");
+    const model::Options bundle = optionsOf({"-sjdt", "12"});
+    CHECK(bundle.finalState == model::FinalState::Stopped);
+    CHECK(bundle.shellJob);
+    CHECK(bundle.detached);
+    CHECK(bundle.tree == 12);
+}
+
+TEST_CASE("the many ways to set verbosity") {
+    using enum LogLevel;
+    CHECK(optionsOf({}).verbosity == Warning);
+    CHECK(optionsOf({"-v"}).verbosity == Info);
+    CHECK(optionsOf({"-vv"}).verbosity == Debug);
+    CHECK(optionsOf({"-v", "-v"}).verbosity == Debug);
+    CHECK(optionsOf({"-v0"}).verbosity == Message);
+    CHECK(optionsOf({"-v4"}).verbosity == Debug);
+    CHECK(optionsOf({"--verbosity"}).verbosity == Info);
+    CHECK(optionsOf({"--verbosity=1"}).verbosity == LogLevel::Error);
+    // One dash: -v with the argument "erbosity=0", which is no number.
+    CHECK(optionsOf({"--verbosity=4", "-verbosity=0"}).verbosity == Message);
+    // Optional arguments are attached only.
+    const Arguments apart = readArguments(Words{"-v", "4"});
+    CHECK(apart.words == Words{"4"});
+    CHECK_FALSE(apart.settings.front().value);
+}
+
+TEST_CASE("long names may be cut short while they are unambiguous") {
+    CHECK(optionsOf({"--tcp-e"}).tcpEstablished);
+    CHECK(optionsOf({"--shell"}).shellJob);
+    CHECK(optionsOf({"--tls"}).tls);  // exact, though others begin so
+    CHECK_THROWS_WITH(optionsOf({"--tcp-"}), Contains("ambiguous") && Contains("--tcp-established, --tcp-close"));
+    CHECK_THROWS_WITH(optionsOf({"--log=x"}), Contains("ambiguous") && Contains("--log-file, --log-pid"));
+}
+
+TEST_CASE("no-forms take back, the last one counts") {
+    CHECK_FALSE(optionsOf({"--tcp-close", "--no-tcp-close"}).tcpClose);
+    CHECK(optionsOf({"--no-tcp-close", "--tcp-close"}).tcpClose);
+    CHECK_FALSE(optionsOf({"--no-ghost-fiemap"}).ghostFiemap);
+    CHECK_THROWS_WITH(optionsOf({"--no-leave-running"}), Contains("unknown option --no-leave-running"));
+    CHECK_FALSE(optionsOf({"--tls-no-cn-verify"}).tlsVerifyName);
+}
+
+TEST_CASE("optional arguments and bare forms") {
+    CHECK(optionsOf({"--manage-cgroups"}).cgroupMode == model::CgroupMode::Soft);
+    CHECK(optionsOf({"--manage-cgroups=full"}).cgroupMode == model::CgroupMode::Full);
+    CHECK(optionsOf({"--cpu-cap"}).cpuCaps.has(model::CpuCap::Cpu));
+    CHECK(optionsOf({"-x12,13"}).extUnixInodes == std::vector<std::uint32_t>{12, 13});
+    CHECK(optionsOf({"--ext-unix-sk"}).extUnixSockets);
+}
+
+TEST_CASE("mistakes are named with the option") {
+    CHECK_THROWS_WITH(optionsOf({"--bogus=1"}), Equals("unknown option --bogus"));
+    CHECK_THROWS_WITH(optionsOf({"-jQ"}), Equals("unknown option -Q"));
+    CHECK_THROWS_WITH(optionsOf({"--tree"}), Equals("--tree needs an argument"));
+    CHECK_THROWS_WITH(optionsOf({"-t"}), Equals("--tree needs an argument"));
+    CHECK_THROWS_WITH(optionsOf({"--shell-job=1"}), Equals("--shell-job takes no argument"));
+    CHECK_THROWS_WITH(optionsOf({"--no-shell-job=1"}), Equals("--no-shell-job takes no argument"));
+    CHECK_THROWS_WITH(optionsOf({"-t0"}), Contains("--tree: 0 is out of range"));
+    CHECK_THROWS_WITH(optionsOf({"--port", "65536"}), Contains("--port"));
+    CHECK_THROWS_WITH(optionsOf({"--images-dir="}), Contains("--images-dir: an empty path"));
+    CHECK_THROWS_WITH(optionsOf({"--ms"}), Contains("does not exist any more"));
+}
+
+TEST_CASE("repeated options are kept in order, the last of a single one counts") {
+    const model::Options options =
+        optionsOf({"--action-script", "a", "--action-script=b", "--skip-mnt", "/x", "-o", "1", "-o", "2"});
+    CHECK(options.actionScripts == Words{"a", "b"});
+    CHECK(options.skipMounts == Words{"/x"});
+    CHECK(options.logFile == "2");
+    const model::Options final = optionsOf({"-s", "-R"});
+    CHECK(final.finalState == model::FinalState::Running);
+}
+
+TEST_CASE("what isn't built is refused where it matters and only there") {
+    CHECK_THROWS_WITH(settled({"dump", "-t", "5", "--lazy-pages"}),
+                      Equals("--lazy-pages is not supported by this build yet"));
+    CHECK_THROWS_WITH(settled({"page-server"}), Contains("page-server is not supported by this build yet"));
+    CHECK_NOTHROW(settled({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
+    CHECK_NOTHROW(settled({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
+    CHECK_THROWS_WITH(settled({"check", "--unprivileged"}), Contains("not supported"));
+}
+
+TEST_CASE("options of other commands are accepted and pointed out") {
+    const Invocation dump = settled({"dump", "-t5", "--pidfile", "p", "--root", "/", "-j"});
+    const auto idle = withoutEffect(dump.settings, dump.command);
+    REQUIRE(idle.size() == 1);
+    CHECK(idle.front()->row->name == "pidfile");
+}
+
+TEST_CASE("commands and words") {
+    CHECK(settled({"check"}).command == Command::Check);
+    CHECK_THROWS_WITH(settled({}), Contains("no command given"));
+    CHECK_THROWS_WITH(settled({"dmup"}), Contains("unknown command 'dmup'"));
+    CHECK_THROWS_WITH(settled({"cpuinfo"}), Contains("needs an action"));
+    CHECK_THROWS_WITH(settled({"dump", "-t5", "more"}), Contains("more"));
+    CHECK_THROWS_WITH(settled({"dump"}), Contains("-t PID"));
+    CHECK_THROWS_WITH(settled({"restore", "-S"}), Contains("needs --restore-detached"));
+    CHECK_NOTHROW(settled({"restore", "-S", "-d"}));
+    CHECK_THROWS_WITH(settled({"dump", "-t5", "--inherit-fd", "fd[3]:a"}), Contains("restore only"));
+    CHECK(settled({"restore", "--exec-cmd", "--", "prog", "-v"}).options.execCommand == Words{"prog", "-v"});
+    CHECK_THROWS_WITH(settled({"restore", "--exec-cmd"}), Contains("behind --"));
+    CHECK_THROWS_WITH(settled({"restore", "-d", "--exec-cmd", "--", "prog"}), Contains("exclude each other"));
+    CHECK_THROWS_WITH(settled({"dump", "-t5", "--exec-cmd", "--", "prog"}), Contains("restore only"));
+}
