@@ -7,6 +7,11 @@
 #include "criu/base/error.hpp"
 
 namespace criu::files {
+namespace {
+
+constexpr int kGetOwnerUids = 17;  // F_GETOWNER_UIDS of the kernel's <linux/fcntl.h>, which clashes with libc's
+
+}  // namespace
 
 FownEntry* readOwner(int fd, Arena& arena) {
     auto* const entry = arena.make<FownEntry>();
@@ -19,7 +24,7 @@ FownEntry* readOwner(int fd, Arena& arena) {
     if (owner.pid == 0)
         return entry;
     uid_t uids[2] = {};
-    sys(::fcntl(fd, F_GETOWNER_UIDS, uids), "read the uids of a file's signal owner");
+    sys(::fcntl(fd, kGetOwnerUids, uids), "read the uids of a file's signal owner");
     const int signal = sys(::fcntl(fd, F_GETSIG, 0), "read the signal of a file");
     entry->uid = uids[0];
     entry->euid = uids[1];

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/fdinfo.hpp"
 
@@ -20,7 +22,7 @@ struct OpenFd {
     std::string link;          ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
     kernel::FdInfo info;       ///< position, flags, mount id and lines of the kind
 
-    [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == std::string("anon_inode:") += name; }
+    [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == fmt::format("anon_inode:{}", name); }
     /// "fd 7 of pid 12 (pipe:[123])", for messages.
     [[nodiscard]] std::string describe() const;
 };

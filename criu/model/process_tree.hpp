@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,10 +13,10 @@
 #include "criu/base/ids.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/image/record.hpp"
-#include "core.pb-c.h"
-#include "fdinfo.pb-c.h"
-#include "fs.pb-c.h"
-#include "mm.pb-c.h"
+#include "images/core.hpp"
+#include "images/fdinfo.hpp"
+#include "images/fs.hpp"
+#include "images/mm.hpp"
 
 namespace criu::model {
 
@@ -51,12 +52,11 @@ struct Task {
     TaskState state = TaskState::Alive;
     std::vector<Thread> threads;  ///< the leader first
 
-    Record<TaskKobjIdsEntry> ids;
-    Record<FsEntry> fs;
-    Record<MmEntry> mm;
+    std::optional<Record<TaskKobjIdsEntry>> ids;
+    std::optional<Record<FsEntry>> fs;
+    std::optional<Record<MmEntry>> mm;
     std::shared_ptr<FdTable> files;
-    std::vector<PagemapRange> pages;  ///< contents of private memory, by address
-    std::uint32_t pagesId = 0;               ///< pages-<id>.img; 0 if there are none
+    std::optional<Pagemap> pagemap;  ///< contents of private memory
 
     Task* parent = nullptr;
     std::vector<Task*> children;

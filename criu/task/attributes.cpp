@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/task/attributes.hpp"
 
-#include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -10,7 +9,6 @@
 #include <charconv>
 
 #include "criu/base/error.hpp"
-#include "criu/base/unique_fd.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::task {
@@ -20,23 +18,16 @@ constexpr std::uint32_t kNoLoginUid = 0xffffffff;
 
 /// Writes a number to a file of /proc/self unless it holds that number already.
 void settle(const char* name, std::int64_t wanted) {
-    std::string now;
-    try {
-        now = kernel::readSelf(name);
-    } catch (const Error& error) {
-        if (error.code() == ENOENT)
-            return;  // the kernel was built without it
-        throw;
-    }
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    const auto now = self.tryReadFile(name);
+    if (!now)
+        return;  // the kernel was built without it
     std::int64_t current = 0;
-    std::from_chars(now.data(), now.data() + now.size(), current);
+    std::from_chars(now->data(), now->data() + now->size(), current);
     if (current == wanted || static_cast<std::uint32_t>(current) == static_cast<std::uint32_t>(wanted))
         return;
-    const std::string path = std::string("/proc/self/") + name;
-    const UniqueFd fd(sys(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "open {}", path));
-    const std::string text = std::to_string(wanted);
-    if (::write(fd.get(), text.data(), text.size()) < 0)
-        failErrno("write {} to {} (it is {})", wanted, path, current);
+    inContext([&] { return fmt::format("change {} from {} to {}", name, current, wanted); },
+              [&] { self.write(name, std::to_string(wanted)); });
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "mm.pb-c.h"
+#include "images/mm.hpp"
 
 /// Flags and settings of a process as a whole: subreaper, personality, dumpable, brk, THP, OOM score, audit login uid.
 namespace criu::task {

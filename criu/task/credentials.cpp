@@ -54,17 +54,17 @@ void capset(std::uint64_t effective, std::uint64_t permitted, std::uint64_t inhe
                header + offsetof(KernelCapabilities, words));
 }
 
-Credentials ofStatus(const kernel::Status& status) {
+Credentials ofStatus(const kernel::TaskStatus& status) {
     Credentials now;
     now.groups.assign(status.groups.begin(), status.groups.end());
-    std::copy(status.uid.begin(), status.uid.end(), now.uid);
-    std::copy(status.gid.begin(), status.gid.end(), now.gid);
-    now.inheritable = status.capInh;
-    now.permitted = status.capPrm;
-    now.effective = status.capEff;
-    now.bounding = status.capBnd;
-    now.ambient = status.capAmb;
-    now.noNewPrivileges = status.noNewPrivs;
+    now.uid = status.uid;
+    now.gid = status.gid;
+    now.inheritable = status.capInheritable;
+    now.permitted = status.capPermitted;
+    now.effective = status.capEffective;
+    now.bounding = status.capBounding;
+    now.ambient = status.capAmbient;
+    now.noNewPrivileges = status.noNewPrivs.value_or(false);
     return now;
 }
 
@@ -76,19 +76,19 @@ SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::SecureBits, 0, at_);
 }
 
-void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::Status& status, ThreadCoreEntry& core,
+void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, ThreadCoreEntry& core,
                             Arena& arena) const {
     const Credentials now = ofStatus(status);
     auto& entry = *arena.make<CredsEntry>();
     core.creds = &entry;
-    entry.uid = now.uid[0];
-    entry.euid = now.uid[1];
-    entry.suid = now.uid[2];
-    entry.fsuid = now.uid[3];
-    entry.gid = now.gid[0];
-    entry.egid = now.gid[1];
-    entry.sgid = now.gid[2];
-    entry.fsgid = now.gid[3];
+    entry.uid = now.uid.real;
+    entry.euid = now.uid.effective;
+    entry.suid = now.uid.saved;
+    entry.fsuid = now.uid.filesystem;
+    entry.gid = now.gid.real;
+    entry.egid = now.gid.effective;
+    entry.sgid = now.gid.saved;
+    entry.fsgid = now.gid.filesystem;
     storeSet(now.inheritable, arena, entry.cap_inh, entry.n_cap_inh);
     storeSet(now.permitted, arena, entry.cap_prm, entry.n_cap_prm);
     storeSet(now.effective, arena, entry.cap_eff, entry.n_cap_eff);
@@ -105,7 +105,8 @@ void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::Status& stat
 }
 
 Credentials Credentials::ofSelf() {
-    Credentials now = ofStatus(kernel::parseStatus(kernel::readSelf("status")));
+    kernel::ProcBuffer buffer;
+    Credentials now = ofStatus(kernel::readStatus(kernel::ProcDir().self(), buffer));
     now.secureBits = static_cast<std::uint32_t>(sys(::prctl(PR_GET_SECUREBITS), "read own secure bits"));
     return now;
 }
@@ -113,10 +114,8 @@ Credentials Credentials::ofSelf() {
 Credentials Credentials::ofImage(const CredsEntry& entry) {
     Credentials wanted;
     wanted.groups.assign(entry.groups, entry.groups + entry.n_groups);
-    const std::uint32_t uids[] = {entry.uid, entry.euid, entry.suid, entry.fsuid};
-    const std::uint32_t gids[] = {entry.gid, entry.egid, entry.sgid, entry.fsgid};
-    std::copy(std::begin(uids), std::end(uids), wanted.uid);
-    std::copy(std::begin(gids), std::end(gids), wanted.gid);
+    wanted.uid = {entry.uid, entry.euid, entry.suid, entry.fsuid};
+    wanted.gid = {entry.gid, entry.egid, entry.sgid, entry.fsgid};
     wanted.inheritable = loadSet(entry.cap_inh, entry.n_cap_inh);
     wanted.permitted = loadSet(entry.cap_prm, entry.n_cap_prm);
     wanted.effective = loadSet(entry.cap_eff, entry.n_cap_eff);
@@ -140,20 +139,22 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
             steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
 
     if (now.groups != wanted.groups)
-        steps.call(Subject::Credentials, wanted.gid[0], SYS_setgroups, wanted.groups.size(),
+        steps.call(Subject::Credentials, wanted.gid.real, SYS_setgroups, wanted.groups.size(),
                    data.put(std::as_bytes(std::span(wanted.groups))));
-    if (!std::equal(std::begin(now.gid), std::end(now.gid), wanted.gid)) {
-        steps.call(Subject::Credentials, wanted.gid[0], SYS_setresgid, wanted.gid[0], wanted.gid[1], wanted.gid[2]);
+    if (now.gid != wanted.gid) {
+        steps.call(Subject::Credentials, wanted.gid.real, SYS_setresgid, wanted.gid.real, wanted.gid.effective,
+                   wanted.gid.saved);
         // setfsgid returns the previous id, whatever happens.
-        steps.call(Subject::Credentials, wanted.gid[3], SYS_setfsgid, wanted.gid[3]).judge = pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).judge = pie::Judge::Any;
     }
-    const bool changesUser = !std::equal(std::begin(now.uid), std::end(now.uid), wanted.uid);
+    const bool changesUser = now.uid != wanted.uid;
     if (changesUser) {
         // Without this the kernel would empty the capability sets on leaving uid 0.
         steps.call(Subject::SecureBits, SECBIT_NO_SETUID_FIXUP, SYS_prctl, PR_SET_SECUREBITS,
                    now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
-        steps.call(Subject::Credentials, wanted.uid[0], SYS_setresuid, wanted.uid[0], wanted.uid[1], wanted.uid[2]);
-        steps.call(Subject::Credentials, wanted.uid[3], SYS_setfsuid, wanted.uid[3]).judge = pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.uid.real, SYS_setresuid, wanted.uid.real, wanted.uid.effective,
+                   wanted.uid.saved);
+        steps.call(Subject::Credentials, wanted.uid.filesystem, SYS_setfsuid, wanted.uid.filesystem).judge = pie::Judge::Any;
     }
 
     // Ambient capabilities must be permitted and inheritable when raised, and may be locked by the secure bits.

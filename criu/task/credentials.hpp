@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -16,7 +16,7 @@ namespace criu::task {
 class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, const kernel::Status& status, ThreadCoreEntry& core,
+    void store(pie::RemoteData& answers, const kernel::TaskStatus& status, ThreadCoreEntry& core,
                Arena& arena) const;
 
 private:
@@ -26,8 +26,8 @@ private:
 /// What a restored thread starts from: the credentials of the criu that creates it. Steps are made only for what differs.
 struct Credentials {
     std::vector<std::uint32_t> groups;
-    std::uint32_t uid[4] = {};  ///< real, effective, saved, file system
-    std::uint32_t gid[4] = {};
+    kernel::CredentialIds uid;
+    kernel::CredentialIds gid;
     std::uint64_t inheritable = 0;
     std::uint64_t permitted = 0;
     std::uint64_t effective = 0;

@@ -5,7 +5,7 @@
 
 namespace criu::task {
 
-void storeLimits(const Limits& limits, TaskCoreEntry& core, Arena& arena) {
+void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Arena& arena) {
     auto& entry = *arena.make<TaskRlimitsEntry>();
     core.rlimits = &entry;
     entry.n_rlimits = limits.size();
@@ -17,7 +17,7 @@ void storeLimits(const Limits& limits, TaskCoreEntry& core, Arena& arena) {
     }
 }
 
-void restoreLimits(const TaskCoreEntry& core, const Limits& now, pie::StepList& steps, pie::RemoteData& data) {
+void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, pie::StepList& steps, pie::RemoteData& data) {
     if (core.rlimits == nullptr)
         return;
     for (std::size_t i = 0; i < core.rlimits->n_rlimits && i < now.size(); ++i) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 
 /// The CPU state of a thread: between the kernel's register sets (as ptrace reads and writes them) and core images. Each

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
 

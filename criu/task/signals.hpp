@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
 

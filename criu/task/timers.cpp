@@ -7,7 +7,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include <cstring>
+#include <algorithm>
+#include <utility>
 
 namespace criu::task {
 namespace {
@@ -67,7 +68,7 @@ TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& ste
     }
 }
 
-void TimerQuery::store(pie::RemoteData& answers, pid_t, TaskCoreEntry& core, Arena& arena) const {
+void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const {
     auto& timers = *arena.make<TaskTimersEntry>();
     core.timers = &timers;
     timers.real = storeInterval(answers.local<itimerval>(intervalAt_), arena);
@@ -80,13 +81,13 @@ void TimerQuery::store(pie::RemoteData& answers, pid_t, TaskCoreEntry& core, Are
         const auto& value = answers.local<itimerspec>(posixAt_ + sizeof(itimerspec) * i);
         auto& entry = *arena.make<PosixTimerEntry>();
         entry.it_id = static_cast<std::uint32_t>(timer.id);
-        entry.clock_id = static_cast<std::uint32_t>(timer.clockId);
+        entry.clock_id = static_cast<std::uint32_t>(timer.clock);
         entry.si_signo = static_cast<std::uint32_t>(timer.signal);
         entry.it_sigev_notify = static_cast<std::uint32_t>(timer.notify);
         entry.sival_ptr = timer.value;
         if ((timer.notify & SIGEV_THREAD_ID) != 0) {
             entry.has_notify_thread_id = 1;
-            entry.notify_thread_id = timer.notifyPid;
+            entry.notify_thread_id = timer.target;
         }
         entry.overrun = static_cast<std::uint32_t>(answers.local<std::uint64_t>(overrunAt_[i]));
         entry.isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "core.pb-c.h"
+#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/timers.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -17,7 +16,7 @@ namespace criu::task {
 class TimerQuery {
 public:
     TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, pid_t pid, TaskCoreEntry& core, Arena& arena) const;
+    void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
     std::vector<kernel::PosixTimer> known_;

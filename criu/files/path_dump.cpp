@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/files/build_id.hpp"
+#include "criu/files/regular.hpp"
+
+namespace criu::files {
+namespace {
+
+constexpr std::string_view kDeleted = " (deleted)";
+
+/// Log files grow while nobody looks, so their size says nothing.
+bool sizeMatters(std::uint32_t flags) {
+    return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
+}
+
+bool sameFile(const struct stat& one, const struct stat& other) {
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+}  // namespace
+
+void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out, FileDump& dump) {
+    std::string path = file.link;
+    if (!path.starts_with('/')) {
+        if (path.starts_with("(unreachable)"))
+            fail("{} lies on a mount that can't be reached from here", file.describe());
+        fail("{} is of a kind that can't be dumped", file.describe());
+    }
+    // The text is appended by the kernel, but may also be part of a name: the file system knows.
+    struct stat there {};
+    const auto leadsToFile = [&] { return ::lstat(path.c_str(), &there) == 0 && sameFile(there, file.stat); };
+    if (!leadsToFile()) {
+        if (path.ends_with(kDeleted))
+            path.resize(path.size() - kDeleted.size());
+        if (!leadsToFile())
+            remap(file, path, out, dump);
+    }
+
+    out.name = dump.arena().string(path);
+    out.flags = flags;
+    out.pos = static_cast<std::uint64_t>(file.info.pos);
+    out.has_mode = 1;
+    out.mode = file.stat.st_mode;
+    if (!S_ISREG(file.stat.st_mode))
+        return;
+    if (sizeMatters(flags)) {
+        out.has_size = 1;
+        out.size = static_cast<std::uint64_t>(file.stat.st_size);
+    }
+    if (wantBuildId) {
+        const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
+        const UniqueFd content(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
+        const std::vector<std::byte> id = content ? readBuildId(content.get()) : std::vector<std::byte>{};
+        if (!id.empty()) {
+            out.n_build_id = (id.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+            out.build_id = dump.arena().array<std::uint32_t>(out.n_build_id);
+            std::memcpy(out.build_id, id.data(), id.size());
+        }
+    }
+}
+
+void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump) {
+    RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
+    entry.orig_id = out.id;
+    entry.has_remap_type = 1;
+    const bool directory = S_ISDIR(file.stat.st_mode);
+    if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kDeleted))) {
+        entry.remap_type = REMAP_TYPE__GHOST;
+        entry.remap_id = ghosts_.add(file, dump.images());
+        dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);
+    } else {
+        entry.remap_type = REMAP_TYPE__LINKED;
+        entry.remap_id = linkRemap(file, path, dump).value;
+    }
+    remaps_.push_back(entry);
+}
+
+FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump& dump) {
+    const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
+    if (const auto known = linked_.find(key); known != linked_.end())
+        return known->second;
+    if (!dump.options().linkRemap) {
+        Error error(0, fmt::format("{} has lost its name while the file has others ({} links)", file.describe(),
+                                   file.stat.st_nlink));
+        error.addHint("dump with --link-remap: it keeps the file under a temporary hard link");
+        throw error;
+    }
+    const FileId id = dump.nextId();
+    const std::size_t slash = path.rfind('/');
+    std::string link = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
+    sys(::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW), "link {} to {}", file.describe(),
+        link);
+    links_.push_back(link);
+    linked_.emplace(key, id);
+
+    auto& entry = *dump.arena().make<FileEntry>();
+    auto& out = *dump.arena().make<RegFileEntry>();
+    entry.type = FD_TYPES__REG;
+    entry.id = id.value;
+    entry.reg = &out;
+    out.id = id.value;
+    out.fown = dump.arena().make<FownEntry>();
+    out.name = dump.arena().string(link);
+    out.has_mode = 1;
+    out.mode = file.stat.st_mode;
+    dump.add(entry);
+    return id;
+}
+
+void PathDump::finish(const ImageDir& images) {
+    if (remaps_.empty())
+        return;
+    ImageWriter image = images.create(ImageKind::RemapFpath);
+    for (const RemapFilePathEntry& entry : remaps_)
+        image.write(entry);
+    image.finish();
+}
+
+void PathDump::removeLinks() noexcept {
+    for (const std::string& link : links_)
+        ::unlink(link.c_str());
+    links_.clear();
+}
+
+}  // namespace criu::files

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/regular.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/files/build_id.hpp"
+
+namespace criu::files {
+namespace {
+
+/// Effects of open(2) that mustn't happen a second time.
+constexpr int kOnlyOnce = O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC;
+
+/// Paths in images are absolute; those of CRIU before 2.0 lack the slash.
+std::string pathOf(const RegFileEntry& entry) {
+    return entry.name[0] == '/' ? std::string(entry.name) : std::string("/") + entry.name;
+}
+
+void validate(const RegFileEntry& entry, int fd, const std::string& path, bool readable,
+              const model::Options& options) {
+    struct stat now {};
+    sys(::fstat(fd, &now), "stat {}", path);
+    if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
+        fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
+    if (entry.has_mode != 0 && now.st_mode != entry.mode && !options.skipFileRwxCheck) {
+        Error error(0, fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
+        error.addHint("--skip-file-rwx-check accepts other permissions");
+        throw error;
+    }
+    if (entry.n_build_id != 0 && readable && options.fileValidation == model::FileValidation::BuildId) {
+        const std::vector<std::byte> id = readBuildId(fd);
+        if (id.empty() || id.size() > entry.n_build_id * sizeof(std::uint32_t) ||
+            std::memcmp(id.data(), entry.build_id, id.size()) != 0)
+            fail("{} has another build id than when it was dumped", path);
+    }
+}
+
+class RestoredRegular final : public RestoredFile {
+public:
+    RestoredRegular(const RegFileEntry& entry, const PathRemaps& remaps) : entry_(entry), remaps_(remaps) {}
+
+    [[nodiscard]] std::string describe() const override { return entry_.name; }
+
+    void open(FileOpener& opener) override {
+        const FileId id{entry_.id};
+        if (entry_.has_ext != 0 && entry_.ext != 0) {
+            useExternal(opener);
+            return;
+        }
+        if (const int given = opener.inherited(std::string_view(entry_.name).substr(entry_.name[0] == '/' ? 1 : 0));
+            given >= 0) {
+            opener.provide(id, copyOf(given));
+            return;
+        }
+        const int flags = static_cast<int>(entry_.flags);
+        UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
+        if ((flags & O_PATH) == 0 && entry_.pos != 0)
+            sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
+                entry_.name);
+        opener.provide(id, std::move(fd));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override {
+        return (entry_.flags & O_PATH) != 0 ? nullptr : entry_.fown;
+    }
+
+private:
+    static UniqueFd copyOf(int given) {
+        return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given));
+    }
+
+    void useExternal(FileOpener& opener) {
+        const int given = opener.inherited(entry_.name);
+        if (given < 0) {
+            Error error(0, fmt::format("external file {} isn't provided", entry_.name));
+            error.addHint(fmt::format("restore with --inherit-fd fd[N]:{}", entry_.name));
+            throw error;
+        }
+        opener.provide(FileId{entry_.id}, copyOf(given));
+    }
+
+    const RegFileEntry& entry_;
+    const PathRemaps& remaps_;
+};
+
+/// Takes everything that has a path, and is asked last.
+class RegularKind final : public FileKind {
+public:
+    RegularKind(PathDump& paths, const PathRemaps& remaps) : paths_(paths), remaps_(remaps) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__REG; }
+
+    [[nodiscard]] bool claims(const OpenFd& file) const override {
+        if (!file.link.starts_with('/'))
+            return false;
+        // Sockets and fifos that were only named (O_PATH) have no state but the name.
+        return S_ISREG(file.stat.st_mode) || S_ISDIR(file.stat.st_mode) || S_ISLNK(file.stat.st_mode) ||
+               (file.info.flags & O_PATH) != 0 || isStatelessDevice(file.stat);
+    }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        auto& out = *dump.arena().make<RegFileEntry>();
+        entry.reg = &out;
+        out.id = entry.id;
+        out.fown = dump.owner(file);
+        paths_.fill(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC), false, out, dump);
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.reg == nullptr || entry.reg->name == nullptr)
+            fail("file {} is a regular file without data", entry.id);
+        return std::make_shared<RestoredRegular>(*entry.reg, remaps_);
+    }
+
+private:
+    /// Memory devices without state: null, zero, full, random, urandom, kmsg (major 1).
+    static bool isStatelessDevice(const struct stat& stat) {
+        constexpr unsigned kMemoryMajor = 1;
+        return S_ISCHR(stat.st_mode) && (stat.st_rdev >> 8 & 0xfff) == kMemoryMajor;
+    }
+
+    PathDump& paths_;
+    const PathRemaps& remaps_;
+};
+
+}  // namespace
+
+void PathRemaps::load(const ImageDir& images) {
+    auto reader = images.openRead(ImageKind::RemapFpath);
+    if (!reader)
+        return;
+    while (const auto entry = reader->next<RemapFilePathEntry>()) {
+        const RemapFilePathEntry& remap = **entry;
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // before remap_type existed
+        Remap out;
+        out.id = remap.remap_id & ~kOldGhostBit;
+        if (remap.has_remap_type != 0) {
+            out.id = remap.remap_id;
+            out.type = remap.remap_type;
+        } else {
+            out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
+        }
+        remaps_[FileId{remap.orig_id}] = out;
+    }
+}
+
+void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
+    std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
+    for (const auto& [id, remap] : remaps_) {
+        const FileEntry& entry = restore.entry(id);
+        if (entry.reg == nullptr)
+            fail("file {} has a remap but no path", id);
+        const std::string path = pathOf(*entry.reg);
+        inContext([&] { return fmt::format("deleted file {}", path); },
+                  [&] {
+                      UniqueFd fd;
+                      if (remap.type == REMAP_TYPE__GHOST) {
+                          auto& ghost = ghosts[remap.id];
+                          if (!ghost)
+                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images());
+                          fd = ghost->openAs(path);
+                      } else if (remap.type == REMAP_TYPE__LINKED) {
+                          const FileEntry& link = restore.entry(FileId{remap.id});
+                          if (link.reg == nullptr)
+                              fail("its link (file {}) has no path", remap.id);
+                          links_.push_back(pathOf(*link.reg));
+                          fd = openUnderName(links_.back(), path);
+                      } else {
+                          fail("files of processes that are gone (/proc/PID/…) can't be restored yet");
+                      }
+                      fds_[id] = lift(std::move(fd));
+                  });
+    }
+}
+
+int PathRemaps::find(FileId regular) const {
+    const auto found = fds_.find(regular);
+    return found == fds_.end() ? -1 : found->second.get();
+}
+
+void PathRemaps::removeLinks(Log& log) const noexcept {
+    for (const std::string& link : links_)
+        if (::unlink(link.c_str()) != 0 && errno != ENOENT)
+            log.warn("the temporary link {} is left: {}", link, std::strerror(errno));
+}
+
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options) {
+    const std::string path = pathOf(entry);
+    const int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
+    const int remapped = remaps.find(FileId{entry.id});
+    if (remapped >= 0) {
+        // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.
+        if ((flags & O_PATH) != 0)
+            return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
+        const std::string self = fmt::format("/proc/self/fd/{}", remapped);
+        return UniqueFd(sys(::open(self.c_str(), how & ~O_NOFOLLOW), "open deleted file {}", path));
+    }
+    UniqueFd fd(sys(::open(path.c_str(), how), "open {}", path));
+    validate(entry, fd.get(), path, (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY, options);
+    return fd;
+}
+
+std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps) {
+    return std::make_unique<RegularKind>(paths, remaps);
+}
+
+}  // namespace criu::files

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/files/ghost_file.hpp"
+#include "images/regfile.hpp"
+#include "images/remap-file-path.hpp"
+
+/// Files with a path: regular files, directories, devices that carry no state, and paths nobody has as a descriptor
+/// (programs, mapped files, working directories).
+namespace criu::files {
+
+/// Dump half: turns a file into a path that leads to it again at restore. Deleted files become ghosts; files whose name
+/// is gone while others remain get a temporary hard link (--link-remap).
+class PathDump {
+public:
+    explicit PathDump(std::uint64_t ghostLimit) : ghosts_(ghostLimit) {}
+
+    /// Fills a regular-file entry (but its owner). Also adds what remaps it needs.
+    void fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out, FileDump& dump);
+
+    /// Writes remap-fpath.img if there is anything in it.
+    void finish(const ImageDir& images);
+
+    /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
+    void removeLinks() noexcept;
+
+private:
+    void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
+    FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
+
+    GhostFileDump ghosts_;
+    std::vector<RemapFilePathEntry> remaps_;
+    std::map<std::pair<dev_t, ino_t>, FileId> linked_;
+    std::vector<std::string> links_;
+};
+
+/// Restore half of remaps: done by the master before any process exists. Deleted files come to life as O_PATH
+/// descriptors that all processes inherit; their names are gone again at once.
+class PathRemaps {
+public:
+    /// Reads remap-fpath.img.
+    void load(const ImageDir& images);
+
+    /// Makes the files. `lift` moves a descriptor to where it is in nobody's way.
+    void create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// The descriptor of a remapped entry; -1 for others.
+    [[nodiscard]] int find(FileId regular) const;
+
+    /// After success: takes away the temporary hard links the dump left for us.
+    void removeLinks(Log& log) const noexcept;
+
+private:
+    struct Remap {
+        std::uint32_t id = 0;
+        RemapType type{};
+    };
+    std::map<FileId, Remap> remaps_;
+    std::map<FileId, UniqueFd> fds_;
+    std::vector<std::string> links_;
+};
+
+/// Opens the file of an entry with `flags`, position 0, and checks that it is the file that was dumped (size, mode,
+/// build id as the options say).
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options);
+
+/// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
+std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps);
+
+}  // namespace criu::files
