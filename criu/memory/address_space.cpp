@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/address_space.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/memory/bulk.hpp"
+
+namespace criu::memory {
+namespace {
+
+constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (6.13)
+constexpr unsigned kMaxAdvice = 63;
+constexpr int kHugeShift = 26;  // MAP_HUGE_SHIFT: log2 of the page size lies from this bit on in mmap's flags
+constexpr std::uint64_t kDefaultHugePage = std::uint64_t{2} << 20;
+
+/// Temporary places start here: far from what programs and libraries use.
+constexpr std::uint64_t kScratchBase = 0x100000000;
+
+/// Room below a stack that it may still grow into while criu runs on it.
+constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
+
+bool isSpecial(const VmaEntry& vma) {
+    return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) ||
+           is(vma, VmaStatus::Uprobes) || is(vma, VmaStatus::Guard);
+}
+
+void refuseUnknown(const VmaEntry& vma) {
+    const auto refuse = [&](VmaStatus status, const char* what) {
+        if (is(vma, status))
+            fail("memory at {:#x} is {}, which can't be restored yet", vma.start, what);
+    };
+    refuse(VmaStatus::SysvIpc, "attached System V shared memory");
+    refuse(VmaStatus::Socket, "a mapped packet socket");
+    refuse(VmaStatus::AioRing, "an AIO ring");
+    refuse(VmaStatus::ShadowStack, "a shadow stack");
+    refuse(VmaStatus::Plugin, "a device mapping of a plugin");
+}
+
+bool isPrivate(const VmaEntry& vma) { return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate); }
+
+bool isHuge(const VmaEntry& vma) { return (vma.flags & MAP_HUGETLB) != 0; }
+
+std::uint64_t alignmentOf(const VmaEntry& vma) {
+    if (!isHuge(vma))
+        return kPageSize;
+    const std::uint32_t shift = vma.flags >> kHugeShift & 0x3f;
+    return shift == 0 ? kDefaultHugePage : std::uint64_t{1} << shift;
+}
+
+/// Runs of pages of `pagemap` inside [start, end), clipped.
+template <typename Visit>
+void forEachRange(const Pagemap& pagemap, std::uint64_t start, std::uint64_t end, Visit&& visit) {
+    for (const PagemapRange& range : pagemap.from(start)) {
+        if (range.vaddr >= end)
+            return;
+        const std::uint64_t from = std::max(range.vaddr, start);
+        const std::uint64_t to = std::min(range.end(), end);
+        visit(range, from, to);
+    }
+}
+
+bool hasContent(const Pagemap* pagemap, const VmaEntry& vma) {
+    if (pagemap == nullptr || !hasPrivatePages(vma))
+        return false;
+    const auto rest = pagemap->from(vma.start);
+    return !rest.empty() && rest.front().vaddr < vma.end;
+}
+
+void requirePresent(const PagemapRange& range) {
+    if (has(range.flags, PageFlags::Parent))
+        fail("the content of {:#x} is in a parent dump; incremental images can't be restored yet", range.vaddr);
+    if (!has(range.flags, PageFlags::Present))
+        fail("the content of {:#x} isn't in the images (a lazy dump)", range.vaddr);
+}
+
+/// Keeps the file of consecutive mappings open.
+class FileCache {
+public:
+    explicit FileCache(MappedFiles& files) : files_(files) {}
+
+    int get(const VmaEntry& vma) {
+        if (is(vma, VmaStatus::AnonShared) || is(vma, VmaStatus::Memfd))
+            return files_.segment(vma);
+        int flags = O_RDONLY;
+        if (vma.has_fdflags != 0 && vma.fdflags != 0)
+            flags = static_cast<int>(vma.fdflags) & (O_ACCMODE | O_DIRECTORY | O_LARGEFILE);
+        else if (is(vma, VmaStatus::FileShared) && (vma.prot & PROT_WRITE) != 0)
+            flags = O_RDWR;
+        if (!fd_ || vma.shmid != file_ || flags != flags_) {
+            fd_ = files_.openForMapping(vma, flags);
+            file_ = vma.shmid;
+            flags_ = flags;
+        }
+        return fd_.get();
+    }
+
+private:
+    MappedFiles& files_;
+    UniqueFd fd_;
+    std::uint64_t file_ = 0;
+    int flags_ = 0;
+};
+
+/// All of this process' present mappings, with room for its stack.
+RangeSet ownMappings() {
+    RangeSet occupied;
+    for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().self())) {
+        if (vma.start >= kTaskSize)
+            continue;
+        const std::uint64_t room = vma.name == "[stack]" ? std::min(kStackRoom, vma.start) : 0;
+        occupied.add({vma.start - room, vma.end});
+    }
+    return occupied;
+}
+
+}  // namespace
+
+RangeSet AddressSpace::targets() const {
+    RangeSet set;
+    for (const PlacedVma& placed : vmas_)
+        set.add({placed.vma->start, placed.vma->end});
+    return set;
+}
+
+bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
+    const auto& old = previous.vmas_;
+    const auto at = std::lower_bound(old.begin(), old.end(), vma.start, [](const PlacedVma& placed, std::uint64_t start) {
+        return placed.vma->start < start;
+    });
+    if (at == old.end() || !at->mapped)
+        return false;
+    const VmaEntry& other = *at->vma;
+    const bool same = other.start == vma.start && other.end == vma.end && other.flags == vma.flags &&
+                      other.shmid == vma.shmid && other.pgoff == vma.pgoff && other.status == vma.status;
+    if (!same || !isPrivate(vma) || isHuge(vma))
+        return false;
+    PlacedVma taken = *at;
+    taken.vma = &vma;
+    taken.inherited = true;
+    vmas_.push_back(taken);
+    return true;
+}
+
+void AddressSpace::map(PlacedVma& placed, const RangeSet& occupied, MappedFiles&) {
+    const VmaEntry& vma = *placed.vma;
+    const Range wanted{vma.start, vma.end};
+    if (!occupied.overlaps(wanted)) {
+        placed.at = vma.start;
+        return;
+    }
+    const std::uint64_t alignment = alignmentOf(vma);
+    const auto hole = occupied.findHole(placed.size() + alignment, kScratchBase);
+    if (!hole)
+        fail("no room of {} bytes for memory that belongs at {:#x}", placed.size(), vma.start);
+    placed.at = (*hole + alignment - 1) & ~(alignment - 1);
+}
+
+AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
+    AddressSpace space;
+    const MmEntry& mm = **task.mm;
+    const Pagemap* const pagemap = task.pagemap ? &*task.pagemap : nullptr;
+    space.vmas_.reserve(mm.n_vmas);
+
+    // First let go of what isn't common, so that its addresses are free.
+    std::vector<const VmaEntry*> fresh;
+    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
+        if (isSpecial(*vma))
+            continue;
+        refuseUnknown(*vma);
+        if (!space.takeOver(*vma, previous))
+            fresh.push_back(vma);
+    }
+    for (const PlacedVma& old : previous.vmas_) {
+        const bool taken = std::any_of(space.vmas_.begin(), space.vmas_.end(), [&](const PlacedVma& placed) {
+            return placed.at == old.at;
+        });
+        if (old.mapped && !taken)
+            ::munmap(reinterpret_cast<void*>(old.at), old.size());
+    }
+
+    RangeSet occupied = ownMappings();
+    RangeSet avoid = occupied;  // where temporary places may not be
+    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
+        if (vma->start < kTaskSize)
+            avoid.add({vma->start, vma->end});
+
+    FileCache cache(files);
+    for (const VmaEntry* vma : fresh) {
+        PlacedVma placed;
+        placed.vma = vma;
+        const RangeSet& against = occupied.overlaps({vma->start, vma->end}) ? avoid : occupied;
+        space.map(placed, against, files);
+
+        // Content is written through the mapping; what has none gets its final protection at once.
+        placed.protection = static_cast<int>(vma->prot);
+        if (hasContent(pagemap, *vma))
+            placed.protection = PROT_READ | PROT_WRITE;
+        int flags = static_cast<int>(vma->flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
+        int fd = -1;
+        if ((is(*vma, VmaStatus::FilePrivate) || is(*vma, VmaStatus::FileShared) || is(*vma, VmaStatus::AnonShared) ||
+             is(*vma, VmaStatus::Memfd))) {
+            fd = inContext([&] { return fmt::format("memory at {:#x}", vma->start); }, [&] { return cache.get(*vma); });
+            flags &= ~MAP_ANONYMOUS;
+        }
+        void* const at = ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
+                                flags | MAP_FIXED_NOREPLACE, fd, fd < 0 ? 0 : static_cast<off_t>(vma->pgoff));
+        if (at == MAP_FAILED)
+            failErrno("map {} bytes at {:#x} (flags {:#x}, protection {:#x}, file {})", placed.size(), placed.at, flags,
+                      placed.protection, vma->shmid);
+        placed.mapped = true;
+        occupied.add({placed.at, placed.at + placed.size()});
+        avoid.add({placed.at, placed.at + placed.size()});
+        if (placed.moved())
+            log.debug("memory of {:#x} is built at {:#x}", vma->start, placed.at);
+        space.vmas_.push_back(placed);
+    }
+    std::sort(space.vmas_.begin(), space.vmas_.end(),
+              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+    return space;
+}
+
+void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& log) {
+    if (!task.pagemap)
+        return;
+    const Pagemap& pagemap = *task.pagemap;
+    const auto pages = pagemap.openPages(images, O_RDONLY | O_CLOEXEC);
+
+    std::vector<FillJob> jobs;
+    for (PlacedVma& placed : vmas_) {
+        if (!hasPrivatePages(*placed.vma))
+            continue;
+        if (placed.inherited) {
+            if (placed.protection != (PROT_READ | PROT_WRITE)) {
+                placed.protection = PROT_READ | PROT_WRITE;
+                sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
+                    "make memory at {:#x} writable", placed.at);
+            }
+            fillInherited(placed, &pagemap, pages ? pages->get() : -1);
+            continue;
+        }
+        forEachRange(pagemap, placed.vma->start, placed.vma->end,
+                     [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+                         requirePresent(range);
+                         jobs.push_back({range.fileOffset + (from - range.vaddr), placed.at + (from - placed.vma->start),
+                                         to - from});
+                         restoredPages += (to - from) / kPageSize;
+                     });
+    }
+    if (jobs.empty())
+        return;
+    fillMemory(pages->get(), jobs);
+    log.debug("{} pages of memory filled", restoredPages);
+}
+
+void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages) {
+    std::vector<std::byte> block(std::size_t{256} << 10);
+    const std::uint64_t start = placed.vma->start;
+    std::uint64_t done = start;
+    // Pages the creator wrote but this process doesn't have read as zero or as the file says.
+    const auto drop = [&](std::uint64_t from, std::uint64_t to) {
+        if (from < to)
+            sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
+                "drop inherited memory at {:#x}", from);
+    };
+    forEachRange(*pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+        requirePresent(range);
+        drop(done, from);
+        done = to;
+        for (std::uint64_t at = from; at < to;) {
+            const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
+            const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
+            if (::pread(pages, block.data(), want, static_cast<off_t>(offset)) != static_cast<ssize_t>(want))
+                failErrno("read content of {:#x} from the pages file", at);
+            for (std::size_t page = 0; page < want; page += kPageSize) {
+                auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
+                ++comparedPages;
+                if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
+                    ++sharedPages;
+                    continue;
+                }
+                std::memcpy(here, block.data() + page, kPageSize);
+                ++restoredPages;
+            }
+            at += want;
+        }
+    });
+    drop(done, placed.vma->end);
+}
+
+void AddressSpace::seal() {
+    for (PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        void* const at = reinterpret_cast<void*>(placed.at);
+        if (placed.protection != static_cast<int>(vma.prot)) {
+            placed.protection = static_cast<int>(vma.prot);
+            sys(::mprotect(at, placed.size(), placed.protection), "protect memory of {:#x}", vma.start);
+        }
+        for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
+            if ((vma.madv >> advice & 1U) != 0)
+                sys(::madvise(at, placed.size(), static_cast<int>(advice)), "madvise({}) memory of {:#x}", advice,
+                    vma.start);
+        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock(at, placed.size()) != 0) {
+            // Memory that can't be touched can't be made present, but is marked as locked all the same.
+            if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
+                failErrno("lock memory of {:#x}", vma.start);
+        }
+    }
+}
+
+void AddressSpace::addSteps(const RangeSet& keep, pie::StepList& steps) const {
+    for (const Range& gap : keep.gaps())
+        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+}
+
+}  // namespace criu::memory

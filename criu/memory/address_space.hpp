@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/memory/ranges.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/pie/program_builder.hpp"
+
+namespace criu::memory {
+
+/// Where a restored process gets the files behind its mappings.
+class MappedFiles {
+public:
+    virtual ~MappedFiles() = default;
+    /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
+    virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
+    /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
+    virtual int segment(const VmaEntry& vma) = 0;
+};
+
+/// One mapping of the image in the process that is being restored.
+struct PlacedVma {
+    const VmaEntry* vma = nullptr;
+    std::uint64_t at = 0;        ///< where it is now; the final place is vma->start
+    bool mapped = false;
+    bool inherited = false;      ///< came with fork, pages shared copy-on-write with the creator
+    int protection = 0;          ///< what it has now
+
+    [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
+};
+
+/// Builds a process' memory beside criu's own, which it runs on meanwhile: every mapping is made at its final address where
+/// that is free, else elsewhere, and is moved by the restorer's program when criu's memory is gone. Contents are filled
+/// here, by ordinary code and threads.
+///
+/// Fork hands the half-built memory to a child, so pages that parent and child shared copy-on-write at dump are shared
+/// again: the child takes over mappings it has in common with its creator and only touches pages that differ.
+class AddressSpace {
+public:
+    /// An empty one, for the first process.
+    AddressSpace() = default;
+
+    /// Maps everything of `task` that has content (and what is common with children to come). `previous`: what the
+    /// process inherited from its creator at fork. `keepFree`: criu's mappings that must stay.
+    static AddressSpace build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log);
+
+    /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
+    void fill(const model::Task& task, const ImageDir& images, Log& log);
+
+    /// Sets final protections, advice and locks. After this the content can't be touched any more.
+    void seal();
+
+    /// Steps that take everything else away and move what isn't in place. `keep`: further ranges to be kept (the
+    /// restorer's own memory).
+    void addSteps(const RangeSet& keep, pie::StepList& steps) const;
+
+    /// Final addresses of all mappings: nothing of criu's may be put there for good.
+    [[nodiscard]] RangeSet targets() const;
+
+    [[nodiscard]] const std::vector<PlacedVma>& vmas() const noexcept { return vmas_; }
+
+    std::uint64_t comparedPages = 0;
+    std::uint64_t sharedPages = 0;
+    std::uint64_t restoredPages = 0;
+
+private:
+    bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
+    void map(PlacedVma& placed, const RangeSet& occupied, MappedFiles& files);
+    void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
+
+    std::vector<PlacedVma> vmas_;
+};
+
+}  // namespace criu::memory

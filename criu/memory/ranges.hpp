@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace criu::memory {
+
+struct Range {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
+    friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// First address user space can't have (x86-64, four page-table levels).
+inline constexpr std::uint64_t kTaskSize = 0x7ffffffff000;
+
+/// A set of addresses as disjoint, merged ranges.
+class RangeSet {
+public:
+    void add(Range range) {
+        if (range.start >= range.end)
+            return;
+        auto at = ranges_.upper_bound(range.start);
+        if (at != ranges_.begin() && std::prev(at)->second >= range.start)
+            --at;
+        while (at != ranges_.end() && at->first <= range.end) {
+            range.start = std::min(range.start, at->first);
+            range.end = std::max(range.end, at->second);
+            at = ranges_.erase(at);
+        }
+        ranges_[range.start] = range.end;
+    }
+
+    void remove(Range range) {
+        auto at = ranges_.upper_bound(range.start);
+        if (at != ranges_.begin() && std::prev(at)->second > range.start)
+            --at;
+        while (at != ranges_.end() && at->first < range.end) {
+            const Range old{at->first, at->second};
+            at = ranges_.erase(at);
+            if (old.start < range.start)
+                ranges_[old.start] = range.start;
+            if (old.end > range.end)
+                at = std::next(ranges_.emplace(range.end, old.end).first);
+        }
+    }
+
+    [[nodiscard]] bool overlaps(Range range) const {
+        auto at = ranges_.upper_bound(range.start);
+        if (at != ranges_.begin() && std::prev(at)->second > range.start)
+            return true;
+        return at != ranges_.end() && at->first < range.end;
+    }
+
+    /// Start of a range of `size` bytes that is free, at or above `from`; nothing if there is none below `limit`.
+    [[nodiscard]] std::optional<std::uint64_t> findHole(std::uint64_t size, std::uint64_t from,
+                                                        std::uint64_t limit = kTaskSize) const {
+        std::uint64_t candidate = from;
+        for (const auto& [start, end] : ranges_) {
+            if (end <= candidate)
+                continue;
+            if (start > candidate && start - candidate >= size)
+                break;
+            candidate = std::max(candidate, end);
+        }
+        if (candidate > limit || limit - candidate < size)
+            return std::nullopt;
+        return candidate;
+    }
+
+    /// What lies between the ranges, from 0 to `limit`.
+    [[nodiscard]] std::vector<Range> gaps(std::uint64_t limit = kTaskSize) const {
+        std::vector<Range> out;
+        std::uint64_t at = 0;
+        for (const auto& [start, end] : ranges_) {
+            if (start > at)
+                out.push_back({at, std::min(start, limit)});
+            at = std::max(at, end);
+            if (at >= limit)
+                return out;
+        }
+        out.push_back({at, limit});
+        return out;
+    }
+
+private:
+    std::map<std::uint64_t, std::uint64_t> ranges_;
+};
+
+}  // namespace criu::memory
