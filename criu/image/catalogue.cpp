@@ -143,8 +143,7 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
 
 constexpr bool rowsFollowEnumerators() noexcept {
     for (std::size_t row = 0; row < kCatalogue.size(); ++row)
-        if (kCatalogue[row].kind != static_cast<ImageKind>(row) ||
-            (kCatalogue[row].framing == Raw) != (kCatalogue[row].record == nullptr))
+        if (kCatalogue[row].kind != static_cast<ImageKind>(row))
             return false;
     return kCatalogue.back().kind == Tty;
 }

@@ -38,6 +38,7 @@ TEST_CASE("each kind has its own row, file name and framing") {
         CHECK((imageName(info.kind, 1) != imageName(info.kind, 2)) == info.numbered());
         CHECK((info.framing == Framing::Raw) == (info.magic == 0));
         CHECK((info.framing == Framing::Raw) == info.tag.empty());
+        CHECK((info.framing == Framing::Raw) == (info.record == nullptr));
         CHECK((info.framing == Framing::TypeMagic) == (info.kind == ImageKind::Inventory));
     }
 }
