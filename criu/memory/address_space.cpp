@@ -150,7 +150,7 @@ bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
     return true;
 }
 
-void AddressSpace::map(PlacedVma& placed, const RangeSet& occupied, MappedFiles&) {
+void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
     const VmaEntry& vma = *placed.vma;
     const Range wanted{vma.start, vma.end};
     if (!occupied.overlaps(wanted)) {
@@ -198,7 +198,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         PlacedVma placed;
         placed.vma = vma;
         const RangeSet& against = occupied.overlaps({vma->start, vma->end}) ? avoid : occupied;
-        space.map(placed, against, files);
+        choosePlace(placed, against);
 
         // Content is written through the mapping; what has none gets its final protection at once.
         placed.protection = static_cast<int>(vma->prot);
@@ -316,9 +316,22 @@ void AddressSpace::seal() {
     }
 }
 
-void AddressSpace::addSteps(const RangeSet& keep, pie::StepList& steps) const {
-    for (const Range& gap : keep.gaps())
+void AddressSpace::addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const {
+    RangeSet kept = keep;
+    for (const PlacedVma& placed : vmas_)
+        kept.add({placed.at, placed.at + placed.size()});
+    for (const Range& gap : kept.gaps())
         steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+}
+
+void AddressSpace::addMoveSteps(pie::StepList& steps) const {
+    for (const PlacedVma& placed : vmas_) {
+        if (!placed.moved())
+            continue;
+        pie::Step& step = steps.call(pie::Subject::MoveMemory, placed.vma->start, SYS_mremap, placed.at, placed.size(),
+                                     placed.size(), MREMAP_MAYMOVE | MREMAP_FIXED, placed.vma->start);
+        step.judge = pie::Judge::Equals;
+    }
 }
 
 }  // namespace criu::memory

@@ -50,7 +50,7 @@ public:
     AddressSpace() = default;
 
     /// Maps everything of `task` that has content (and what is common with children to come). `previous`: what the
-    /// process inherited from its creator at fork. `keepFree`: criu's mappings that must stay.
+    /// process inherited from its creator at fork.
     static AddressSpace build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log);
 
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
@@ -59,9 +59,10 @@ public:
     /// Sets final protections, advice and locks. After this the content can't be touched any more.
     void seal();
 
-    /// Steps that take everything else away and move what isn't in place. `keep`: further ranges to be kept (the
-    /// restorer's own memory).
-    void addSteps(const RangeSet& keep, pie::StepList& steps) const;
+    /// Steps that take away all memory but this and `keep` (the restorer's own, the vDSO).
+    void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
+    /// Steps that move what isn't in place yet; once the vDSO is.
+    void addMoveSteps(pie::StepList& steps) const;
 
     /// Final addresses of all mappings: nothing of criu's may be put there for good.
     [[nodiscard]] RangeSet targets() const;
@@ -74,7 +75,7 @@ public:
 
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
-    void map(PlacedVma& placed, const RangeSet& occupied, MappedFiles& files);
+    static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
 
     std::vector<PlacedVma> vmas_;

@@ -25,7 +25,7 @@ enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
 
 struct Thread {
     pid_t tid = 0;
-    Record<CoreEntry> core;
+    std::optional<Record<CoreEntry>> core;
 };
 
 /// One descriptor of a table and the open file description it refers to.
@@ -61,7 +61,7 @@ struct Task {
     Task* parent = nullptr;
     std::vector<Task*> children;
 
-    [[nodiscard]] const CoreEntry& core() const { return *threads.front().core; }
+    [[nodiscard]] const CoreEntry& core() const { return **threads.front().core; }
     [[nodiscard]] bool alive() const noexcept { return state != TaskState::Dead; }
 };
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_control.hpp"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <new>
+
+namespace criu::engine {
+namespace {
+
+void wake(std::uint32_t& word) noexcept { ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX); }
+
+void sleepOn(std::uint32_t& word, std::uint32_t seen, const timespec* limit) noexcept {
+    ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, limit);
+}
+
+void signalMaster(ControlPage& page) noexcept {
+    __atomic_fetch_add(&page.events, 1U, __ATOMIC_ACQ_REL);
+    wake(page.events);
+}
+
+}  // namespace
+
+RestoreControl::RestoreControl(std::uint32_t participants)
+    : fd_(sys(::memfd_create("criu-restore-control", MFD_CLOEXEC), "create shared memory for the restore")) {
+    const std::size_t size = pageAlignUp(sizeof(ControlPage) + sizeof(std::int32_t) * participants);
+    sys(::ftruncate(fd_.get(), static_cast<off_t>(size)), "size shared memory for the restore");
+    void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (at == MAP_FAILED)
+        failErrno("map shared memory for the restore");
+    mapping_ = Mapping(at, size);
+    new (at) ControlPage();
+    page().participants = participants;
+}
+
+void RestoreControl::pass(Barrier barrier) const noexcept {
+    std::uint32_t& word = page().arrived[static_cast<std::size_t>(barrier)];
+    const std::uint32_t all = page().participants;
+    std::uint32_t now = __atomic_add_fetch(&word, 1U, __ATOMIC_ACQ_REL);
+    if (now == all)
+        wake(word);
+    while (now < all) {
+        sleepOn(word, now, nullptr);
+        now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+    }
+}
+
+void RestoreControl::noteCreated(pid_t pid) const noexcept {
+    const std::uint32_t slot = __atomic_fetch_add(&page().createdCount, 1U, __ATOMIC_ACQ_REL);
+    if (slot < page().participants)
+        page().created[slot] = pid;
+}
+
+void RestoreControl::reportFailure(std::string_view text) const noexcept {
+    pie::Failure& failure = page().failure;
+    if (__atomic_exchange_n(&failure.claimed, 1U, __ATOMIC_ACQ_REL) == 0) {
+        failure.tid = ::getpid();
+        const std::size_t length = std::min(text.size(), sizeof(failure.text) - 1);
+        std::memcpy(failure.text, text.data(), length);
+        failure.text[length] = '\0';
+        __atomic_store_n(&failure.complete, 1U, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&page().failed, 1U, __ATOMIC_RELEASE);
+    signalMaster(page());
+}
+
+RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned milliseconds) const noexcept {
+    ControlPage& shared = page();
+    const timespec limit{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1000000};
+    for (bool waited = false;;) {
+        const std::uint32_t seen = __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&shared.failed, __ATOMIC_ACQUIRE) != 0)
+            return Outcome::Failed;
+        if (__atomic_load_n(&shared.parked, __ATOMIC_ACQUIRE) >= parked)
+            return Outcome::Parked;
+        if (waited && seen == __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE))
+            return Outcome::Idle;
+        sleepOn(shared.events, seen, &limit);
+        waited = __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE) == seen;
+    }
+}
+
+std::string RestoreControl::failureText() const {
+    const pie::Failure& failure = page().failure;
+    // The claim comes before the text; the writer is about to finish.
+    for (int i = 0; i < 1000 && __atomic_load_n(&failure.complete, __ATOMIC_ACQUIRE) == 0; ++i)
+        ::usleep(100);
+    if (failure.text[0] != '\0')
+        return fmt::format("pid {}: {}", failure.tid, failure.text);
+    return fmt::format("thread {}: {} {:#x} (system call {}): {}", failure.tid, pie::subjectText(failure.subject),
+                       failure.detail, failure.number, std::strerror(static_cast<int>(-failure.result)));
+}
+
+}  // namespace criu::engine

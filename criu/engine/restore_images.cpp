@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_images.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "images/core.hpp"
+#include "images/fs.hpp"
+#include "images/mm.hpp"
+#include "images/pstree.hpp"
+
+namespace criu::engine {
+namespace {
+
+using model::FdSlot;
+using model::FdTable;
+using model::ProcessTree;
+using model::Task;
+using model::TaskState;
+
+/// Threads of one process from which on their images are read by several threads of criu.
+constexpr std::size_t kManyThreads = 256;
+
+void readInventory(ImageDir& images, RestoreImages& out) {
+    out.inventory = images.openRequired(ImageKind::Inventory).only<InventoryEntry>();
+    const InventoryEntry& inventory = **out.inventory;
+    if (inventory.img_version == 0)
+        fail("the images in {} are of a pre-dump: they hold memory only and can't be restored", images.name());
+    if (inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
+        fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
+    if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
+        fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
+    images.setVersion(static_cast<ImageVersion>(inventory.img_version));
+}
+
+void readTree(const ImageDir& images, ProcessTree& tree) {
+    ImageReader reader = images.openRequired(ImageKind::Pstree);
+    while (const auto entry = reader.next<PstreeEntry>()) {
+        const PstreeEntry& in = **entry;
+        auto task = std::make_unique<Task>();
+        task->pid = static_cast<pid_t>(in.pid);
+        task->ppid = static_cast<pid_t>(in.ppid);
+        task->pgid = static_cast<pid_t>(in.pgid);
+        task->sid = static_cast<pid_t>(in.sid);
+        for (std::size_t i = 0; i < in.n_threads; ++i)
+            task->threads.push_back({static_cast<pid_t>(in.threads[i]), std::nullopt});
+        if (task->pid <= 0 || task->threads.empty() || task->threads.front().tid != task->pid)
+            fail("{}: process {} doesn't begin with its leader", reader.name(), in.pid);
+        if (in.ppid == 0) {
+            if (!tree.tasks.empty())
+                fail("{}: processes {} and {} both claim to be the root", reader.name(), tree.root().pid, in.pid);
+        } else {
+            const auto parent = tree.byPid.find(task->ppid);
+            if (parent == tree.byPid.end())
+                fail("{}: parent {} of process {} doesn't come before it", reader.name(), in.ppid, in.pid);
+            task->parent = parent->second;
+            parent->second->children.push_back(task.get());
+        }
+        if (!tree.byPid.emplace(task->pid, task.get()).second)
+            fail("{}: process {} is there twice", reader.name(), in.pid);
+        tree.tasks.push_back(std::move(task));
+    }
+    if (tree.tasks.empty())
+        fail("{} holds no process", reader.name());
+}
+
+void readCores(const ImageDir& images, Task& task) {
+    const auto readOne = [&images](model::Thread& thread) {
+        thread.core = images.openRequired(ImageKind::Core, static_cast<std::uint64_t>(thread.tid)).only<CoreEntry>();
+    };
+    if (task.threads.size() < kManyThreads) {
+        for (model::Thread& thread : task.threads)
+            readOne(thread);
+    } else {
+        ThreadPool pool(availableCores());
+        for (std::size_t first = 0; first < task.threads.size(); first += kManyThreads)
+            pool.submit([&, first] {
+                const std::size_t end = std::min(first + kManyThreads, task.threads.size());
+                for (std::size_t i = first; i < end; ++i)
+                    readOne(task.threads[i]);
+            });
+        pool.wait();
+    }
+
+    const CoreEntry& core = task.core();
+    if (core.tc == nullptr)
+        fail("the core image of process {} has no process part", task.pid);
+    task.state = static_cast<TaskState>(core.tc->task_state);
+    if (task.state != TaskState::Alive && task.state != TaskState::Dead && task.state != TaskState::Stopped)
+        fail("process {} has unknown state {}", task.pid, core.tc->task_state);
+    if (task.alive())
+        for (const model::Thread& thread : task.threads)
+            if ((*thread.core)->thread_core == nullptr)
+                fail("the core image of thread {} has no thread part", thread.tid);
+}
+
+std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
+    auto table = std::make_shared<FdTable>();
+    table->id = id;
+    auto reader = images.openRead(ImageKind::Fdinfo, id);
+    if (!reader)
+        return table;  // an empty table leaves no file
+    while (const auto entry = reader->next<FdinfoEntry>()) {
+        const FdinfoEntry& in = **entry;
+        constexpr std::uint32_t kCloseOnExec = 1;  // FD_CLOEXEC
+        constexpr std::uint32_t kMaxFd = 1U << 30;
+        if (in.fd > kMaxFd)
+            fail("{}: descriptor {} is out of range", reader->name(), in.fd);
+        table->slots.push_back(
+            {static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
+    }
+    std::sort(table->slots.begin(), table->slots.end(),
+              [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
+    for (std::size_t i = 1; i < table->slots.size(); ++i)
+        if (table->slots[i - 1].fd == table->slots[i].fd)
+            fail("{}: descriptor {} is there twice", reader->name(), table->slots[i].fd);
+    return table;
+}
+
+void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
+    readCores(images, task);
+    if (!task.alive())
+        return;
+    const auto pid = static_cast<std::uint64_t>(task.pid);
+    if (auto ids = images.openRead(ImageKind::Ids, pid))
+        task.ids = ids->only<TaskKobjIdsEntry>();
+    task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
+    task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
+    task.pagemap = Pagemap::load(images, ImageKind::Pagemap, pid);
+
+    const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid);
+    auto& table = tree.fdTables[filesId];
+    if (!table)
+        table = readFdTable(images, filesId);
+    table->users.push_back(task.pid);
+    task.files = table;
+}
+
+void readFiles(const ImageDir& images, RestoreImages& out) {
+    auto reader = images.openRead(ImageKind::Files);
+    if (!reader)
+        fail("the images have no {} (images of CRIU before 3.0 can't be restored)", imageName(ImageKind::Files));
+    while (auto entry = reader->next<FileEntry>()) {
+        const FileId id{(*entry)->id};
+        if (!out.files.emplace(id, std::move(*entry)).second)
+            fail("{}: file {} is there twice", reader->name(), id);
+    }
+}
+
+}  // namespace
+
+RestoreImages readImages(ImageDir& images, Log& log) {
+    RestoreImages out;
+    readInventory(images, out);
+    readTree(images, out.tree);
+    for (const auto& task : out.tree.tasks)
+        readTask(images, out.tree, *task);
+    if (!out.tree.root().alive())
+        fail("the root of the tree, process {}, is dead", out.tree.root().pid);
+    readFiles(images, out);
+    log.info("The images hold {} processes and {} files", out.tree.tasks.size(), out.files.size());
+    return out;
+}
+
+}  // namespace criu::engine
