@@ -107,7 +107,7 @@ struct Program {
     std::uint64_t failure = 0;    ///< address of a Failure to fill, 0 if the caller reads the results itself
     std::uint64_t failWord = 0;   ///< address of a u32 futex that is set to 1 and woken on failure, 0 if none
     std::uint32_t executed = 0;   ///< out: steps that ran
-    std::uint32_t trapAtEnd = 0;  ///< 1: end with a breakpoint trap (a tracer waits), 0: park
+    std::uint32_t parkAtEnd = 0;  ///< 1: sleep for ever at the end, 0: return, which ends the blob's run
 };
 static_assert(sizeof(Program) == 40);
 

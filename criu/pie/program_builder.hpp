@@ -83,13 +83,13 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
 
     /// Puts steps and program head into `data`; returns the head's address in the target.
-    std::uint64_t place(RemoteData& data, std::uint64_t failure, std::uint64_t failWord, bool trapAtEnd) const {
+    std::uint64_t place(RemoteData& data, std::uint64_t failure, std::uint64_t failWord, bool parkAtEnd) const {
         Program head;
         head.count = static_cast<std::uint32_t>(steps_.size());
         head.steps = data.put(std::as_bytes(std::span(steps_)));
         head.failure = failure;
         head.failWord = failWord;
-        head.trapAtEnd = trapAtEnd ? 1 : 0;
+        head.parkAtEnd = parkAtEnd ? 1 : 0;
         return data.put(head);
     }
 

@@ -40,9 +40,4 @@ inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t si
     return result;
 }
 
-[[noreturn]] inline void trap() noexcept {
-    for (;;)
-        asm volatile("int3" ::: "memory");
-}
-
 }  // namespace criu::pie::arch

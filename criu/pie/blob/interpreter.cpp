@@ -120,8 +120,6 @@ void report(const Program& program, const Step& step) noexcept {
 }
 
 void run(Program& program) noexcept {
-    if (program.version != kContractVersion)
-        arch::trap();
     auto* const steps = reinterpret_cast<Step*>(program.steps);
     std::int64_t previous = 0;
     for (std::uint32_t i = 0; i < program.count; ++i) {
@@ -132,17 +130,22 @@ void run(Program& program) noexcept {
             break;
         }
     }
-    if (program.trapAtEnd != 0)
-        arch::trap();
-    park();
+    if (program.parkAtEnd != 0)
+        park();
 }
 
-void runThread(std::uint64_t program) noexcept { run(*reinterpret_cast<Program*>(program)); }
+void runThread(std::uint64_t program) noexcept {
+    run(*reinterpret_cast<Program*>(program));
+    park();
+}
 
 }  // namespace
 }  // namespace criu::pie
 
-extern "C" [[gnu::section(".text.entry"), noreturn]] void blob_entry(criu::pie::Program* program) noexcept {
-    criu::pie::run(*program);
-    __builtin_unreachable();
+extern "C" std::int64_t blob_entry(void* argument) {
+    auto& program = *static_cast<criu::pie::Program*>(argument);
+    if (program.version != criu::pie::kContractVersion)
+        return criu::pie::kInvalid;
+    criu::pie::run(program);
+    return program.executed;
 }

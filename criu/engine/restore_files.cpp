@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/files/fown.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Room for the log, directories, images being read and the like, beside shared descriptions.
+constexpr int kServiceRoom = 64;
+
+}  // namespace
+
+FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
+                   const model::BirthPlan& births)
+    : options_(options),
+      log_(log),
+      images_(images),
+      content_(content),
+      births_(births),
+      kinds_(makeFileKinds(unusedPaths_, remaps_)) {}
+
+const FileEntry& FilePlan::entry(FileId id) const {
+    const auto found = content_.files.find(id);
+    if (found == content_.files.end())
+        fail("the images refer to file {} but don't have it", id);
+    return *found->second;
+}
+
+std::shared_ptr<files::RestoredFile> FilePlan::file(FileId id) {
+    auto& known = files_[id];
+    if (known)
+        return known;
+    const FileEntry& wanted = entry(id);
+    for (const auto& kind : kinds_) {
+        if (kind->type() != wanted.type)
+            continue;
+        known = kind->collect(wanted, *this);
+        return known;
+    }
+    const ProtobufCEnumValue* const name =
+        ::protobuf_c_enum_descriptor_get_value(&fd_types__descriptor, static_cast<int>(wanted.type));
+    fail("file {} is of kind {}, which can't be restored yet", id, name != nullptr ? name->name : "?");
+}
+
+pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
+    std::vector<pid_t> path;
+    for (pid_t at = one; at != 0; at = births_.of(at).creator)
+        path.push_back(at);
+    for (pid_t at = other; at != 0; at = births_.of(at).creator)
+        if (std::find(path.begin(), path.end(), at) != path.end())
+            return at;
+    return births_.root().pid;
+}
+
+void FilePlan::make() {
+    for (const auto& kind : kinds_)
+        kind->prepareRestore(*this);
+
+    std::map<const files::RestoredFile*, std::size_t> index;
+    for (const auto& task : content_.tree.tasks) {
+        if (!task->files || task->files->users.front() != task->pid)
+            continue;  // dead, or uses the table of another process
+        for (const model::FdSlot& slot : task->files->slots) {
+            const auto object = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
+                                          [&] { return file(slot.file); });
+            const auto [at, fresh] = index.emplace(object.get(), planned_.size());
+            if (fresh) {
+                PlannedFile planned;
+                planned.file = object;
+                planned.opener = planned.completer = task->pid;
+                planned_.push_back(std::move(planned));
+            }
+            PlannedFile& planned = planned_[at->second];
+            if (plannedIndex_.emplace(slot.file, at->second).second)
+                planned.ids.push_back(slot.file);
+            if (planned.opener != task->pid) {
+                planned.opener = commonCreator(planned.opener, task->pid);
+                planned.inheritedByOthers = true;
+            }
+        }
+    }
+}
+
+const PlannedFile* FilePlan::plannedFor(FileId id) const {
+    const auto found = plannedIndex_.find(id);
+    return found == plannedIndex_.end() ? nullptr : &planned_[found->second];
+}
+
+ServiceFds FilePlan::chooseServiceFds(int limit) const {
+    std::set<int> used{-1};
+    std::size_t shared = options_.inheritFds.size();
+    for (const auto& [id, table] : content_.tree.fdTables)
+        for (const model::FdSlot& slot : table->slots)
+            used.insert(slot.fd);
+    for (const PlannedFile& planned : planned_)
+        shared += planned.inheritedByOthers ? planned.ids.size() : 0;
+    const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
+
+    if (*used.rbegin() >= limit)
+        fail("a process has fd {}, but at most {} descriptors are allowed here", *used.rbegin(), limit);
+    if (limit - *used.rbegin() - 1 >= wanted)
+        return {*used.rbegin() + 1, limit - 1};
+    for (auto at = used.begin(); std::next(at) != used.end(); ++at)
+        if (*std::next(at) - *at - 1 >= wanted)
+            return {*at + 1, *std::next(at) - 1};
+    Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
+    error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", *used.rbegin() + wanted));
+    throw error;
+}
+
+void FilePlan::takeInherited(const ServiceFds& service) {
+    for (const model::InheritFd& given : options_.inheritFds) {
+        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd,
+                          given.name));
+        inherited_.emplace(given.name, std::move(copy));
+    }
+}
+
+int FilePlan::inherited(std::string_view name) const {
+    const auto found = inherited_.find(name);
+    return found == inherited_.end() ? -1 : found->second.get();
+}
+
+void TaskFiles::inheritFrom(const TaskFiles& creator) { shared_ = creator.shared_; }
+
+void TaskFiles::open(const PlannedFile& planned) {
+    if (!opened_.insert(planned.file.get()).second)
+        return;
+    for (const FileId needed : planned.file->needs())
+        if (const PlannedFile* const other = plan_.plannedFor(needed); other != nullptr && other->opener == pid_)
+            open(*other);
+    inContext([&] { return planned.file->describe(); }, [&] { planned.file->open(*this); });
+}
+
+void TaskFiles::openShared() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.opener == pid_ && planned.inheritedByOthers)
+            open(planned);
+}
+
+void TaskFiles::put(int fd, const model::FdSlot& slot) const {
+    sys(::dup3(fd, slot.fd, slot.closeOnExec ? O_CLOEXEC : 0), "put a file at fd {}", slot.fd);
+}
+
+void TaskFiles::place() {
+    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+        return;
+    placing_ = true;
+    for (const model::FdSlot& slot : task_->files->slots)
+        slots_.emplace(slot.file, &slot);
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (const auto found = shared_.find(slot.file); found != shared_.end()) {
+            put(found->second, slot);
+            placed_[slot.file] = slot.fd;
+        }
+    for (const model::FdSlot& slot : task_->files->slots) {
+        if (placed_.contains(slot.file))
+            continue;
+        const PlannedFile* const planned = plan_.plannedFor(slot.file);
+        open(*planned);
+        if (!placed_.contains(slot.file))
+            fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
+    }
+}
+
+void TaskFiles::provide(FileId id, UniqueFd fd) {
+    if (!placing_) {
+        shared_[id] = service_.lift(std::move(fd)).release();
+        return;
+    }
+    const auto [first, last] = slots_.equal_range(id);
+    for (auto at = first; at != last; ++at) {
+        const model::FdSlot& slot = *at->second;
+        placed_[id] = slot.fd;
+        if (fd.get() != slot.fd) {
+            put(fd.get(), slot);
+            continue;
+        }
+        if (!slot.closeOnExec)
+            sys(::fcntl(slot.fd, F_SETFD, 0), "clear close-on-exec of fd {}", slot.fd);
+        else
+            sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
+    }
+    // It may have come to life at one of its numbers: then it stays.
+    if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
+        (void)fd.release();
+}
+
+int TaskFiles::find(FileId id) const {
+    if (const auto found = placed_.find(id); found != placed_.end())
+        return found->second;
+    const auto found = shared_.find(id);
+    return found == shared_.end() ? -1 : found->second;
+}
+
+UniqueFd TaskFiles::openPath(FileId regular, int flags) {
+    const FileEntry& entry = plan_.entry(regular);
+    if (entry.reg == nullptr)
+        fail("file {} isn't a path", regular);
+    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options());
+}
+
+UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
+    return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
+}
+
+int TaskFiles::segment(const VmaEntry& vma) { return segments_.descriptorFor(vma); }
+
+void TaskFiles::complete() {
+    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+        return;
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (planned.completer != pid_)
+            continue;
+        inContext([&] { return planned.file->describe(); },
+                  [&] {
+                      planned.file->complete(*this);
+                      for (const FileId id : planned.ids)
+                          if (const FownEntry* const owner = planned.file->owner(id); owner != nullptr)
+                              if (const int fd = find(id); fd >= 0)
+                                  files::restoreOwner(fd, *owner);
+                  });
+    }
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/memory/address_space.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/model/birth_plan.hpp"
+
+namespace criu::engine {
+
+/// Something to be opened, and by whom.
+struct PlannedFile {
+    std::shared_ptr<files::RestoredFile> file;
+    std::vector<FileId> ids;        ///< the descriptions it makes
+    pid_t opener = 0;               ///< nearest common creator of all users
+    pid_t completer = 0;            ///< the first user
+    bool inheritedByOthers = false; ///< opened before the opener's children are created
+};
+
+/// Who opens which file: planned before any process exists. A description used by one process is opened there; one
+/// used by several is opened in their nearest common ancestor, and fork passes it on.
+class FilePlan final : public files::FileRestore {
+public:
+    FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
+             const model::BirthPlan& births);
+
+    void make();
+
+    /// Numbers for criu's own descriptors, above or between those of the tree; at most `limit` (RLIMIT_NOFILE).
+    [[nodiscard]] ServiceFds chooseServiceFds(int limit) const;
+
+    /// Takes over descriptors given with --inherit-fd.
+    void takeInherited(const ServiceFds& service);
+    [[nodiscard]] int inherited(std::string_view name) const;
+
+    [[nodiscard]] files::PathRemaps& remaps() noexcept { return remaps_; }
+    [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
+    [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
+    [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+
+    // files::FileRestore
+    [[nodiscard]] const model::Options& options() const override { return options_; }
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override { return images_; }
+    [[nodiscard]] const FileEntry& entry(FileId id) const override;
+    std::shared_ptr<files::RestoredFile> file(FileId id) override;
+
+private:
+    [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
+
+    const model::Options& options_;
+    Log& log_;
+    const ImageDir& images_;
+    RestoreImages& content_;
+    const model::BirthPlan& births_;
+    files::PathDump unusedPaths_{0};
+    files::PathRemaps remaps_;
+    files::FileKinds kinds_;
+    std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
+    std::vector<PlannedFile> planned_;
+    std::unordered_map<FileId, std::size_t> plannedIndex_;
+    std::map<std::string, UniqueFd, std::less<>> inherited_;
+};
+
+/// The descriptors of one process while it is being restored.
+class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
+public:
+    /// `task`: null for helpers.
+    TaskFiles(const FilePlan& plan, const ServiceFds& service, const memory::Segments& segments,
+              const model::Task* task, pid_t pid, Log& log)
+        : plan_(plan), service_(service), segments_(segments), task_(task), pid_(pid), log_(log) {}
+
+    /// What came from the creator by fork.
+    void inheritFrom(const TaskFiles& creator);
+
+    /// Opens what children will inherit. Before any is created.
+    void openShared();
+    /// Opens the rest and puts everything at its numbers. After all children are created.
+    void place();
+    /// After all processes exist.
+    void complete();
+
+    // files::FileOpener and files::PlacedFiles
+    [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
+    void provide(FileId id, UniqueFd fd) override;
+    UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
+    [[nodiscard]] int find(FileId id) const override;
+    [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
+    UniqueFd openPath(FileId regular, int flags) override;
+
+    // memory::MappedFiles
+    UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
+    int segment(const VmaEntry& vma) override;
+
+private:
+    void open(const PlannedFile& planned);
+    void put(int fd, const model::FdSlot& slot) const;
+
+    const FilePlan& plan_;
+    const ServiceFds& service_;
+    const memory::Segments& segments_;
+    const model::Task* task_;
+    pid_t pid_;
+    Log& log_;
+    bool placing_ = false;
+    std::map<FileId, int> shared_;             ///< descriptors in the service range
+    std::map<FileId, int> placed_;             ///< one of this process' own numbers for each id
+    std::multimap<FileId, const model::FdSlot*> slots_;
+    std::set<const files::RestoredFile*> opened_;
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/memfd.hpp"
+
+/// Memory that several processes may map: shared anonymous memory and memfds.
+namespace criu::memory {
+
+/// Restore half. The master makes every segment before the first process is created; all inherit the descriptors. Contents
+/// are filled by the master's threads while processes are being built.
+class Segments {
+public:
+    /// Finds the segments that the tree's mappings and files use. `memfdOf`: inode id of a memfd's file id, 0 if the
+    /// file isn't one.
+    void collect(const model::ProcessTree& tree, const ImageDir& images,
+                 const std::function<std::uint64_t(FileId)>& memfdOf);
+
+    /// Creates them, empty. `lift` moves a descriptor to where it is in nobody's way.
+    void create(const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// Reads contents; may be called while processes are being restored. Returns bytes read.
+    std::uint64_t fill(const ImageDir& images);
+
+    /// Seals memfds; after fill().
+    void seal();
+
+    /// For mapping; stays ours. Throws Error for a segment that isn't known.
+    [[nodiscard]] int descriptorFor(const VmaEntry& vma) const;
+    /// The memfd of an inode id; throws Error if there is none.
+    [[nodiscard]] int memfd(std::uint64_t inodeId) const;
+
+private:
+    struct Segment {
+        std::uint64_t shmid = 0;
+        std::uint64_t size = 0;
+        UniqueFd fd;
+        const MemfdInodeEntry* memfd = nullptr;  ///< null for plain shared memory
+    };
+    Segment& add(std::uint64_t shmid, std::uint64_t size);
+
+    std::vector<Record<MemfdInodeEntry>> inodes_;
+    std::map<std::uint64_t, Segment> byShmid_;
+    std::map<std::uint64_t, Segment> byInode_;
+    std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< memfd file id to inode id
+};
+
+}  // namespace criu::memory
