@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <unordered_set>
+#include <utility>
 
 #include "fail.hpp"
 #include "proc.hpp"
@@ -21,9 +21,11 @@ FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
         fail("freeze process ", pid, ": that is a thread of process ", status->process);
     FrozenProcess process(pid);
     try {
-        // As long as a thread runs it may create others. A list read while all known ones are stopped is complete if
-        // it has nothing new.
-        while (process.seizeNewThreads(options)) {
+        // As long as a thread runs it may create others, and the kernel's list of threads may leave out one when
+        // another ends while it is read. A list read while all known threads are stopped is complete if it has nothing
+        // new, not even a thread that has ended since.
+        std::unordered_set<pid_t> dead;
+        while (process.seizeNewThreads(options, dead)) {
         }
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.what(), ")"));
@@ -31,8 +33,30 @@ FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
     return process;
 }
 
-bool FrozenProcess::seizeNewThreads(const FreezeOptions& options) {
+FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
+    if (this != &other) {
+        release();
+        pid_ = other.pid_;
+        memory_ = std::move(other.memory_);
+        threads_ = std::move(other.threads_);
+        syscallInstruction_ = other.syscallInstruction_;
+    }
+    return *this;
+}
+
+FrozenProcess::~FrozenProcess() {
+    release();
+}
+
+void FrozenProcess::release() noexcept {
+    // The leader goes last: the end of a killed process's leader is reported after those of all others.
+    while (!threads_.empty())
+        threads_.pop_back();
+}
+
+bool FrozenProcess::seizeNewThreads(const FreezeOptions& options, std::unordered_set<pid_t>& dead) {
     const std::size_t first = threads_.size();
+    bool found = false;
     std::unordered_set<pid_t> known;
     for (const auto& thread : threads_)
         known.insert(thread.tracee.tid());
@@ -46,6 +70,7 @@ bool FrozenProcess::seizeNewThreads(const FreezeOptions& options) {
     for (const pid_t tid : listed) {
         try {
             threads_.push_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
+            found = true;
             threads_.back().tracee.interrupt();
         } catch (const TraceeGone&) {
             if (tid == pid_) {
@@ -53,13 +78,12 @@ bool FrozenProcess::seizeNewThreads(const FreezeOptions& options) {
                     fail("freeze process ", pid_, ": its main thread has exited while other threads live on");
                 throw;
             }
-            if (!threads_.empty() && threads_.back().tracee.tid() == tid && threads_.back().tracee.released())
-                threads_.pop_back();
+            found |= dead.insert(tid).second;
         }
     }
     waitForStops(first, options);
     settleThreads(first);
-    return threads_.size() > first;
+    return found;
 }
 
 void FrozenProcess::waitForStops(std::size_t first, const FreezeOptions& options) {
@@ -138,7 +162,7 @@ void FrozenProcess::detach() {
                 failure = std::current_exception();
         }
     }
-    threads_.clear();
+    release();
     if (failure)
         std::rethrow_exception(failure);
 }
@@ -146,7 +170,6 @@ void FrozenProcess::detach() {
 void FrozenProcess::kill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
-    // The leader's end is reported after those of all others.
     for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
         try {
             thread->tracee.waitEnd();
@@ -154,7 +177,7 @@ void FrozenProcess::kill() {
             continue;
         }
     }
-    threads_.clear();
+    release();
 }
 
 }  // namespace compel

@@ -20,13 +20,13 @@ namespace {
 std::optional<RemoteAddress> searchRange(const RemoteMemory& memory, const MemoryRange& range) {
     constexpr std::size_t blockSize = 256 * 1024;
     // Blocks overlap by an instruction less one byte, so that none is missed across a border.
-    constexpr std::size_t overlap = syscallInstruction.size() - 1;
+    constexpr std::size_t overlap = syscallInstructionBytes.size() - 1;
     std::vector<std::byte> block(std::min<std::size_t>(blockSize, range.end - range.start));
     for (RemoteAddress at = range.start; at + overlap < range.end; at += block.size() - overlap) {
         const auto window = std::span(block).first(std::min<std::size_t>(block.size(), range.end - at));
         const auto content = window.first(memory.readSome(at, window));
         const auto found =
-            std::search(content.begin(), content.end(), syscallInstruction.begin(), syscallInstruction.end());
+            std::search(content.begin(), content.end(), syscallInstructionBytes.begin(), syscallInstructionBytes.end());
         if (found != content.end())
             return at + static_cast<std::size_t>(found - content.begin());
         if (content.size() < window.size())
@@ -87,7 +87,7 @@ void RemoteSyscalls::pokeInstruction() {
             return true;
         try {
             memory_.read(range.start, overwritten_);
-            memory_.write(range.start, syscallInstruction);
+            memory_.write(range.start, syscallInstructionBytes);
         } catch (const TraceeGone&) {
             throw;
         } catch (const Error&) {

@@ -103,12 +103,11 @@ Tracee::~Tracee() {
 }
 
 void Tracee::releaseQuietly() noexcept {
+    // A thread that is stuck in the kernel isn't waited for any longer; the kernel lets it go when the tracer ends.
+    constexpr auto patience = std::chrono::seconds(2);
     if (released())
         return;
     try {
-        // A thread that is stuck in the kernel isn't waited for any longer; the kernel detaches it when the tracer
-        // ends.
-        constexpr auto patience = std::chrono::seconds(2);
         if (!stop_) {
             interrupt();
             if (!waitStopFor(patience))
@@ -117,8 +116,18 @@ void Tracee::releaseQuietly() noexcept {
         if (!released())
             detach();
     } catch (const std::exception&) {
-        int status = 0;
-        ::waitpid(tid_, &status, __WALL | WNOHANG);
+        reap(patience);
+    }
+}
+
+// A thread that was killed remains as a zombie, and its process with it, until its tracer has taken notice.
+void Tracee::reap(std::chrono::nanoseconds limit) noexcept {
+    try {
+        do {
+            stop_.reset();
+        } while (waitStopFor(limit) && !released());
+    } catch (const std::exception&) {
+        state_ = State::Released;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -22,13 +23,20 @@ void Child::Talk::say(const std::string& line) const {
 
 std::string Child::Talk::hear() const {
     pollfd ready{fd_, POLLIN, 0};
-    if (::poll(&ready, 1, 10'000) <= 0)
+    int count = 0;
+    do {
+        count = ::poll(&ready, 1, 10'000);
+    } while (count < 0 && errno == EINTR);
+    if (count <= 0)
         throw std::runtime_error("the other side is silent");
     std::string line(4096, '\0');
-    const auto count = ::recv(fd_, line.data(), line.size(), 0);
-    if (count <= 0)
+    ssize_t size = 0;
+    do {
+        size = ::recv(fd_, line.data(), line.size(), 0);
+    } while (size < 0 && errno == EINTR);
+    if (size <= 0)
         throw std::runtime_error("the other side has gone");
-    line.resize(static_cast<std::size_t>(count));
+    line.resize(static_cast<std::size_t>(size));
     return line;
 }
 

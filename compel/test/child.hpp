@@ -20,7 +20,7 @@ public:
     public:
         explicit Talk(int fd) : fd_(fd) {}
         void say(const std::string& line) const;
-        [[nodiscard]] std::string hear() const;
+        std::string hear() const;
 
     private:
         int fd_;
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void say(const std::string& line) const { talk().say(line); }
     /// Next line the child said; throws if it ends or is silent for 10 s.
-    [[nodiscard]] std::string hear() const { return talk().hear(); }
+    std::string hear() const { return talk().hear(); }
     /// Nothing if the child doesn't exit within 10 s; else the exit code, or 128 + the signal that killed it.
     std::optional<int> exitCode();
     /// Waits until field State of /proc/PID/status is `state`.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 namespace compel {
@@ -27,13 +28,17 @@ struct FrozenThread {
 /// All threads of a process, seized and stopped between two instructions of theirs (StopInfo Interrupted or GroupStop).
 /// Signals that were being delivered are back in their queues. Destruction lets the process go on as it was.
 ///
+/// A thread that doesn't stop in time can't be detached either: it is let go when the calling thread ends.
 /// Everything must be called from the thread that called freeze().
 class FrozenProcess {
 public:
     static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
 
     FrozenProcess(FrozenProcess&&) noexcept = default;
-    FrozenProcess& operator=(FrozenProcess&&) noexcept = default;
+    FrozenProcess& operator=(FrozenProcess&& other) noexcept;
+    FrozenProcess(const FrozenProcess&) = delete;
+    FrozenProcess& operator=(const FrozenProcess&) = delete;
+    ~FrozenProcess();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     /// The thread-group leader comes first.
@@ -53,7 +58,8 @@ public:
 
 private:
     explicit FrozenProcess(pid_t pid) noexcept : pid_(pid), memory_(pid) {}
-    bool seizeNewThreads(const FreezeOptions& options);
+    bool seizeNewThreads(const FreezeOptions& options, std::unordered_set<pid_t>& dead);
+    void release() noexcept;
     void waitForStops(std::size_t first, const FreezeOptions& options);
     void settleThreads(std::size_t first);
 

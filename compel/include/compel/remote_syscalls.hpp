@@ -72,7 +72,7 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     RemoteAddress instruction_ = 0;
-    std::array<std::byte, syscallInstruction.size()> overwritten_{};
+    std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
     bool moved_ = false;

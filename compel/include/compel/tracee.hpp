@@ -136,6 +136,7 @@ private:
     StopInfo noteStatus(int status);
     std::optional<StopInfo> pollStop(int flags);
     void releaseQuietly() noexcept;
+    void reap(std::chrono::nanoseconds limit) noexcept;
     long request(const char* name, long number, std::uint64_t address, std::uint64_t data) const;
     [[noreturn]] void failRequest(const char* name, int code) const;
 

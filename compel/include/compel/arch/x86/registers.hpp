@@ -79,7 +79,7 @@ struct Registers {
 };
 
 /// Bytes of the instruction that enters the kernel for a system call.
-inline constexpr std::array<std::byte, 2> syscallInstruction{std::byte{0x0f}, std::byte{0x05}};
+inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
 
 /// ELF note types for PTRACE_GETREGSET: all extended (vector) state, and the shadow stack pointer (arch/x86, CET).
 inline constexpr unsigned extendedStateNote = 0x202;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+// System calls for blobs: raw results, a value or -errno. Numbers are those of <sys/syscall.h> (SYS_*).
+
+#include <compel/arch.hpp>
+
+#include COMPEL_ARCH_HEADER(blob_syscall.hpp)
+
+namespace compel::blob {
+
+/// Arguments may be integers, pointers or enumerations.
+template <typename... Arguments>
+inline long syscall(long number, Arguments... arguments) {
+    static_assert(sizeof...(Arguments) <= 6);
+    const long words[6] = {(long)(arguments)...};  // the one cast that takes integers and pointers alike
+    return rawSyscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+constexpr bool isError(long result) {
+    return result < 0 && result >= -4095;
+}
+
+}  // namespace compel::blob

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/blob.hpp>
+#include <compel/remote_memory.hpp>
+#include <compel/tracee.hpp>
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace compel {
+
+/// A blob running in a thread, from Injection::start() to finish(). All signals stay queued meanwhile but those of
+/// faults, and of these only the blob's own count. Registers, shadow stack pointer and signal mask are put back at the
+/// end, also by the destructor, which stops a blob that is still running. A blob uses no vector registers, so they
+/// needn't be saved. It must not make system calls that use the restart block (see RemoteSyscalls).
+class BlobRun {
+public:
+    BlobRun(BlobRun&& other) noexcept;
+    BlobRun(const BlobRun&) = delete;
+    BlobRun& operator=(const BlobRun&) = delete;
+    BlobRun& operator=(BlobRun&&) = delete;
+    ~BlobRun();
+
+    /// Waits for the end and returns what blob_entry() returned. A blob that crashes is an Error saying where; the
+    /// thread is put back in any case.
+    std::int64_t finish();
+    /// Looks after the thread, without waiting, while the blob is expected to go on (it may have been sent SIGSTOP).
+    /// True once the run has ended, so that finish() won't wait.
+    bool ended();
+
+    [[nodiscard]] Tracee& tracee() noexcept { return *tracee_; }
+    /// What the thread goes on with; a rseq critical section it was in has been aborted (see rseq.hpp).
+    [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
+    [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
+
+private:
+    friend class Injection;
+    BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob);
+
+    void go(std::uint64_t argument, RemoteAddress stackTop);
+    bool handleStop(const StopInfo& stop);
+    void restore();
+    void requeueForeignSignals();
+    void stopQuietly() noexcept;
+
+    Tracee* tracee_;
+    RemoteAddress code_;
+    const Blob* blob_;
+    Registers saved_;
+    SignalMask savedMask_ = 0;
+    std::optional<std::uint64_t> savedShadowStack_;
+    std::vector<siginfo_t> foreignSignals_;
+    std::int64_t result_ = 0;
+    bool running_ = false;
+    bool ended_ = false;
+};
+
+/// A blob mapped into a stopped process, with memory for its data, until cure() or destruction. Nothing else of the
+/// process is changed; works for tasks that deny themselves writable code (PR_SET_MDWE).
+///
+/// The tracees and the blob must outlive it and stay where they are in memory.
+class Injection {
+public:
+    /// `thread`: any stopped thread of the process; it also takes the mappings away again. `dataSize`: bytes of zeroed,
+    /// private, readable and writable memory. `syscallInstruction`: see RemoteSyscalls.
+    Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
+              std::optional<RemoteAddress> syscallInstruction = std::nullopt);
+    Injection(const Injection&) = delete;
+    Injection& operator=(const Injection&) = delete;
+    ~Injection();
+
+    [[nodiscard]] RemoteAddress code() const noexcept { return code_; }
+    [[nodiscard]] std::uint64_t codeSize() const noexcept { return codeSize_; }
+    [[nodiscard]] RemoteAddress data() const noexcept { return data_; }
+    [[nodiscard]] std::uint64_t dataSize() const noexcept { return dataSize_; }
+    [[nodiscard]] RemoteAddress entry() const noexcept { return code_ + blob_.entryOffset; }
+    [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
+    [[nodiscard]] std::optional<RemoteAddress> syscallInstruction() const noexcept { return syscallInstruction_; }
+
+    /// Starts blob_entry(argument) in a stopped thread of the process, on a stack that ends at `stackTop`. Many threads
+    /// may run it at the same time, each on its own stack.
+    [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
+    std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
+
+    /// Unmaps what was mapped. All runs must have ended.
+    void cure();
+
+private:
+    void unmap();
+
+    Tracee& thread_;
+    const Blob& blob_;
+    RemoteMemory memory_;
+    std::optional<RemoteAddress> syscallInstruction_;
+    std::uint64_t codeSize_;
+    std::uint64_t dataSize_;
+    RemoteAddress code_ = 0;
+    RemoteAddress data_ = 0;
+};
+
+}  // namespace compel

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/injection.hpp>
+#include <compel/remote_syscalls.hpp>
+#include <compel/rseq.hpp>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "fail.hpp"
+
+namespace compel {
+
+namespace {
+
+// A fault's signal that is blocked makes the kernel reset its disposition, so these are left open.
+constexpr std::array faultSignals{SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
+
+constexpr SignalMask maskInBlob() noexcept {
+    SignalMask mask = allSignals;
+    for (const int signal : faultSignals)
+        mask &= ~signalBit(signal);
+    return mask;
+}
+
+// Faults have positive codes (SI_KERNEL among them); kill, tgkill, sigqueue and their like don't.
+bool sentByATask(const siginfo_t& info) noexcept {
+    return info.si_code <= 0;
+}
+
+std::uint64_t wholePages(std::uint64_t size) noexcept {
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) & ~(page - 1);
+}
+
+}  // namespace
+
+BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
+    : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
+    if (!saved_.isNative())
+        fail("thread ", tracee.tid(), " runs 32-bit code, which isn't supported");
+    tracee.settle();
+    fixRseqIp(tracee, memory, saved_);
+    savedMask_ = tracee.signalMask();
+    savedShadowStack_ = tracee.shadowStackPointer();
+}
+
+BlobRun::BlobRun(BlobRun&& other) noexcept
+    : tracee_(other.tracee_),
+      code_(other.code_),
+      blob_(other.blob_),
+      saved_(other.saved_),
+      savedMask_(other.savedMask_),
+      savedShadowStack_(other.savedShadowStack_),
+      foreignSignals_(std::move(other.foreignSignals_)),
+      result_(other.result_),
+      running_(std::exchange(other.running_, false)),
+      ended_(other.ended_) {}
+
+BlobRun::~BlobRun() {
+    if (running_)
+        stopQuietly();
+}
+
+void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
+    Registers registers = saved_;
+    registers.setEntry(code_ + blob_->entryOffset, argument, stackTop);
+    // From here on the destructor puts the thread back.
+    running_ = true;
+    tracee_->setSignalMask(maskInBlob());
+    tracee_->setRegisters(registers);
+    tracee_->cont();
+}
+
+bool BlobRun::handleStop(const StopInfo& stop) {
+    switch (stop.kind) {
+        case StopInfo::Kind::Exited:
+            running_ = false;
+            throw TraceeGone(ESRCH, join("thread ", tracee_->tid(), " in a blob"));
+        case StopInfo::Kind::Interrupted:
+        case StopInfo::Kind::GroupStop:
+        case StopInfo::Kind::Syscall:
+        case StopInfo::Kind::Event:
+            tracee_->cont();
+            return false;
+        case StopInfo::Kind::Signal:
+            break;
+    }
+    if ((maskInBlob() & signalBit(stop.signal)) != 0) {
+        // Only SIGSTOP comes through the mask. It takes effect as a group-stop, in which a traced thread can be run on.
+        tracee_->cont(stop.signal);
+        return false;
+    }
+    const auto info = tracee_->signalInfo();
+    const auto registers = tracee_->registers();
+    tracee_->swallowSignal();
+    if (stop.signal == SIGTRAP && registers.ip() == code_ + blob_->endOffset) {
+        // A SIGTRAP of the task's own that was pending already swallows the blob's.
+        if (info.si_code != SI_TKILL)
+            foreignSignals_.push_back(info);
+        result_ = registers.blobResult();
+        return true;
+    }
+    if (sentByATask(info)) {
+        foreignSignals_.push_back(info);
+        tracee_->cont();
+        return false;
+    }
+    const auto ip = registers.ip();
+    restore();
+    if (ip - code_ < blob_->bytes.size())
+        fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " at offset ", Hex{ip - code_},
+             " (address ", Hex{reinterpret_cast<std::uintptr_t>(info.si_addr)}, ")");
+    fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " outside of its code, at ",
+         Hex{ip});
+}
+
+bool BlobRun::ended() {
+    while (running_ && !ended_) {
+        const auto stop = tracee_->waitStopFor(std::chrono::nanoseconds{0});
+        if (!stop)
+            return false;
+        ended_ = handleStop(*stop);
+    }
+    return true;
+}
+
+std::int64_t BlobRun::finish() {
+    if (!running_)
+        fail("a blob's run in thread ", tracee_->tid(), " has been finished already");
+    while (!ended_)
+        ended_ = handleStop(tracee_->waitStop());
+    restore();
+    return result_;
+}
+
+void BlobRun::restore() {
+    running_ = false;
+    if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
+        tracee_->setShadowStackPointer(*savedShadowStack_);
+    tracee_->setRegisters(saved_);
+    requeueForeignSignals();
+    tracee_->setSignalMask(savedMask_);
+}
+
+void BlobRun::requeueForeignSignals() {
+    if (foreignSignals_.empty())
+        return;
+    // Only the process itself may queue signals in others' names. What was sent with kill or sigqueue was for the
+    // process, the rest for the thread.
+    tracee_->setSignalMask(allSignals);
+    RemoteSyscalls remote(*tracee_);
+    const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
+    const RemoteMemory memory(tracee_->tid());
+    const auto pid = remote.call(SYS_getpid);
+    for (const auto& info : std::exchange(foreignSignals_, {})) {
+        memory.writeValue(buffer.address(), info);
+        if (info.si_code == SI_USER || info.si_code == SI_QUEUE)
+            remote.call(SYS_rt_sigqueueinfo, pid, info.si_signo, buffer.address());
+        else
+            remote.call(SYS_rt_tgsigqueueinfo, pid, remote.call(SYS_gettid), info.si_signo, buffer.address());
+    }
+}
+
+void BlobRun::stopQuietly() noexcept {
+    constexpr auto patience = std::chrono::seconds(2);
+    try {
+        while (!tracee_->stopped()) {
+            tracee_->interrupt();
+            const auto stop = tracee_->waitStopFor(patience);
+            if (!stop || stop->kind == StopInfo::Kind::Exited)
+                return;
+            if (stop->kind == StopInfo::Kind::Signal && handleStop(*stop))
+                break;
+        }
+        restore();
+    } catch (const std::exception&) {
+        // The thread died, or handleStop() found a crash and has put it back already.
+        return;
+    }
+}
+
+Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
+                     std::optional<RemoteAddress> syscallInstruction)
+    : thread_(thread),
+      blob_(blob),
+      memory_(thread.tid()),
+      syscallInstruction_(syscallInstruction),
+      codeSize_(wholePages(blob.bytes.size())),
+      dataSize_(wholePages(dataSize)) {
+    if (!syscallInstruction_)
+        syscallInstruction_ = findSyscallInstruction(thread.tid());
+    try {
+        {
+            constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+            RemoteSyscalls remote(thread_, syscallInstruction_);
+            code_ = remote.mmap(0, codeSize_, PROT_READ | PROT_EXEC, flags);
+            if (dataSize_ != 0)
+                data_ = remote.mmap(0, dataSize_, PROT_READ | PROT_WRITE, flags);
+            remote.restore();
+        }
+        memory_.write(code_, blob_.bytes);
+    } catch (const Error& error) {
+        const std::string what = join("put a blob into process ", thread_.tid(), ": ", error.what());
+        const int code = error.code();
+        try {
+            unmap();
+        } catch (const Error&) {
+            throw Error(0, what);
+        }
+        if (code == ESRCH)
+            throw TraceeGone(0, what);
+        throw Error(0, what);
+    }
+}
+
+Injection::~Injection() {
+    try {
+        unmap();
+    } catch (const std::exception&) {
+        // The thread has died, and its memory with it.
+        return;
+    }
+}
+
+BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
+    BlobRun run(thread, memory_, code_, blob_);
+    run.go(argument, stackTop);
+    return run;
+}
+
+std::int64_t Injection::run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
+    return start(thread, argument, stackTop).finish();
+}
+
+void Injection::cure() {
+    unmap();
+}
+
+void Injection::unmap() {
+    if (code_ == 0 && data_ == 0)
+        return;
+    RemoteSyscalls remote(thread_, syscallInstruction_);
+    if (const auto code = std::exchange(code_, 0); code != 0)
+        remote.munmap(code, codeSize_);
+    if (const auto data = std::exchange(data_, 0); data != 0)
+        remote.munmap(data, dataSize_);
+    remote.restore();
+}
+
+}  // namespace compel

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include "compel/test/blob/test_blob.hpp"
+
+#include <compel/blob/syscall.hpp>
+
+#include <sys/syscall.h>
+
+namespace {
+
+using compel::blob::syscall;
+using testblob::Argument;
+using testblob::Task;
+
+std::int64_t identify(Argument& argument) {
+    argument.pid = static_cast<std::int32_t>(syscall(SYS_getpid));
+    argument.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+    return argument.tid;
+}
+
+std::int64_t sum(const Argument& argument) {
+    const Argument copy = argument;
+    std::uint64_t total = 0;
+    for (const auto number : copy.numbers)
+        total += number;
+    return static_cast<std::int64_t>(total);
+}
+
+}  // namespace
+
+extern "C" std::int64_t blob_entry(void* pointer) {
+    auto& argument = *static_cast<Argument*>(pointer);
+    switch (argument.task) {
+        case Task::Identify:
+            return identify(argument);
+        case Task::Sum:
+            return sum(argument);
+        case Task::Crash:
+            *reinterpret_cast<volatile int*>(argument.numbers[0]) = 1;
+            return 0;
+        case Task::Spin:
+            for (;;)
+                asm volatile("");
+        case Task::Block:
+            for (;;)
+                syscall(SYS_pause);
+        case Task::Serve:
+            return 0;
+    }
+    return -1;
+}
+
+extern "C" [[gnu::visibility("default")]] std::int64_t second_entry(void*) {
+    return 2;
+}

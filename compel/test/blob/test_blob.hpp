@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <cstdint>
+
+/// What the tests ask their blob to do: the contract of both sides.
+namespace testblob {
+
+enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block, Serve };
+
+struct Argument {
+    Task task{};
+    std::int32_t pid = 0;
+    std::int32_t tid = 0;
+    std::int32_t socket = 0;
+    std::uint64_t numbers[32] = {};
+};
+
+}  // namespace testblob

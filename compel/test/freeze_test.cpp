@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/error.hpp>
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "child.hpp"
+
+using namespace compel;
+using test::Child;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::size_t threadsListed(pid_t pid) {
+    const auto path = std::filesystem::path("/proc") / std::to_string(pid) / "task";
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()));
+}
+
+void startIdleThreads(int count) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 65536);
+    for (int index = 0; index < count; ++index) {
+        pthread_t thread;
+        const auto idle = [](void*) -> void* {
+            for (;;)
+                ::pause();
+        };
+        if (pthread_create(&thread, &attributes, idle, nullptr) != 0)
+            throw std::runtime_error("pthread_create");
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+std::atomic<int> delivered;
+
+}  // namespace
+
+TEST_CASE("threads that come and go while they are seized are all stopped") {
+    Child child([](const Child::Talk& talk) {
+        std::atomic<bool> end{false};
+        std::atomic<long> born{0};
+        // Each thread starts its successor and ends.
+        std::function<void()> live = [&] {
+            ++born;
+            if (!end)
+                std::thread(live).detach();
+        };
+        for (int line = 0; line < 8; ++line)
+            std::thread(live).detach();
+        talk.say("ready");
+        while (talk.hear() != "end")
+            talk.say(std::to_string(born.load()));
+        end = true;
+        std::this_thread::sleep_for(50ms);
+        return 3;
+    });
+    REQUIRE(child.hear() == "ready");
+    for (int round = 0; round < 30; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        std::size_t traced = 0;
+        for (const auto& thread : process.threads()) {
+            CHECK(thread.tracee.stopped()->kind == StopInfo::Kind::Interrupted);
+            traced += test::stateOf(thread.tracee.tid()) == 't';
+        }
+        CHECK(traced == process.threads().size());
+        std::size_t dead = 0;
+        for (const auto& entry :
+             std::filesystem::directory_iterator("/proc/" + std::to_string(child.pid()) + "/task")) {
+            const char state = test::stateOf(std::stoi(entry.path().filename()));
+            dead += state != 't';
+            CAPTURE(state);
+            CHECK((state == 't' || state == 'Z' || state == 'X' || state == '?'));
+        }
+        CHECK(traced + dead >= threadsListed(child.pid()));
+        process.detach();
+        child.say("go on");
+        const long before = std::stol(child.hear());
+        CHECK(test::eventually([&] {
+            child.say("go on");
+            return std::stol(child.hear()) > before;
+        }));
+    }
+    child.say("end");
+    CHECK(child.exitCode() == 3);
+}
+
+TEST_CASE("two thousand threads") {
+    Child child([](const Child::Talk& talk) {
+        startIdleThreads(1999);
+        talk.say("ready");
+        return talk.hear() == "end" ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(threadsListed(child.pid()) == 2000);
+    auto process = FrozenProcess::freeze(child.pid());
+    CHECK(process.threads().size() == 2000);
+    CHECK(process.threads().front().tracee.tid() == child.pid());
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
+    Child child([](const Child::Talk& talk) {
+        startIdleThreads(3);
+        talk.say("ready");
+        return talk.hear() == "end" ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    const int stopSignal = GENERATE(SIGSTOP, SIGTSTP);
+    REQUIRE(::kill(child.pid(), stopSignal) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(child.pid(), &status, WUNTRACED) == child.pid());
+    REQUIRE(WIFSTOPPED(status));
+    {
+        auto process = FrozenProcess::freeze(child.pid());
+        REQUIRE(process.threads().size() == 4);
+        for (const auto& thread : process.threads()) {
+            CHECK(thread.groupStopped());
+            CHECK(thread.stopSignal == stopSignal);
+        }
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+    }
+    CHECK(test::eventually([&] { return test::stateOf(child.pid()) == 'T'; }));
+    std::this_thread::sleep_for(20ms);
+    CHECK(test::stateOf(child.pid()) == 'T');
+    REQUIRE(::kill(child.pid(), SIGCONT) == 0);
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("SIGSTOP that arrives during a system call of the tracer stops the process afterwards") {
+    Child child([](const Child::Talk& talk) {
+        startIdleThreads(3);
+        talk.say("ready");
+        return talk.hear() == "end" ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    {
+        auto process = FrozenProcess::freeze(child.pid());
+        RemoteSyscalls remote(process.leader());
+        REQUIRE(::kill(child.pid(), SIGSTOP) == 0);
+        for (int round = 0; round < 10; ++round)
+            CHECK(remote.call(SYS_getpid) == child.pid());
+    }
+    CHECK(test::eventually([&] { return test::stateOf(child.pid()) == 'T'; }));
+    SECTION("and SIGCONT resumes it") {
+        REQUIRE(::kill(child.pid(), SIGCONT) == 0);
+        child.say("end");
+        CHECK(child.exitCode() == 5);
+    }
+    SECTION("and SIGCONT during the next calls resumes it") {
+        auto process = FrozenProcess::freeze(child.pid());
+        CHECK(process.threads().front().groupStopped());
+        {
+            RemoteSyscalls remote(process.leader());
+            CHECK(remote.call(SYS_getpid) == child.pid());
+            REQUIRE(::kill(child.pid(), SIGCONT) == 0);
+            CHECK(remote.call(SYS_getpid) == child.pid());
+        }
+        process.detach();
+        child.say("end");
+        CHECK(child.exitCode() == 5);
+    }
+}
+
+TEST_CASE("signals that arrive while threads are seized, frozen and used are delivered once each") {
+    Child child([](const Child::Talk& talk) {
+        struct sigaction action {};
+        action.sa_handler = [](int) { ++delivered; };
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGRTMIN, &action, nullptr);
+        startIdleThreads(4);
+        talk.say("ready");
+        for (;;) {
+            const auto word = talk.hear();
+            if (word == "end")
+                return 5;
+            talk.say(std::to_string(delivered.load()));
+        }
+    });
+    REQUIRE(child.hear() == "ready");
+    std::atomic<int> sent{0};
+    std::jthread storm([&](const std::stop_token& end) {
+        while (!end.stop_requested()) {
+            if (::sigqueue(child.pid(), SIGRTMIN, sigval{.sival_int = 1}) == 0)
+                ++sent;
+            if (sent % 64 == 0)
+                std::this_thread::sleep_for(1ms);
+        }
+    });
+    for (int round = 0; round < 200; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        CHECK(process.threads().size() == 5);
+        for (auto& thread : process.threads()) {
+            RemoteSyscalls remote(thread.tracee, process.syscallInstruction());
+            CHECK(remote.call(SYS_gettid) == thread.tracee.tid());
+        }
+        process.detach();
+    }
+    storm.request_stop();
+    storm.join();
+    CHECK(sent > 100);
+    CHECK(test::eventually([&] {
+        child.say("how many");
+        return std::stoi(child.hear()) == sent;
+    }));
+    std::this_thread::sleep_for(10ms);
+    child.say("how many");
+    CHECK(std::stoi(child.hear()) == sent);
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("queued signals can be read and stay queued") {
+    Child child([](const Child::Talk& talk) {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, nullptr);
+        talk.say("ready");
+        talk.hear();
+        siginfo_t info;
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGRTMIN + 1);
+        int sum = 0;
+        for (int count = 0; count < 40; ++count)
+            if (sigwaitinfo(&one, &info) == SIGRTMIN + 1)
+                sum += info.si_value.sival_int;
+        return sum == 40 * 39 / 2 ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    for (int number = 0; number < 40; ++number)
+        REQUIRE(::sigqueue(child.pid(), SIGRTMIN + 1, sigval{.sival_int = number}) == 0);
+    REQUIRE(::syscall(SYS_tgkill, child.pid(), child.pid(), SIGUSR1) == 0);
+    const auto shared = process.leader().pendingSignals(SignalQueue::Process);
+    REQUIRE(shared.size() == 40);
+    CHECK(shared[39].si_value.sival_int == 39);
+    const auto own = process.leader().pendingSignals(SignalQueue::Thread);
+    REQUIRE(own.size() == 1);
+    CHECK(own[0].si_signo == SIGUSR1);
+    process.detach();
+    child.say("go on");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("what can't be frozen is refused with the reason") {
+    SECTION("a process that is gone") {
+        const pid_t pid = ::fork();
+        if (pid == 0)
+            ::_exit(0);
+        ::waitpid(pid, nullptr, 0);
+        CHECK_THROWS_AS(FrozenProcess::freeze(pid), TraceeGone);
+    }
+    SECTION("a zombie") {
+        const pid_t pid = ::fork();
+        if (pid == 0)
+            ::_exit(0);
+        REQUIRE(test::eventually([&] { return test::stateOf(pid) == 'Z'; }));
+        CHECK_THROWS_AS(FrozenProcess::freeze(pid), TraceeGone);
+        ::waitpid(pid, nullptr, 0);
+    }
+    SECTION("a process whose main thread has exited") {
+        Child child([](const Child::Talk&) {
+            startIdleThreads(2);
+            ::syscall(SYS_exit, 0);
+            return 0;
+        });
+        child.awaitState('Z');
+        CHECK_THROWS_WITH(FrozenProcess::freeze(child.pid()), Catch::Contains("main thread has exited"));
+    }
+    SECTION("a process with a tracer") {
+        Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
+        Child tracer([&](const Child::Talk& talk) {
+            ptrace(PTRACE_SEIZE, child.pid(), 0, 0);
+            talk.say("ready");
+            talk.hear();
+            return 0;
+        });
+        REQUIRE(tracer.hear() == "ready");
+        CHECK_THROWS_WITH(FrozenProcess::freeze(child.pid()),
+                          Catch::Contains("traced by process " + std::to_string(tracer.pid())));
+    }
+    SECTION("a thread's number") {
+        Child child([](const Child::Talk& talk) {
+            std::thread([&] {
+                talk.say(std::to_string(::gettid()));
+                talk.hear();
+            }).join();
+            return 0;
+        });
+        CHECK_THROWS_WITH(FrozenProcess::freeze(std::stoi(child.hear())), Catch::Contains("is a thread of process"));
+    }
+    SECTION("a parent in vfork") {
+        Child child([](const Child::Talk& talk) {
+            if (::vfork() == 0) {
+                talk.say("ready");
+                talk.hear();
+                ::_exit(0);
+            }
+            return 5;
+        });
+        REQUIRE(child.hear() == "ready");
+        // A thread that doesn't stop can't be detached but by the end of its tracer.
+        Child tracer([&](const Child::Talk& talk) {
+            try {
+                FrozenProcess::freeze(child.pid(), {.patience = 200ms});
+            } catch (const Error& error) {
+                talk.say(error.what());
+            }
+            return 0;
+        });
+        CHECK_THAT(tracer.hear(), Catch::Contains("doesn't stop"));
+        CHECK(tracer.exitCode() == 0);
+        child.say("go on");
+        CHECK(child.exitCode() == 5);
+    }
+}
+
+TEST_CASE("a process that dies while frozen is reported and leaves nothing behind") {
+    Child child([](const Child::Talk& talk) {
+        startIdleThreads(50);
+        talk.say("ready");
+        talk.hear();
+        return 0;
+    });
+    REQUIRE(child.hear() == "ready");
+    SECTION("killed by another") {
+        {
+            auto process = FrozenProcess::freeze(child.pid());
+            RemoteSyscalls remote(process.leader());
+            REQUIRE(::kill(child.pid(), SIGKILL) == 0);
+            CHECK_THROWS_AS(
+                [&] {
+                    for (;;)
+                        remote.call(SYS_getpid);
+                }(),
+                TraceeGone);
+        }
+    }
+    SECTION("killed by the tracer") {
+        auto process = FrozenProcess::freeze(child.pid());
+        process.kill();
+    }
+    // This process is tracer and parent: there is one status for both, and it has been collected.
+    CHECK(::waitpid(child.pid(), nullptr, __WALL) == -1);
+    CHECK(test::stateOf(child.pid()) == '?');
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/error.hpp>
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "child.hpp"
+#include "compel/test/blob/test_blob.hpp"
+#include "compel_test_blob.hpp"
+
+using namespace compel;
+using test::Child;
+using testblob::Argument;
+using testblob::Task;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t stackSize = 8192;
+
+/// Everything of a thread that must survive a blob.
+struct State {
+    std::vector<std::byte> registers;
+    std::vector<std::byte> extended;
+    SignalMask mask;
+    std::string dispositions;
+    bool operator==(const State&) const = default;
+};
+
+State stateOf(Tracee& tracee) {
+    const auto registers = tracee.registers();
+    const auto bytes = std::as_bytes(std::span(&registers, 1));
+    return {.registers = {bytes.begin(), bytes.end()},
+            .extended = tracee.extendedState(),
+            .mask = tracee.signalMask(),
+            .dispositions = test::statusOf(tracee.tid(), "SigIgn") + test::statusOf(tracee.tid(), "SigCgt") +
+                            test::statusOf(tracee.tid(), "SigPnd") + test::statusOf(tracee.tid(), "ShdPnd")};
+}
+
+/// Keeps a pattern in all vector registers until told to end; 5 if it is still there then.
+int guardVectors(const Child::Talk& talk) {
+    static std::atomic<bool> end{false};
+    alignas(32) static unsigned char pattern[32];
+    alignas(32) static unsigned char found[32];
+    for (unsigned index = 0; index < 32; ++index)
+        pattern[index] = static_cast<unsigned char>(index * 7 + 1);
+    std::thread waiter([&] {
+        talk.hear();
+        end = true;
+    });
+    talk.say("ready");
+    asm volatile(
+        "vmovdqa (%0), %%ymm7\n"
+        "vmovdqa (%0), %%ymm15\n"
+        "1: cmpb $0, (%2)\n\t"
+        "pause\n\t"
+        "je 1b\n\t"
+        "vpxor %%ymm7, %%ymm15, %%ymm15\n\t"
+        "vpaddb (%0), %%ymm15, %%ymm7\n\t"
+        "vmovdqa %%ymm7, (%1)\n\t"
+        "vzeroupper\n\t" ::"r"(pattern),
+        "r"(found), "r"(&end)
+        : "memory", "cc", "xmm7", "xmm15");
+    waiter.join();
+    return std::memcmp(pattern, found, sizeof(found)) == 0 ? 5 : 1;
+}
+
+}  // namespace
+
+TEST_CASE("a blob runs in a thread, which doesn't notice") {
+    const bool ignoreTrap = GENERATE(false, true);
+    const bool refuseWritableCode = GENERATE(false, true);
+    Child child([&](const Child::Talk& talk) {
+        if (ignoreTrap)
+            ::signal(SIGTRAP, SIG_IGN);
+        if (refuseWritableCode) {
+            constexpr int setMdwe = 65;
+            if (::prctl(setMdwe, 1, 0, 0, 0) != 0)
+                return 77;
+        }
+        return guardVectors(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    const auto maps = test::mapsOf(child.pid());
+    std::vector<State> before;
+    for (auto& thread : process.threads())
+        before.push_back(stateOf(thread.tracee));
+    {
+        Injection injection(process.leader(), testblob::blob, 65536, process.syscallInstruction());
+        const auto stack = injection.data() + injection.dataSize();
+        for (auto& thread : process.threads()) {
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
+            const auto result = injection.run(thread.tracee, injection.data(), stack);
+            CHECK(result == thread.tracee.tid());
+            const auto argument = injection.memory().readValue<Argument>(injection.data());
+            CHECK(argument.pid == child.pid());
+            CHECK(argument.tid == thread.tracee.tid());
+        }
+        Argument sum{.task = Task::Sum};
+        std::fill(std::begin(sum.numbers), std::end(sum.numbers), 3);
+        injection.memory().writeValue(injection.data(), sum);
+        CHECK(injection.run(process.leader(), injection.data(), stack) == 96);
+        SECTION("cured") {
+            injection.cure();
+        }
+        SECTION("destroyed") {}
+    }
+    for (std::size_t index = 0; index < before.size(); ++index)
+        CHECK(stateOf(process.threads()[index].tracee) == before[index]);
+    CHECK(test::mapsOf(child.pid()) == maps);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a blob that crashes or doesn't end leaves the thread as it was") {
+    Child child(guardVectors);
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    const auto maps = test::mapsOf(child.pid());
+    const auto before = stateOf(process.leader());
+    {
+        Injection injection(process.leader(), testblob::blob, 65536);
+        const auto stack = injection.data() + injection.dataSize();
+        SECTION("crash") {
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Crash});
+            CHECK_THROWS_WITH(injection.run(process.leader(), injection.data(), stack),
+                              Catch::Contains("crashed with signal 11 at offset"));
+        }
+        SECTION("endless loop") {
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Spin});
+            auto run = injection.start(process.leader(), injection.data(), stack);
+            std::this_thread::sleep_for(1ms);
+            CHECK_FALSE(run.ended());
+        }
+        SECTION("blocked in a system call") {
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Block});
+            auto run = injection.start(process.leader(), injection.data(), stack);
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+    CHECK(stateOf(process.leader()) == before);
+    CHECK(test::mapsOf(child.pid()) == maps);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("signals for a thread in a blob wait, and faults' signals sent by others aren't lost") {
+    static std::atomic<int> traps;
+    static std::atomic<int> others;
+    Child child([](const Child::Talk& talk) {
+        struct sigaction action {};
+        action.sa_handler = [](int signal) { ++(signal == SIGTRAP ? traps : others); };
+        action.sa_flags = SA_RESTART;
+        for (const int signal : {SIGTRAP, SIGUSR1, SIGSEGV})
+            sigaction(signal, &action, nullptr);
+        talk.say("ready");
+        talk.hear();
+        return traps == 1 && others == 2 ? 5 : traps * 10 + others;
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    Injection injection(process.leader(), testblob::blob, 65536);
+    injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
+    REQUIRE(::kill(child.pid(), SIGTRAP) == 0);
+    REQUIRE(::kill(child.pid(), SIGUSR1) == 0);
+    REQUIRE(::syscall(SYS_tgkill, child.pid(), child.pid(), SIGSEGV) == 0);
+    CHECK(injection.run(process.leader(), injection.data(), injection.data() + 65536) == child.pid());
+    injection.cure();
+    CHECK(process.leader().pendingSignals(SignalQueue::Process).size() == 2);
+    CHECK(process.leader().pendingSignals(SignalQueue::Thread).size() == 1);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("two thousand threads run a blob at the same time") {
+    constexpr int count = 2000;
+    Child child([](const Child::Talk& talk) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, 65536);
+        for (int index = 1; index < count; ++index) {
+            pthread_t thread;
+            const auto idle = [](void*) -> void* {
+                for (;;)
+                    ::pause();
+            };
+            if (pthread_create(&thread, &attributes, idle, nullptr) != 0)
+                return 1;
+        }
+        talk.say("ready");
+        return talk.hear() == "end" ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    REQUIRE(process.threads().size() == count);
+    {
+        constexpr std::uint64_t slot = stackSize + 4096;
+        Injection injection(process.leader(), testblob::blob, count * slot, process.syscallInstruction());
+        std::vector<BlobRun> runs;
+        runs.reserve(count);
+        for (std::size_t index = 0; index < count; ++index) {
+            const auto at = injection.data() + index * slot;
+            injection.memory().writeValue(at, Argument{.task = Task::Identify});
+            runs.push_back(injection.start(process.threads()[index].tracee, at, at + slot));
+        }
+        std::size_t right = 0;
+        for (std::size_t index = 0; index < count; ++index)
+            right += runs[index].finish() == process.threads()[index].tracee.tid();
+        CHECK(right == count);
+    }
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a stopped process runs a blob and stays stopped") {
+    Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
+    REQUIRE(::kill(child.pid(), SIGSTOP) == 0);
+    REQUIRE(test::eventually([&] { return test::stateOf(child.pid()) == 'T'; }));
+    {
+        auto process = FrozenProcess::freeze(child.pid());
+        Injection injection(process.leader(), testblob::blob, 65536);
+        injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
+        CHECK(injection.run(process.leader(), injection.data(), injection.data() + 65536) == child.pid());
+    }
+    CHECK(test::eventually([&] { return test::stateOf(child.pid()) == 'T'; }));
+    REQUIRE(::kill(child.pid(), SIGCONT) == 0);
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("memory that can't be had is an error, and nothing stays behind") {
+    Child child([](const Child::Talk& talk) {
+        talk.say("ready");
+        return talk.hear() == "end" ? 5 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    const auto maps = test::mapsOf(child.pid());
+    CHECK_THROWS_WITH(Injection(process.leader(), testblob::blob, std::uint64_t{1} << 50),
+                      Catch::Contains("mmap in thread") && Catch::Contains("Cannot allocate memory"));
+    CHECK(test::mapsOf(child.pid()) == maps);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "child.hpp"
+
+using namespace compel;
+using test::Child;
+using namespace std::chrono_literals;
+
+namespace {
+
+volatile sig_atomic_t handled;
+
+void freezeAndUse(pid_t pid) {
+    auto process = FrozenProcess::freeze(pid);
+    for (int round = 0; round < 3; ++round) {
+        RemoteSyscalls remote(process.leader(), process.syscallInstruction());
+        CHECK(remote.call(SYS_getpid) == pid);
+        CHECK(remote.call(SYS_close, -1) == -EBADF);
+    }
+    process.detach();
+}
+
+/// The child sleeps in `blocking`; it is frozen and used some times meanwhile and must notice nothing.
+int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
+    Child child([&](const Child::Talk& talk) {
+        struct sigaction action {};
+        action.sa_handler = [](int) { handled = handled + 1; };
+        sigaction(SIGUSR1, &action, nullptr);
+        talk.say("ready");
+        return blocking();
+    });
+    child.hear();
+    for (int round = 0; round < 5; ++round) {
+        child.awaitState('S');
+        std::this_thread::sleep_for(10ms);
+        freezeAndUse(child.pid());
+    }
+    if (wake)
+        wake(child.pid());
+    return child.exitCode().value_or(-1);
+}
+
+int elapsedMilliseconds(const timespec& start) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<int>((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1'000'000);
+}
+
+}  // namespace
+
+TEST_CASE("an interrupted sleep goes on for the rest of its time") {
+    CHECK(childThatSleeps([] {
+              timespec start{};
+              clock_gettime(CLOCK_MONOTONIC, &start);
+              const timespec time{0, 300'000'000};
+              if (nanosleep(&time, nullptr) != 0)
+                  return 1;
+              const int took = elapsedMilliseconds(start);
+              return took >= 300 && took < 420 ? 5 : 2;
+          }) == 5);
+}
+
+TEST_CASE("an interrupted poll goes on for the rest of its time") {
+    CHECK(childThatSleeps([] {
+              timespec start{};
+              clock_gettime(CLOCK_MONOTONIC, &start);
+              if (poll(nullptr, 0, 300) != 0)
+                  return 1;
+              const int took = elapsedMilliseconds(start);
+              return took >= 300 && took < 420 ? 5 : 2;
+          }) == 5);
+}
+
+TEST_CASE("an interrupted futex wait with a timeout goes on") {
+    CHECK(childThatSleeps([] {
+              timespec start{};
+              clock_gettime(CLOCK_MONOTONIC, &start);
+              int word = 0;
+              const timespec limit{0, 300'000'000};
+              if (syscall(SYS_futex, &word, FUTEX_WAIT, 0, &limit, nullptr, 0) != -1 || errno != ETIMEDOUT)
+                  return 1;
+              const int took = elapsedMilliseconds(start);
+              return took >= 300 && took < 420 ? 5 : 2;
+          }) == 5);
+}
+
+TEST_CASE("an interrupted pipe read goes on") {
+    static int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    CHECK(childThatSleeps(
+              [] {
+                  char byte = 0;
+                  return read(ends[0], &byte, 1) == 1 && byte == 'x' ? 5 : 1;
+              },
+              [](pid_t) { CHECK(write(ends[1], "x", 1) == 1); }) == 5);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_CASE("an interrupted sigsuspend goes on and takes the signal it waits for") {
+    CHECK(childThatSleeps(
+              [] {
+                  sigset_t mask;
+                  sigemptyset(&mask);
+                  sigaddset(&mask, SIGUSR1);
+                  sigprocmask(SIG_BLOCK, &mask, nullptr);
+                  sigset_t none;
+                  sigemptyset(&none);
+                  if (sigsuspend(&none) != -1 || errno != EINTR || handled != 1)
+                      return 1;
+                  sigset_t now;
+                  sigprocmask(SIG_BLOCK, nullptr, &now);
+                  return sigismember(&now, SIGUSR1) ? 5 : 2;
+              },
+              [](pid_t pid) { kill(pid, SIGUSR1); }) == 5);
+}
+
+TEST_CASE("a signal for a ppoll that arrives while frozen ends it afterwards") {
+    CHECK(childThatSleeps(
+              [] {
+                  sigset_t mask;
+                  sigemptyset(&mask);
+                  sigaddset(&mask, SIGUSR1);
+                  sigprocmask(SIG_BLOCK, &mask, nullptr);
+                  sigset_t none;
+                  sigemptyset(&none);
+                  if (ppoll(nullptr, 0, nullptr, &none) != -1 || errno != EINTR || handled != 1)
+                      return 1;
+                  return 5;
+              },
+              [](pid_t pid) {
+                  auto process = FrozenProcess::freeze(pid);
+                  kill(pid, SIGUSR1);
+                  RemoteSyscalls remote(process.leader());
+                  CHECK(remote.call(SYS_getpid) == pid);
+              }) == 5);
+}
+
+TEST_CASE("a resumed, not detached, thread restarts its system call too") {
+    Child child([](const Child::Talk& talk) {
+        talk.say("ready");
+        timespec start{};
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        const timespec time{0, 200'000'000};
+        if (nanosleep(&time, nullptr) != 0)
+            return 1;
+        return elapsedMilliseconds(start) >= 200 ? 5 : 2;
+    });
+    REQUIRE(child.hear() == "ready");
+    child.awaitState('S');
+    std::this_thread::sleep_for(10ms);
+    auto process = FrozenProcess::freeze(child.pid());
+    {
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+    }
+    process.leader().cont();
+    const auto info = process.leader().waitStop();
+    CHECK(info.kind == StopInfo::Kind::Exited);
+    CHECK(WEXITSTATUS(info.status) == 5);
+}
+
+TEST_CASE("a process in strict seccomp mode executes system calls for its tracer") {
+    Child child([](const Child::Talk& talk) {
+        talk.say("ready");
+        char line[16];
+        int ends[2];
+        if (pipe(ends) != 0)
+            return 1;
+        if (prctl(PR_SET_SECCOMP, 1) != 0)
+            return 1;
+        for (;;)
+            if (read(ends[0], line, sizeof(line)) <= 0)
+                break;
+        syscall(SYS_exit, 5);
+        return 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([&] { return test::statusOf(child.pid(), "Seccomp") == "1"; }));
+    {
+        auto process = FrozenProcess::freeze(child.pid(), {.seize = {.suspendSeccomp = true}});
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+        RemoteBuffer buffer(remote, 4096);
+        CHECK(buffer.address() != 0);
+    }
+    CHECK(test::statusOf(child.pid(), "Seccomp") == "1");
+    CHECK(test::stateOf(child.pid()) != 'Z');
+}
+
+TEST_CASE("a thread is not resumed in the midst of a restartable sequence") {
+    // The child spins inside a critical section. The kernel itself aborts that often; what counts is that nobody goes
+    // on inside after a stop in which the thread ran something else.
+    Child child([](const Child::Talk& talk) {
+        struct alignas(32) Descriptor {
+            std::uint32_t version, flags;
+            std::uint64_t start, length, abort;
+        };
+        alignas(32) static Descriptor descriptor{};
+        struct alignas(32) Area {
+            std::uint32_t cpuStart, cpu;
+            std::uint64_t section;
+            std::uint32_t flags, node, mm;
+            char padding[4];
+        };
+        alignas(32) static Area area{};
+        constexpr unsigned signature = 0x53053053;
+        if (syscall(SYS_rseq, &area, 32, 0, signature) != 0)
+            return 77;
+        talk.say("ready");
+        for (;;) {
+            asm volatile(
+                "leaq 1f(%%rip), %%rax\n\t"
+                "movq %%rax, 8(%0)\n\t"
+                "leaq 2f(%%rip), %%rcx\n\t"
+                "subq %%rax, %%rcx\n\t"
+                "movq %%rcx, 16(%0)\n\t"
+                "leaq 4f(%%rip), %%rax\n\t"
+                "movq %%rax, 24(%0)\n\t"
+                "movq %0, 8(%1)\n"
+                "1:\n\t"
+                "pause\n\t"
+                "jmp 1b\n"
+                "2:\n\t"
+                ".long 0x53053053\n"
+                "4:\n\t" ::"r"(&descriptor),
+                "r"(&area)
+                : "rax", "rcx", "memory");
+        }
+    });
+    try {
+        REQUIRE(child.hear() == "ready");
+    } catch (const std::runtime_error&) {
+        REQUIRE(child.exitCode() == 77);
+        WARN("the C library owns this thread's rseq area; run with GLIBC_TUNABLES=glibc.pthread.rseq=0");
+        return;
+    }
+    int inside = 0;
+    for (int round = 0; round < 200; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        const auto found = process.leader().registers();
+        const auto area = process.leader().rseq();
+        REQUIRE(area);
+        const auto descriptor = process.memory().readValue<std::uint64_t>(area->address + 8);
+        if (descriptor != 0) {
+            const auto section = process.memory().readValue<std::array<std::uint64_t, 4>>(descriptor);
+            if (found.ip() - section[1] < section[2]) {
+                ++inside;
+                RemoteSyscalls remote(process.leader(), process.syscallInstruction());
+                CHECK(remote.call(SYS_getpid) == child.pid());
+                remote.restore();
+                CHECK(process.leader().registers().ip() == section[3]);
+            }
+        }
+        process.detach();
+        std::this_thread::sleep_for(1ms);
+    }
+    CHECK(inside > 10);
+    CHECK(test::stateOf(child.pid()) == 'R');
+}
