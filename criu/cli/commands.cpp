@@ -6,12 +6,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include <fmt/ranges.h>
 
 #include "criu/base/version.hpp"
+#include "criu/engine/check.hpp"
 #include "criu/engine/engine.hpp"
 
 namespace criu::cli {
