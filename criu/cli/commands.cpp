@@ -132,6 +132,12 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop) {
         case Command::Restore:
             lookForPlugins(options, log);
             return engine::restore(run);
+        case Command::Check: {
+            std::string answer;
+            const int status = engine::check(options, engine::basicChecks(), {}, log, answer);
+            std::fwrite(answer.data(), 1, answer.size(), stdout);
+            return status;
+        }
         default:
             fail("the command {} is not supported by this build yet", commandName(invocation.command));
     }
