@@ -2,33 +2,40 @@
 #include "criu/cli/command.hpp"
 
 namespace criu::cli {
+namespace {
 
-std::string_view commandName(Command command) noexcept {
-    switch (command) {
-        case Command::Dump:
-            return "dump";
-        case Command::PreDump:
-            return "pre-dump";
-        case Command::Restore:
-            return "restore";
-        case Command::LazyPages:
-            return "lazy-pages";
-        case Command::Check:
-            return "check";
-        case Command::PageServer:
-            return "page-server";
-        case Command::Service:
-            return "service";
-        case Command::Swrk:
-            return "swrk";
-        case Command::Dedup:
-            return "dedup";
-        case Command::CpuinfoDump:
-            return "cpuinfo dump";
-        case Command::CpuinfoCheck:
-            return "cpuinfo check";
-    }
-    return "";
+using enum Command;
+
+constexpr CommandRow kCommands[kCommandCount] = {
+    {Dump, "dump", true, "dump -t PID -D DIR", "write a process tree into image files and end it"},
+    {PreDump, "pre-dump", false, "pre-dump -t PID -D DIR", "write its memory only, and let it go on"},
+    {Restore, "restore", true, "restore -D DIR", "bring a process tree back from image files"},
+    {LazyPages, "lazy-pages", false, "lazy-pages -D DIR", "feed memory to processes restored with --lazy-pages"},
+    {Check, "check", true, "check [--all | --feature NAME]", "see whether this kernel offers what is needed"},
+    {PageServer, "page-server", false, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
+    {Service, "service", false, "service --address SOCKET", "answer requests of programs"},
+    {Swrk, "swrk", false, "swrk FD", "answer requests on an inherited socket"},
+    {Dedup, "dedup", false, "dedup -D DIR", "free memory of earlier images that later ones replace"},
+    {CpuinfoDump, "cpuinfo dump", false, "cpuinfo dump -D DIR", "write down what this processor offers"},
+    {CpuinfoCheck, "cpuinfo check", false, "cpuinfo check -D DIR", "see whether this processor offers the same"},
+};
+
+constexpr bool inOrder() noexcept {
+    for (unsigned i = 0; i < kCommandCount; ++i)
+        if (static_cast<unsigned>(kCommands[i].command) != i)
+            return false;
+    return true;
+}
+static_assert(inOrder(), "commandRow() looks rows up by number");
+
+}  // namespace
+
+std::span<const CommandRow> commandTable() noexcept {
+    return kCommands;
+}
+
+const CommandRow& commandRow(Command command) noexcept {
+    return kCommands[static_cast<unsigned>(command)];
 }
 
 }  // namespace criu::cli

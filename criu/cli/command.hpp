@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 namespace criu::cli {
@@ -40,7 +41,22 @@ private:
     unsigned bits_ = 0;
 };
 
-/// As the user types it, e.g. "cpuinfo dump".
-std::string_view commandName(Command command) noexcept;
+/// How a command is known to users.
+struct CommandRow {
+    Command command;
+    std::string_view name;  ///< as typed, e.g. "cpuinfo dump"
+    bool built;             ///< refused otherwise
+    std::string_view usage;
+    std::string_view help;
+};
+
+/// All commands, in the order of the enumerators.
+std::span<const CommandRow> commandTable() noexcept;
+
+/// The row of a command.
+const CommandRow& commandRow(Command command) noexcept;
+inline std::string_view commandName(Command command) noexcept {
+    return commandRow(command).name;
+}
 
 }  // namespace criu::cli

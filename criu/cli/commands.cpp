@@ -6,24 +6,18 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include <fmt/ranges.h>
 
 #include "criu/base/version.hpp"
+#include "criu/engine/check.hpp"
 #include "criu/engine/engine.hpp"
 
 namespace criu::cli {
 namespace {
-
-constexpr Command kCommands[] = {Command::Dump,      Command::PreDump, Command::Restore,
-                                 Command::LazyPages, Command::Check,   Command::PageServer,
-                                 Command::Service,   Command::Swrk,    Command::Dedup};
-
-bool built(Command command) noexcept {
-    return command == Command::Dump || command == Command::Restore || command == Command::Check;
-}
 
 /// The first plugin in a directory, "" if there is none.
 std::string pluginIn(const std::string& directory) {
@@ -74,24 +68,24 @@ Command takeCommand(std::vector<std::string>& words) {
         fail("no command given, see criu --help");
     const std::string name = words.front();
     words.erase(words.begin());
-    for (const Command command : kCommands)
-        if (commandName(command) == name)
-            return command;
-    if (name != "cpuinfo")
-        fail("unknown command '{}', see criu --help", name);
-
-    const std::string action = words.empty() ? "" : words.front();
-    if (action != "dump" && action != "check")
-        fail("cpuinfo needs an action: dump or check");
-    words.erase(words.begin());
-    return action == "dump" ? Command::CpuinfoDump : Command::CpuinfoCheck;
+    if (name == "cpuinfo") {
+        const std::string action = words.empty() ? "" : words.front();
+        if (action != "dump" && action != "check")
+            fail("cpuinfo needs an action: dump or check");
+        words.erase(words.begin());
+        return action == "dump" ? Command::CpuinfoDump : Command::CpuinfoCheck;
+    }
+    for (const CommandRow& row : commandTable())
+        if (row.name == name)
+            return row.command;
+    fail("unknown command '{}', see criu --help", name);
 }
 
 void settle(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     model::Options& options = invocation.options;
 
-    if (!built(command))
+    if (!commandRow(command).built)
         fail("the command {} is not supported by this build yet", commandName(command));
     refuseMissing(invocation.settings, command);
 
@@ -138,6 +132,12 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop) {
         case Command::Restore:
             lookForPlugins(options, log);
             return engine::restore(run);
+        case Command::Check: {
+            std::string answer;
+            const int status = engine::check(options, engine::basicChecks(), {}, log, answer);
+            std::fwrite(answer.data(), 1, answer.size(), stdout);
+            return status;
+        }
         default:
             fail("the command {} is not supported by this build yet", commandName(invocation.command));
     }

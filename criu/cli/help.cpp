@@ -11,13 +11,6 @@ namespace {
 constexpr std::size_t kTextColumn = 34;
 constexpr std::size_t kWidth = 100;
 
-constexpr std::string_view kUsage =
-    R"(usage: criu dump    -t PID -D DIR [OPTION]...   write a process tree into image files and end it
-       criu restore -D DIR [OPTION]...          bring it back
-       criu check   [--all | --feature NAME]    see whether this kernel has what is needed
-
-)";
-
 /// "-D, --images-dir DIR"
 std::string heading(const OptionRow& row) {
     std::string text = row.letter != 0 ? fmt::format("  -{}, ", row.letter) : std::string("      ");
@@ -50,20 +43,34 @@ void appendWrapped(std::string& out, std::string_view text) {
     out += '\n';
 }
 
-void appendRow(std::string& out, const OptionRow& row) {
-    const std::string left = heading(row);
+/// `left` and, from kTextColumn on, `text`.
+void appendEntry(std::string& out, std::string_view left, std::string_view text, bool built) {
     out += left;
     if (left.size() + 2 > kTextColumn)
         out.append(1, '\n').append(kTextColumn, ' ');
     else
         out.append(kTextColumn - left.size(), ' ');
-    appendWrapped(out, fmt::format("{}{}", row.help, row.support == Support::Missing ? " (not built yet)" : ""));
+    appendWrapped(out, fmt::format("{}{}", text, built ? "" : " (not built yet)"));
+}
+
+void appendCommands(std::string& out) {
+    out += "usage: criu COMMAND [OPTION]...\n\nCommands:\n";
+    for (const CommandRow& row : commandTable())
+        appendEntry(out, fmt::format("  {}", row.usage), row.help, row.built);
+    out += '\n';
 }
 
 }  // namespace
 
 std::string helpText(std::optional<Command> command) {
-    std::string out(kUsage);
+    std::string out;
+    if (command) {
+        const CommandRow& row = commandRow(*command);
+        out = fmt::format("usage: criu {} [OPTION]...\n  {}{}\n\n", row.usage, row.help,
+                          row.built ? "" : " (not built yet)");
+    } else {
+        appendCommands(out);
+    }
     std::optional<Section> section;
     for (const OptionRow& row : optionTable()) {
         if (row.support == Support::Removed || (command && !row.commands.contains(*command)))
@@ -71,7 +78,7 @@ std::string helpText(std::optional<Command> command) {
         if (section != row.section)
             fmt::format_to(std::back_inserter(out), "{}{}:\n", section ? "\n" : "", sectionTitle(row.section));
         section = row.section;
-        appendRow(out, row);
+        appendEntry(out, heading(row), row.help, row.support != Support::Missing);
     }
     out += "\nOptions may also stand, without dashes, in /etc/criu/default.conf and $HOME/.criu/default.conf.\n";
     return out;

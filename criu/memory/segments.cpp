@@ -105,28 +105,29 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
             segment.size = std::max(segment.size, pagemap->ranges().back().end());
 }
 
-void Segments::create(const std::function<UniqueFd(UniqueFd)>& lift) {
+void Segments::create(const ImageDir& images, const std::function<UniqueFd(UniqueFd)>& lift) {
     for (auto& [shmid, segment] : byShmid_)
         segment.fd = lift(makeAnonymous(segment.size));
-    for (auto& [inode, segment] : byInode_)
+    for (auto& [inode, segment] : byInode_) {
         segment.fd = lift(makeMemfd(*segment.memfd));
+        const std::uint32_t seals = segment.memfd->seals;
+        if (seals == 0)
+            continue;
+        // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.
+        if (segment.size != 0)
+            fillSegment(images, segment.shmid, segment.fd.get(), segment.size, sealedBytes_);
+        sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
+    }
 }
 
 std::uint64_t Segments::fill(const ImageDir& images) {
-    std::uint64_t total = 0;
+    std::uint64_t total = sealedBytes_;
     for (auto& [shmid, segment] : byShmid_)
         fillSegment(images, shmid, segment.fd.get(), segment.size, total);
     for (auto& [inode, segment] : byInode_)
-        if (segment.size != 0)
+        if (segment.size != 0 && segment.memfd->seals == 0)
             fillSegment(images, segment.shmid, segment.fd.get(), segment.size, total);
     return total;
-}
-
-void Segments::seal() {
-    for (auto& [inode, segment] : byInode_)
-        if (segment.memfd->seals != 0)
-            sys(::fcntl(segment.fd.get(), F_ADD_SEALS, segment.memfd->seals), "seal memfd {} ({:#x})",
-                segment.memfd->name, segment.memfd->seals);
 }
 
 int Segments::descriptorFor(const VmaEntry& vma) const {

@@ -27,14 +27,11 @@ public:
     void collect(const model::ProcessTree& tree, const ImageDir& images,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// Creates them, empty. `lift` moves a descriptor to where it is in nobody's way.
-    void create(const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Creates them, empty but for sealed memfds. `lift` moves a descriptor to where it is in nobody's way.
+    void create(const ImageDir& images, const std::function<UniqueFd(UniqueFd)>& lift);
 
-    /// Reads contents; may be called while processes are being restored. Returns bytes read.
+    /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
     std::uint64_t fill(const ImageDir& images);
-
-    /// Seals memfds; after fill().
-    void seal();
 
     /// For mapping; stays ours. Throws Error for a segment that isn't known.
     [[nodiscard]] int descriptorFor(const VmaEntry& vma) const;
@@ -50,6 +47,7 @@ private:
     };
     Segment& add(std::uint64_t shmid, std::uint64_t size);
 
+    std::uint64_t sealedBytes_ = 0;
     std::vector<Record<MemfdInodeEntry>> inodes_;
     std::map<std::uint64_t, Segment> byShmid_;
     std::map<std::uint64_t, Segment> byInode_;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace criu::engine {
+namespace {
+
+/// False, with the reason logged at `level`, if the feature isn't there.
+bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
+    try {
+        if (feature.supported())
+            return true;
+        log.line(level, nullptr, fmt::format("feature {} is missing", feature.name));
+    } catch (const Error& error) {
+        const std::source_location& where = error.where();
+        log.line(level, &where, fmt::format("feature {} is missing: {}", feature.name, error.what()));
+    }
+    return false;
+}
+
+bool wanted(FeatureCategory category, const model::Options& options) noexcept {
+    switch (category) {
+        case FeatureCategory::Extra:
+            return options.checkExtra;
+        case FeatureCategory::Experimental:
+            return options.checkExperimental;
+        case FeatureCategory::OnRequest:
+            return false;
+    }
+    return false;
+}
+
+int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log& log, std::string& output) {
+    for (const FeatureProbe& feature : features) {
+        if (feature.name != name)
+            continue;
+        // The answer is no failure of the command, so the reason is for the curious.
+        const bool there = supported(feature, LogLevel::Info, log);
+        output = fmt::format("{} is {}supported\n", name, there ? "" : "not ");
+        return there ? 0 : 1;
+    }
+    std::vector<std::string_view> names;
+    for (const FeatureProbe& feature : features)
+        names.push_back(feature.name);
+    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace
+
+int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
+          Log& log, std::string& output) {
+    if (options.feature)
+        return checkOne(*options.feature, features, log, output);
+
+    unsigned lacking = 0;
+    for (const BasicCheck& basic : basics) {
+        try {
+            inContext([&] { return basic.what; }, basic.test);
+            log.debug("{}: fine", basic.what);
+        } catch (const Error& error) {
+            log.failure(error);
+            ++lacking;
+        }
+    }
+    unsigned missing = 0;
+    for (const FeatureProbe& feature : features)
+        if (wanted(feature.category, options) && !supported(feature, LogLevel::Warning, log))
+            ++missing;
+
+    if (lacking != 0)
+        output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
+                             basics.size());
+    else if (missing != 0)
+        output =
+            fmt::format("Dump and restore work here, but {} features that some programs need are missing.\n", missing);
+    else
+        output = "Everything is there.\n";
+    return lacking + missing == 0 ? 0 : 1;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "criu/base/log.hpp"
+#include "criu/engine/check_basics.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+
+/// When a feature is looked at by `criu check`.
+enum class FeatureCategory {
+    Extra,         ///< --extra: some programs can't be dumped or restored without
+    Experimental,  ///< --experimental
+    OnRequest,     ///< --feature only
+};
+
+/// A kernel feature as --feature knows it.
+struct FeatureProbe {
+    std::string_view name;
+    FeatureCategory category{};
+    std::function<bool()> supported;  ///< may throw Error to say why not
+};
+
+/// Runs `criu check`: one feature if options.feature names one, else all basics, and what --extra and --experimental
+/// add. The answer for standard output is put into `output`, what is missing is logged. Returns the exit status: 0 if
+/// everything looked at is there, else 1.
+int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
+          Log& log, std::string& output);
+
+}  // namespace criu::engine

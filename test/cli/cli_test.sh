@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The criu program from outside: exit statuses, where messages go, configuration files, completion.
+# usage: cli_test.sh PATH_OF_CRIU
+set -u
+criu=$(realpath "$1")
+here=$(dirname "$(realpath "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export HOME=$work/home
+unset CRIU_CONFIG_FILE CRIU_FAULT CRIU_DEPRECATED CRIU_LIBS_DIR
+failures=0
+
+# run STATUS ARGUMENT...: runs criu, keeps its output in $out and $err, and checks its exit status.
+run() {
+    local expected=$1 status
+    shift
+    last="criu $*"
+    "$criu" "$@" >out 2>err
+    status=$?
+    out=$(<out) err=$(<err)
+    if [[ $status != "$expected" ]]; then
+        complain "exit status $status, not $expected"
+    fi
+}
+
+complain() {
+    echo "FAILED: $last: $1" >&2
+    echo "  standard output: $out" >&2
+    echo "  standard error:  $err" >&2
+    echo "  again: $here/cli_test.sh $criu" >&2
+    failures=$((failures + 1))
+}
+
+# has TEXT PATTERN: TEXT is one that was kept, PATTERN a shell pattern it must match.
+has() {
+    # shellcheck disable=SC2053 # it is a pattern
+    [[ $1 == $2 ]] || complain "no match for '$2'"
+}
+
+run 0 --version
+has "$out" "Version: 4.2*"
+has "$err" ""
+run 0 -V --images-dir /nowhere
+run 0 -h
+has "$out" "usage: criu*--tree PID*"
+run 0 dump --help
+has "$out" "usage: criu dump*--tree PID*"
+
+run 1
+has "$err" "*Error*no command given*"
+run 1 dmup
+has "$err" "*Error*unknown command 'dmup'*"
+run 255 show
+run 255 exec
+run 1 dump -t 1 --bogus
+has "$err" "*Error*unknown option --bogus*"
+run 1 dump
+has "$err" "*Error*-t PID*"
+run 1 dump -t 1 -D /nowhere
+has "$err" "*Error*/nowhere: No such file or directory*"
+run 1 lazy-pages
+has "$err" "*Error*lazy-pages is not supported by this build yet*"
+CRIU_FAULT=139 run 1 check
+has "$err" "*Error*CRIU_FAULT: 139 is out of range*"
+CRIU_FAULT=x run 1 check
+has "$err" "*Error*CRIU_FAULT*not a number*"
+
+# A log file lies in the work directory, is truncated, and begins with version and machine.
+mkdir images logs
+echo old >logs/check.log
+run 1 dump -t 1 --external 'file[1' -D images -W logs -o check.log -v4
+has "$(<logs/check.log)" old
+run 1 restore -D images -W logs -o check.log -v4
+[[ -s logs/check.log ]] || complain "no log file in the work directory"
+has "$(head -n 1 logs/check.log)" "(*) Version: 4.2*"
+has "$(sed -n 2p logs/check.log)" "(*) Running on $(uname -n) Linux $(uname -r)*"
+has "$(<logs/check.log)" "*Error (*"
+run 1 restore -D images -o fresh.log
+has "$(stat -c %a images/fresh.log)" 600
+run 1 restore -D images -o -
+has "$out" "*Error (*"
+run 1 restore -D images -o check.log --verbosity=4 -verbosity=0
+has "$(<images/check.log)" ""
+
+# Configuration files: what they hold is used, and mistakes in them are named with their place.
+mkdir -p home/.criu
+echo 'log-file home.log' >home/.criu/default.conf
+run 1 restore -D images
+[[ -e images/home.log ]] || complain "the configuration file in \$HOME was not used"
+rm images/home.log
+run 1 restore -D images --no-default-config
+[[ ! -e images/home.log ]] || complain "--no-default-config did not help"
+printf '\nlog-file "x\n' >home/.criu/default.conf
+run 1 restore -D images
+has "$err" "*Error*home/.criu/default.conf:2: the closing quote is missing*"
+run 0 --help
+echo 'log-file named.log' >named.conf
+CRIU_CONFIG_FILE=named.conf run 1 restore -D images --no-default-config
+[[ -e images/named.log ]] || complain "\$CRIU_CONFIG_FILE was not used"
+printf '\nverbosity=4 \nimages-dir images \nlog-file chosen.log \n' >chosen.conf
+run 1 restore --no-default-config --config chosen.conf
+has "$(<images/chosen.log)" "*Version*"
+
+# Closed standard streams don't end up as files criu opens.
+last="criu restore with closed streams"
+"$criu" restore --no-default-config -D images -o closed.log -v4 <&- >&- 2>&-
+has "$(head -c 9 images/closed.log | tail -c 8)" "??.?????"
+
+# Completion offers what there is.
+# shellcheck source=/dev/null
+source "$here/../../scripts/completions/criu.bash"
+complete_words() {
+    COMP_WORDS=("$criu" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    last="completion of: criu $*"
+    _criu
+    out="${COMPREPLY[*]}"
+}
+complete_words du
+has "$out" dump
+complete_words dump --ghost-
+has "$out" "--ghost-limit --ghost-fiemap"
+complete_words dump --no-ghost
+has "$out" --no-ghost-fiemap
+complete_words restore -D ima
+has "$out" images
+complete_words dump --log-file ch
+has "$out" chosen.conf
+complete_words check --tree
+has "$out" ""
+
+if ((failures != 0)); then
+    echo "$failures failed" >&2
+    exit 1
+fi
+echo "command line: all fine"
