@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/sched.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+/// struct sched_attr of <linux/sched/types.h>, which can't be included together with <sched.h>.
+struct KernelAttributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;
+    std::uint64_t deadline;
+    std::uint64_t period;
+    std::uint32_t utilMin;
+    std::uint32_t utilMax;
+};
+static_assert(sizeof(KernelAttributes) == 56);
+
+}  // namespace
+
+SchedAttributes schedAttributes(pid_t tid) {
+    KernelAttributes raw{};
+    sys(::syscall(SYS_sched_getattr, tid, &raw, sizeof(raw), 0), "get scheduling attributes of {}", tid);
+    return {raw.policy, raw.flags, raw.nice, raw.priority, raw.runtime, raw.deadline, raw.period};
+}
+
+int niceValue(pid_t tid) {
+    // The system call returns 20 minus nice, so that no value is negative; glibc's wrapper undoes that.
+    const long raw = sys(::syscall(SYS_getpriority, PRIO_PROCESS, tid), "get nice value of {}", tid);
+    return static_cast<int>(20 - raw);
+}
+
+std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
+    // The kernel wants room for all CPUs it was built for, and returns how many bytes it wrote.
+    constexpr std::size_t mostWords = 1024;
+    for (std::size_t words = 16; words <= mostWords; words *= 4) {
+        std::vector<std::uint64_t> mask(words);
+        const long bytes = ::syscall(SYS_sched_getaffinity, tid, words * sizeof(mask[0]), mask.data());
+        if (bytes >= 0) {
+            mask.resize(static_cast<std::size_t>(bytes) / sizeof(mask[0]));
+            return mask;
+        }
+        if (errno != EINVAL || words == mostWords)
+            failErrno("get CPU affinity of {}", tid);
+    }
+    fail("get CPU affinity of {}: more CPUs than fit", tid);
+}
+
+RobustList robustList(pid_t tid) {
+    RobustList list;
+    sys(::syscall(SYS_get_robust_list, tid, &list.head, &list.length), "get robust futex list of {}", tid);
+    return list;
+}
+
+rlimit resourceLimit(pid_t pid, int resource) {
+    rlimit limit{};
+    sys(::prlimit(pid, static_cast<__rlimit_resource>(resource), nullptr, &limit), "get limit {} of {}", resource, pid);
+    return limit;
+}
+
+void setResourceLimit(pid_t pid, int resource, const rlimit& limit) {
+    sys(::prlimit(pid, static_cast<__rlimit_resource>(resource), &limit, nullptr), "set limit {} of {} to {}:{}",
+        resource, pid, limit.rlim_cur, limit.rlim_max);
+}
+
+ResourceLimits resourceLimits(pid_t pid, const ProcPid& process, ProcBuffer& buffer) {
+    ResourceLimits limits{};
+    for (std::size_t resource = 0; resource < kRlimits; ++resource) {
+        if (::prlimit(pid, static_cast<__rlimit_resource>(resource), nullptr, &limits[resource]) == 0)
+            continue;
+        if (errno == EPERM)
+            return readLimits(process, buffer);
+        failErrno("get limit {} of {}", resource, pid);
+    }
+    return limits;
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "criu/kernel/limits.hpp"
+
+namespace criu::kernel {
+
+/// What sched_getattr(2) tells of a thread.
+struct SchedAttributes {
+    /// SCHED_….
+    std::uint32_t policy = 0;
+    /// SCHED_FLAG_….
+    std::uint64_t flags = 0;
+    /// SCHED_OTHER, SCHED_BATCH.
+    std::int32_t nice = 0;
+    /// SCHED_FIFO, SCHED_RR.
+    std::uint32_t priority = 0;
+    /// Nanoseconds; SCHED_DEADLINE, and the custom slice of SCHED_OTHER (`runtime`, 6.12).
+    std::uint64_t runtime = 0;
+    std::uint64_t deadline = 0;
+    std::uint64_t period = 0;
+};
+
+[[nodiscard]] SchedAttributes schedAttributes(pid_t tid);
+
+/// Nice value, -20 (most favoured) … 19, of a thread of any policy.
+[[nodiscard]] int niceValue(pid_t tid);
+
+/// Bit n%64 of word n/64 stands for CPU n.
+[[nodiscard]] std::vector<std::uint64_t> cpuAffinity(pid_t tid);
+
+/// Head of the list of robust futexes registered by a thread, as an address in its own process; 0 if none.
+/// Needs ptrace access; the thread should be stopped.
+struct RobustList {
+    std::uint64_t head = 0;
+    std::size_t length = 0;
+};
+[[nodiscard]] RobustList robustList(pid_t tid);
+
+/// prlimit(2) without a new value. Throws Error; EPERM for a task of another user without CAP_SYS_RESOURCE.
+[[nodiscard]] rlimit resourceLimit(pid_t pid, int resource);
+void setResourceLimit(pid_t pid, int resource, const rlimit& limit);
+
+/// All limits, by prlimit(2), or out of /proc/PID/limits where the kernel refuses that.
+[[nodiscard]] ResourceLimits resourceLimits(pid_t pid, const ProcPid& process, ProcBuffer& buffer);
+
+}  // namespace criu::kernel

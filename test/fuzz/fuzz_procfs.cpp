@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// All parsers of procfs text: the first byte chooses one, the rest is the file. Parsers may refuse with criu::Error and
+// nothing else.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/limits.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/stat.hpp"
+#include "criu/kernel/status.hpp"
+#include "criu/kernel/tasks.hpp"
+#include "criu/kernel/timers.hpp"
+
+namespace {
+
+using criu::kernel::MountTable;
+
+constexpr void (*kParsers[])(std::string_view) = {
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseStatus(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseStat(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseMaps(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseFdInfo(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseFileLock(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseEventFd(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseEpoll(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseSignalFd(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseInotify(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseFanotify(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseTimerFd(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parsePidFd(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseBpfMap(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseTunInterface(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseLimits(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseTimers(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseChildren(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseAuxv(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseAutogroup(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseCgroups(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseNamespaceLink(text)); },
+    [](std::string_view text) {
+        const MountTable table(criu::kernel::parseMountInfo(text));
+        for (const auto& mount : table.all())
+            if (table.find(mount.id) == nullptr)
+                __builtin_trap();
+    },
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0)
+        return 0;
+    const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
+    try {
+        kParsers[data[0] % std::size(kParsers)](text);
+    } catch (const criu::Error&) {
+    }
+    return 0;
+}
