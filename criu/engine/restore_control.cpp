@@ -30,7 +30,7 @@ void signalMaster(ControlPage& page) noexcept {
 
 RestoreControl::RestoreControl(std::uint32_t participants)
     : fd_(sys(::memfd_create("criu-restore-control", MFD_CLOEXEC), "create shared memory for the restore")) {
-    const std::size_t size = pageAlignUp(sizeof(ControlPage) + sizeof(std::int32_t) * participants);
+    const std::size_t size = pageAlignUp(sizeof(ControlPage) + (sizeof(AreaSlot) + sizeof(CreatedSlot)) * participants);
     sys(::ftruncate(fd_.get(), static_cast<off_t>(size)), "size shared memory for the restore");
     void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (at == MAP_FAILED)
@@ -55,7 +55,32 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
 void RestoreControl::noteCreated(pid_t pid) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().createdCount, 1U, __ATOMIC_ACQ_REL);
     if (slot < page().participants)
-        page().created[slot] = pid;
+        __atomic_store_n(&createdSlots()[slot].pid, pid, __ATOMIC_RELEASE);
+}
+
+void RestoreControl::noteArea(pid_t pid, std::uint64_t start, std::uint64_t size) const noexcept {
+    const std::uint32_t slot = __atomic_fetch_add(&page().areaCount, 1U, __ATOMIC_ACQ_REL);
+    if (slot < page().participants)
+        areaSlots()[slot] = {pid, start, size};
+}
+
+AreaSlot* RestoreControl::areaSlots() const noexcept { return reinterpret_cast<AreaSlot*>(&page() + 1); }
+
+CreatedSlot* RestoreControl::createdSlots() const noexcept {
+    return reinterpret_cast<CreatedSlot*>(areaSlots() + page().participants);
+}
+
+std::vector<pid_t> RestoreControl::created() const {
+    std::vector<pid_t> pids;
+    const std::uint32_t count = std::min(__atomic_load_n(&page().createdCount, __ATOMIC_ACQUIRE), page().participants);
+    for (std::uint32_t i = 0; i < count; ++i)
+        if (const pid_t pid = __atomic_load_n(&createdSlots()[i].pid, __ATOMIC_ACQUIRE); pid > 0)
+            pids.push_back(pid);
+    return pids;
+}
+
+std::span<const AreaSlot> RestoreControl::areas() const noexcept {
+    return {areaSlots(), std::min(__atomic_load_n(&page().areaCount, __ATOMIC_ACQUIRE), page().participants)};
 }
 
 void RestoreControl::reportFailure(std::string_view text) const noexcept {
@@ -67,7 +92,6 @@ void RestoreControl::reportFailure(std::string_view text) const noexcept {
         failure.text[length] = '\0';
         __atomic_store_n(&failure.complete, 1U, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&page().failed, 1U, __ATOMIC_RELEASE);
     signalMaster(page());
 }
 
@@ -76,7 +100,7 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
     const timespec limit{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1000000};
     for (bool waited = false;;) {
         const std::uint32_t seen = __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&shared.failed, __ATOMIC_ACQUIRE) != 0)
+        if (__atomic_load_n(&shared.failure.claimed, __ATOMIC_ACQUIRE) != 0)
             return Outcome::Failed;
         if (__atomic_load_n(&shared.parked, __ATOMIC_ACQUIRE) >= parked)
             return Outcome::Parked;

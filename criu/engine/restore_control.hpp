@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
@@ -17,7 +19,6 @@ namespace criu::engine {
 enum class Barrier : std::uint32_t {
     Born,     ///< every process of the tree exists
     Grouped,  ///< everybody is in its process group; helpers and dead processes may end
-    Filed,    ///< descriptors of all processes are in place
     Count,
 };
 
@@ -25,7 +26,6 @@ enum class Barrier : std::uint32_t {
 struct ControlPage {
     pie::Failure failure;
     std::uint32_t events = 0;  ///< futex: changes whenever the master should look
-    std::uint32_t failed = 0;
     std::uint32_t arrived[static_cast<std::size_t>(Barrier::Count)] = {};
     std::uint32_t participants = 0;  ///< processes, helpers and dead ones included
     std::uint32_t parked = 0;        ///< processes whose program has ended well
@@ -33,7 +33,19 @@ struct ControlPage {
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
     std::uint32_t createdCount = 0;
-    std::int32_t created[];  ///< pids of processes that exist because of this restore
+    std::uint32_t areaCount = 0;
+};
+
+/// A process that exists because of this restore.
+struct CreatedSlot {
+    std::int32_t pid = 0;
+};
+
+/// Where a parked process has the restorer, which is to be taken away.
+struct AreaSlot {
+    std::int32_t pid = 0;
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
 };
 
 /// Owner of the page; lives in the master and, by fork, in every restored process until its memory is exchanged.
@@ -45,7 +57,6 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
     /// The same memory as a file, so that it can be mapped anywhere.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    void adoptFd(UniqueFd fd) noexcept { fd_ = std::move(fd); }
     [[nodiscard]] UniqueFd& descriptor() noexcept { return fd_; }
 
     /// Waits in a restored process until all have come here.
@@ -53,6 +64,13 @@ public:
 
     /// Notes that a process now exists; from its creator.
     void noteCreated(pid_t pid) const noexcept;
+
+    /// Notes where a process keeps the restorer; from itself, before it enters it.
+    void noteArea(pid_t pid, std::uint64_t start, std::uint64_t size) const noexcept;
+
+    /// Master: processes noted so far.
+    [[nodiscard]] std::vector<pid_t> created() const;
+    [[nodiscard]] std::span<const AreaSlot> areas() const noexcept;
 
     /// Tells the master why this process can't go on; the first to do so is heard.
     void reportFailure(std::string_view text) const noexcept;
@@ -65,6 +83,9 @@ public:
     [[nodiscard]] std::string failureText() const;
 
 private:
+    [[nodiscard]] AreaSlot* areaSlots() const noexcept;
+    [[nodiscard]] CreatedSlot* createdSlots() const noexcept;
+
     UniqueFd fd_;
     Mapping mapping_;
 };

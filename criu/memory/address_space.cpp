@@ -11,8 +11,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/kernel/maps.hpp"
 #include "criu/memory/bulk.hpp"
+#include "criu/memory/own_mappings.hpp"
 
 namespace criu::memory {
 namespace {
@@ -24,9 +24,6 @@ constexpr std::uint64_t kDefaultHugePage = std::uint64_t{2} << 20;
 
 /// Temporary places start here: far from what programs and libraries use.
 constexpr std::uint64_t kScratchBase = 0x100000000;
-
-/// Room below a stack that it may still grow into while criu runs on it.
-constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
 
 bool isSpecial(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) ||
@@ -109,18 +106,6 @@ private:
     std::uint64_t file_ = 0;
     int flags_ = 0;
 };
-
-/// All of this process' present mappings, with room for its stack.
-RangeSet ownMappings() {
-    RangeSet occupied;
-    for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().self())) {
-        if (vma.start >= kTaskSize)
-            continue;
-        const std::uint64_t room = vma.name == "[stack]" ? std::min(kStackRoom, vma.start) : 0;
-        occupied.add({vma.start - room, vma.end});
-    }
-    return occupied;
-}
 
 }  // namespace
 

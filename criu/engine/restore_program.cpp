@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_program.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/memory/own_mappings.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/limits.hpp"
+#include "criu/task/registers.hpp"
+#include "criu/task/signals.hpp"
+#include "criu/task/thread_state.hpp"
+#include "criu/task/timers.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// What a program may take beside its threads' parts: steps for some 60,000 mappings.
+constexpr std::uint64_t kDataRoom = std::uint64_t{32} << 20;
+constexpr std::uint64_t kRoomPerThread = 16384;
+constexpr std::uint64_t kAreaBase = 0x10000000;
+
+void mapAt(std::uint64_t at, std::size_t size, int protection, int flags, int fd) {
+    if (::mmap(reinterpret_cast<void*>(at), size, protection, flags | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
+        failErrno("map {} bytes for the restorer at {:#x}", size, at);
+}
+
+/// The kernel writes to the registered area whenever it preempts the thread, and kills it if the area is gone.
+void dropRseq() {
+    constexpr unsigned kFeatureSizeEntry = 27;  // AT_RSEQ_FEATURE_SIZE
+    if (__rseq_size == 0)
+        return;
+    auto* const area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
+    const auto feature = static_cast<unsigned>(::getauxval(kFeatureSizeEntry));
+    for (const unsigned size : {32U, (feature + 31) & ~31U, __rseq_size})
+        if (::syscall(SYS_rseq, area, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0)
+            return;
+    failErrno("unregister restartable sequences");
+}
+
+}  // namespace
+
+RestoreProgram::RestoreProgram(const Inputs& inputs)
+    : in_(inputs), vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.images)) {
+    const MmEntry& mm = **in_.task.mm;
+    exe_ = in_.run.service.lift(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
+
+    memory::RangeSet avoid = memory::ownMappings();
+    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
+        if (vma->start < memory::kTaskSize)
+            avoid.add({vma->start, vma->end});
+    const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size());
+    const std::uint64_t control = in_.run.control.size();
+    const std::uint64_t parking = vdso_.parkingSize();
+    const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
+    const auto hole = avoid.findHole(room, kAreaBase);
+    if (!hole)
+        fail("no room of {} bytes for the restorer beside the memory of the process", room);
+    area_ = {*hole, *hole + room};
+    controlAt_ = area_.start + code;
+    parkingAt_ = controlAt_ + control;
+    data_ = pie::RemoteData(parkingAt_ + parking);
+    threadsReady_ = data_.reserve(sizeof(std::uint32_t));
+}
+
+std::uint64_t RestoreProgram::controlAddress(const void* member) const {
+    const auto* const start = reinterpret_cast<const char*>(&in_.run.control.page());
+    return controlAt_ + static_cast<std::uint64_t>(static_cast<const char*>(member) - start);
+}
+
+void RestoreProgram::composeMemory(pie::StepList& steps) {
+    memory::RangeSet keep = vdso_.present();
+    keep.add(area_);
+    in_.space.addUnmapSteps(keep, steps);
+    vdso_.addSteps(parkingAt_, steps);
+    in_.space.addMoveSteps(steps);
+    task::restoreMemoryLayout(**in_.task.mm, exe_.get(), steps, data_);
+    // A table that other processes use too is cleaned by the master, when all of them have come this far.
+    if (in_.task.files->users.size() == 1)
+        steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(in_.run.service.first), SYS_close_range,
+                   in_.run.service.first, in_.run.service.last, 0);
+}
+
+void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& steps) {
+    const CoreEntry& core = **thread.core;
+    const ThreadCoreEntry& own = *core.thread_core;
+    task::restoreThreadState(core, steps, data_);
+    task::restoreSignalStack(own, steps, data_);
+    task::restoreScheduling(own, in_.run.scheduling, steps, data_);
+    task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);
+}
+
+void RestoreProgram::composeThreads(pie::StepList& steps) {
+    const std::size_t count = in_.task.threads.size() - 1;
+    if (count == 0)
+        return;
+    std::vector<pie::ThreadStart> starts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const model::Thread& thread = in_.task.threads[i + 1];
+        const ThreadCoreEntry& own = *(*thread.core)->thread_core;
+        pie::StepList mine;
+        composeThread(thread, mine);
+        if (own.creds != nullptr)
+            task::restoreCredentials(in_.run.credentials, task::Credentials::ofImage(*own.creds), mine, data_);
+        task::restoreDeathSignal(own, mine);
+        mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+
+        clone_args args{};
+        args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        args.set_tid = data_.put(thread.tid);
+        args.set_tid_size = 1;
+        args.stack = data_.reserve(pie::kStackSize);
+        args.stack_size = pie::kStackSize;
+        static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
+        std::memcpy(starts[i].cloneArgs, &args, sizeof(starts[i].cloneArgs));
+        starts[i].program = mine.place(data_, controlAddress(&in_.run.control.page().failure),
+                                       controlAddress(&in_.run.control.page().events), true);
+    }
+    const std::uint64_t at = data_.put(std::as_bytes(std::span(starts)));
+    steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, count, at, count);
+    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
+}
+
+void RestoreProgram::composeProcess(pie::StepList& steps) {
+    const model::Thread& leader = in_.task.threads.front();
+    const TaskCoreEntry& core = *(*leader.core)->tc;
+    const ThreadCoreEntry& own = *(*leader.core)->thread_core;
+    const MmEntry& mm = **in_.task.mm;
+
+    task::restoreAttributes(core, mm, steps);
+    task::restoreSignalActions(core, steps, data_);
+    composeThreads(steps);
+    composeThread(leader, steps);
+    task::restoreSignalQueue(core.signals_s, true, in_.task.pid, in_.task.pid, steps, data_);
+    task::restoreLimits(core, in_.run.limits, steps, data_);
+    task::restoreTimers(core.timers, in_.task.pid, in_.run.timerIdsSettable, steps, data_);
+    if (own.creds != nullptr)
+        task::restoreCredentials(in_.run.credentials, task::Credentials::ofImage(*own.creds), steps, data_);
+    task::restoreDumpable(mm, steps);
+    task::restoreDeathSignal(own, steps);
+}
+
+void RestoreProgram::composeEnd(pie::StepList& steps) {
+    const ControlPage& page = in_.run.control.page();
+    steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, controlAddress(&page.parked), 1);
+    steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, controlAddress(&page.events), 1);
+}
+
+void RestoreProgram::run() {
+    pie::StepList steps;
+    composeMemory(steps);
+    composeProcess(steps);
+    composeEnd(steps);
+    const ControlPage& page = in_.run.control.page();
+    const std::uint64_t program =
+        steps.place(data_, controlAddress(&page.failure), controlAddress(&page.events), true);
+    const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;
+
+    const std::span<std::byte> bytes = data_.bytes();
+    const std::size_t dataSize = pageAlignUp(bytes.size());
+    if (data_.base() + dataSize > area_.end)
+        fail("the restorer's program needs {} bytes, more than was set aside", dataSize);
+    const std::span<const std::byte> code = pie::interpreterBlob().bytes;
+    const std::size_t codeSize = pageAlignUp(code.size());
+    mapAt(area_.start, codeSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    std::memcpy(reinterpret_cast<void*>(area_.start), code.data(), code.size());
+    sys(::mprotect(reinterpret_cast<void*>(area_.start), codeSize, PROT_READ | PROT_EXEC), "protect the restorer");
+    mapAt(controlAt_, in_.run.control.size(), PROT_READ | PROT_WRITE, MAP_SHARED, in_.run.control.fd());
+    mapAt(data_.base(), dataSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    std::memcpy(reinterpret_cast<void*>(data_.base()), bytes.data(), bytes.size());
+
+    ControlPage& shared = in_.run.control.page();
+    __atomic_fetch_add(&shared.restoredPages, in_.space.restoredPages, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared.comparedPages, in_.space.comparedPages, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared.sharedPages, in_.space.sharedPages, __ATOMIC_RELAXED);
+    in_.run.control.noteArea(in_.task.pid, area_.start, area_.size());
+
+    in_.run.log.debug("Restorer of {} steps at {:#x}", steps.size(), area_.start);
+    dropRseq();
+    pie::enter(area_.start + pie::interpreterBlob().entryOffset, program, stack);
+}
+
+}  // namespace criu::engine

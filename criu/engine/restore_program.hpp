@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/restore_task.hpp"
+#include "criu/memory/vdso.hpp"
+#include "criu/pie/program_builder.hpp"
+
+namespace criu::engine {
+
+/// The last code of a process that is being restored: takes criu's memory away, completes the task's, sets what
+/// only the task itself can set, creates its threads, and parks. From there the master puts registers in place.
+class RestoreProgram {
+public:
+    struct Inputs {
+        RestoreRun& run;
+        const model::Task& task;
+        memory::AddressSpace& space;
+        TaskFiles& files;
+    };
+
+    /// Opens what the program needs and finds a place for it.
+    explicit RestoreProgram(const Inputs& inputs);
+
+    /// Composes the program and jumps into it. Throws as long as there is a way back.
+    [[noreturn]] void run();
+
+private:
+    void composeMemory(pie::StepList& steps);
+    void composeProcess(pie::StepList& steps);
+    void composeThread(const model::Thread& thread, pie::StepList& steps);
+    void composeThreads(pie::StepList& steps);
+    void composeEnd(pie::StepList& steps);
+    [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
+
+    Inputs in_;
+    memory::VdsoMove vdso_;
+    UniqueFd exe_;
+    memory::Range area_;          ///< all that is kept: code, control page, parking, data
+    std::uint64_t controlAt_ = 0;
+    std::uint64_t parkingAt_ = 0;
+    std::uint64_t threadsReady_ = 0;  ///< futex word in the data
+    pie::RemoteData data_{0};
+};
+
+}  // namespace criu::engine

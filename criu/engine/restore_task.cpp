@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_task.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/restore_program.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/task/attributes.hpp"
+
+namespace criu::engine {
+namespace {
+
+using model::Birth;
+using model::Task;
+using model::TaskState;
+
+constexpr int kSignals = 64;
+
+/// clone3 with a chosen pid (0: any). Returns twice, as fork does.
+pid_t clonePid(pid_t pid, std::uint64_t flags) {
+    clone_args args{};
+    pid_t wanted = pid;
+    args.flags = flags;
+    args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
+    if (pid > 0) {
+        args.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
+        args.set_tid_size = 1;
+    }
+    return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+}
+
+[[noreturn]] void failTaken(pid_t pid) {
+    std::string who = "another process";
+    try {
+        who = kernel::readComm(kernel::ProcDir().open(pid));
+    } catch (const Error&) {
+        // It may be a thread, a group or a session; or it has just gone.
+    }
+    Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", pid, who));
+    error.addHint("end that process, or restore in a pid namespace");
+    throw error;
+}
+
+/// The life of one process from its creation to the jump into the restorer's program.
+class TaskRestore {
+public:
+    TaskRestore(RestoreRun& run, const Birth& birth, const TaskRestore* creator)
+        : run_(run),
+          birth_(birth),
+          pid_(::getpid()),
+          task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
+          files_(run.files, run.service, run.segments, task_, birth.pid, run.log) {
+        if (creator != nullptr) {
+            files_.inheritFrom(creator->files_);
+            inheritedSpace_ = &creator->space_;
+        }
+    }
+
+    [[noreturn]] void live() {
+        run_.log.setPidPrefix(pid_);
+        try {
+            begin();
+            if (task_ == nullptr || !task_->alive())
+                end();
+            finish();
+        } catch (const Error& error) {
+            run_.log.failure(error);
+            run_.control.reportFailure(error.what());
+        } catch (const std::exception& error) {
+            run_.control.reportFailure(error.what());
+        }
+        // The master kills everybody; nothing may happen here until then.
+        for (;;)
+            ::pause();
+    }
+
+private:
+    [[nodiscard]] bool isRoot() const { return birth_.creator == 0; }
+    [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
+
+    void begin() {
+        // If criu is killed, so is everything half-built. An adopted process would lose its creator too early.
+        if (!birth_.adopted)
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (isRoot())
+            cleanProcess();
+        if (run_.options.logPid && !run_.options.logFile.empty())
+            run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+        files_.openShared();
+
+        const bool shareMemory = alive() && hasHeirs();
+        if (shareMemory)
+            buildMemory();
+        createAll(birth_.beforeSession);
+        if (birth_.leadsSession)
+            enterSession();
+        else if (birth_.pgid == pid_)
+            sys(::setpgid(0, 0), "lead a process group");
+        if (alive())
+            task::restoreEarlyAttributes(*task_->core().tc);
+        createAll(birth_.afterSession);
+        if (alive() && !shareMemory)
+            buildMemory();
+
+        const bool sharesTable = alive() && task_->files->users.size() > 1;
+        if (!sharesTable)
+            files_.place();
+        run_.control.pass(Barrier::Born);
+        joinGroup();
+        if (sharesTable)
+            files_.place();  // nobody else of the table's users opens anything after the barrier
+        files_.complete();
+        run_.control.pass(Barrier::Grouped);
+    }
+
+    /// Drops what the master has and restored processes mustn't have.
+    void cleanProcess() {
+        if (run_.service.first > 0)
+            ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
+        ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
+        struct sigaction action {};
+        action.sa_handler = SIG_DFL;
+        for (int signal = 1; signal <= kSignals; ++signal)
+            ::sigaction(signal, &action, nullptr);
+        // SIGCHLD stays unblocked: the end of helpers and of those that are to be zombies must leave no trace.
+        sigset_t mask;
+        ::sigfillset(&mask);
+        ::sigdelset(&mask, SIGCHLD);
+        ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    }
+
+    void enterSession() {
+        if (::getsid(0) == pid_)
+            return;
+        sys(::setsid(), "lead a session");
+    }
+
+    void joinGroup() {
+        if (birth_.pgid == 0 || ::getpgid(0) == birth_.pgid)
+            return;
+        sys(::setpgid(0, birth_.pgid), "join process group {}", birth_.pgid);
+    }
+
+    /// Whether a process created by this one may share pages with it.
+    [[nodiscard]] bool hasHeirs() const {
+        const auto mayShare = [this](pid_t pid) {
+            if (pid < 0 || run_.births.of(pid).helper)
+                return true;  // a helper hands memory on
+            const Task& child = *run_.content.tree.byPid.at(pid);
+            if (!child.alive())
+                return false;
+            const MmEntry& mine = **task_->mm;
+            const MmEntry& other = **child.mm;
+            // After an exec of its own even the same program lies elsewhere, or at least its stack does.
+            return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
+        };
+        return std::any_of(birth_.beforeSession.begin(), birth_.beforeSession.end(), mayShare) ||
+               std::any_of(birth_.afterSession.begin(), birth_.afterSession.end(), mayShare);
+    }
+
+    void buildMemory() {
+        static const memory::AddressSpace kNothing;
+        space_ = memory::AddressSpace::build(*task_, inheritedSpace_ != nullptr ? *inheritedSpace_ : kNothing, files_,
+                                             run_.log);
+        space_.fill(*task_, run_.images, run_.log);
+        inheritedSpace_ = nullptr;
+    }
+
+    void createAll(const std::vector<pid_t>& pids) {
+        for (const pid_t pid : pids)
+            create(run_.births.of(pid));
+    }
+
+    void create(const Birth& child) {
+        std::uint64_t flags = child.viaCloneParent ? CLONE_PARENT : 0;
+        const auto found = run_.content.tree.byPid.find(child.pid);
+        if (alive() && found != run_.content.tree.byPid.end() && found->second->files == task_->files)
+            flags |= CLONE_FILES;
+        const pid_t pid = clonePid(child.pid, flags);
+        if (pid == 0) {
+            auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
+            heir->live();
+        }
+        if (pid < 0) {
+            if (errno == EEXIST)
+                failTaken(child.pid);
+            failErrno("create process {}", child.pid);
+        }
+        run_.control.noteCreated(pid);
+        if (child.helper)
+            helpers_.push_back(pid);
+    }
+
+    /// Helpers and processes that are dead in the image.
+    [[noreturn]] void end() {
+        reapHelpers();
+        if (task_ != nullptr)
+            dieAs(static_cast<int>(task_->core().tc->exit_code));
+        ::_exit(0);
+    }
+
+    /// Ends with a wait(2) status.
+    [[noreturn]] static void dieAs(int status) {
+        if (WIFSIGNALED(status)) {
+            const int signal = WTERMSIG(status);
+            const rlimit none{};
+            ::setrlimit(RLIMIT_CORE, &none);
+            sigset_t only;
+            ::sigemptyset(&only);
+            ::sigaddset(&only, signal);
+            ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+            ::kill(::getpid(), signal);
+        }
+        ::_exit(WEXITSTATUS(status));
+    }
+
+    void reapHelpers() {
+        for (const pid_t helper : helpers_)
+            sys(::waitpid(helper, nullptr, __WALL), "wait for helper {}", helper);
+        for (const Birth& other : run_.births.all())
+            if (other.helper && other.viaCloneParent && other.parent == birth_.pid)
+                sys(::waitpid(other.pid, nullptr, __WALL), "wait for helper {}", other.pid);
+    }
+
+    void awaitZombies() {
+        for (const Task* child : task_->children) {
+            if (child->alive())
+                continue;
+            siginfo_t info{};
+            sys(::waitid(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOWAIT | __WALL),
+                "wait for process {} to die as it had", child->pid);
+        }
+    }
+
+    [[noreturn]] void finish() {
+        reapHelpers();
+        awaitZombies();
+        sigset_t all;
+        ::sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, nullptr);
+
+        const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
+        RestoreProgram program(inputs);
+        enterDirectories();
+        space_.seal();
+        program.run();
+    }
+
+    void enterDirectories() {
+        const FsEntry& fs = **task_->fs;
+        const UniqueFd root = run_.service.lift(files_.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
+        const UniqueFd cwd = run_.service.lift(files_.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
+        const FileEntry& rootEntry = run_.files.entry(FileId{fs.root_id});
+        if (std::string_view(rootEntry.reg->name) != "/") {
+            sys(::fchdir(root.get()), "enter the root directory {}", rootEntry.reg->name);
+            sys(::chroot("."), "change the root to {}", rootEntry.reg->name);
+        }
+        sys(::fchdir(cwd.get()), "enter the working directory");
+        if (fs.has_umask != 0)
+            ::umask(static_cast<mode_t>(fs.umask));
+    }
+
+    RestoreRun& run_;
+    const Birth& birth_;
+    pid_t pid_;
+    const Task* task_;
+    TaskFiles files_;
+    memory::AddressSpace space_;
+    const memory::AddressSpace* inheritedSpace_ = nullptr;
+    std::vector<pid_t> helpers_;
+};
+
+}  // namespace
+
+pid_t createRoot(RestoreRun& run, bool asSibling) {
+    const Birth& root = run.births.root();
+    const pid_t pid = clonePid(root.pid, asSibling ? CLONE_PARENT : 0);
+    if (pid == 0) {
+        auto* const first = new TaskRestore(run, root, nullptr);
+        first->live();
+    }
+    if (pid < 0) {
+        if (errno == EEXIST)
+            failTaken(root.pid);
+        failErrno("create process {}", root.pid);
+    }
+    run.control.noteCreated(pid);
+    return pid;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/restore_files.hpp"
+#include "criu/kernel/limits.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/task/credentials.hpp"
+#include "criu/task/scheduling.hpp"
+
+namespace criu::engine {
+
+/// Everything that all processes of a restore look at; made by the master before the first one is created, and
+/// inherited by fork.
+struct RestoreRun {
+    const model::Options& options;
+    Log& log;
+    ImageDir& images;
+    RestoreImages& content;
+    model::BirthPlan& births;
+    FilePlan& files;
+    memory::Segments& segments;
+    RestoreControl& control;
+    ServiceFds service;
+    // What a new process starts with.
+    task::Credentials credentials;
+    task::Scheduling scheduling;
+    kernel::ResourceLimits limits;
+    bool timerIdsSettable = false;
+};
+
+/// Creates the root of the tree, which creates its children, and so on. Returns its pid in the master only.
+/// `asSibling`: it becomes a child of the master's parent.
+pid_t createRoot(RestoreRun& run, bool asSibling);
+
+}  // namespace criu::engine

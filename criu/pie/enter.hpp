@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+#include <compel/blob.hpp>
+
+namespace criu::pie {
+
+/// The interpreter as code that can be put anywhere.
+const compel::Blob& interpreterBlob() noexcept;
+
+/// Leaves this program for good: goes on at `entry` (the blob's start, in this process) with `program` as its argument and
+/// `stackTop` as its stack.
+[[noreturn]] inline void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept {
+    asm volatile(
+        "mov %1, %%rsp\n\t"
+        "xor %%ebp, %%ebp\n\t"
+        "jmp *%2"
+        :
+        : "D"(program), "r"(stackTop & ~std::uint64_t{15}), "r"(entry)
+        : "memory");
+    __builtin_unreachable();
+}
+
+}  // namespace criu::pie
