@@ -14,102 +14,40 @@ namespace criu::kernel {
 
 namespace {
 
-constexpr std::uint16_t twoLetters(char first, char second) noexcept {
-    return static_cast<std::uint16_t>((static_cast<unsigned char>(first) << 8) | static_cast<unsigned char>(second));
+/// In the order of VmFlag.
+constexpr std::string_view kMnemonics =
+    "rd wr ex sh mr mw me ms gd pf dw lo io sr rr dc de lf ac nr ht sf nl ar wf dd sd mm hg nh mg mt um uw ui ss sl dp "
+    "bt gu";
+static_assert((kMnemonics.size() + 1) / 3 == static_cast<std::size_t>(VmFlag::Unknown));
+
+constexpr std::size_t kLetters = 26;
+
+constexpr std::size_t indexOf(char first, char second) noexcept {
+    return static_cast<std::size_t>(first - 'a') * kLetters + static_cast<std::size_t>(second - 'a');
 }
 
-VmFlag flagOf(char first, char second) noexcept {
-    switch (twoLetters(first, second)) {
-        case twoLetters('r', 'd'):
-            return VmFlag::Read;
-        case twoLetters('w', 'r'):
-            return VmFlag::Write;
-        case twoLetters('e', 'x'):
-            return VmFlag::Exec;
-        case twoLetters('s', 'h'):
-            return VmFlag::Shared;
-        case twoLetters('m', 'r'):
-            return VmFlag::MayRead;
-        case twoLetters('m', 'w'):
-            return VmFlag::MayWrite;
-        case twoLetters('m', 'e'):
-            return VmFlag::MayExec;
-        case twoLetters('m', 's'):
-            return VmFlag::MayShare;
-        case twoLetters('g', 'd'):
-            return VmFlag::GrowsDown;
-        case twoLetters('p', 'f'):
-            return VmFlag::PfnMap;
-        case twoLetters('d', 'w'):
-            return VmFlag::DenyWrite;
-        case twoLetters('l', 'o'):
-            return VmFlag::Locked;
-        case twoLetters('i', 'o'):
-            return VmFlag::Io;
-        case twoLetters('s', 'r'):
-            return VmFlag::SequentialRead;
-        case twoLetters('r', 'r'):
-            return VmFlag::RandomRead;
-        case twoLetters('d', 'c'):
-            return VmFlag::DontCopy;
-        case twoLetters('d', 'e'):
-            return VmFlag::DontExpand;
-        case twoLetters('l', 'f'):
-            return VmFlag::LockOnFault;
-        case twoLetters('a', 'c'):
-            return VmFlag::Accountable;
-        case twoLetters('n', 'r'):
-            return VmFlag::NoReserve;
-        case twoLetters('h', 't'):
-            return VmFlag::HugeTlb;
-        case twoLetters('s', 'f'):
-            return VmFlag::Sync;
-        case twoLetters('n', 'l'):
-            return VmFlag::NonLinear;
-        case twoLetters('a', 'r'):
-            return VmFlag::ArchSpecific;
-        case twoLetters('w', 'f'):
-            return VmFlag::WipeOnFork;
-        case twoLetters('d', 'd'):
-            return VmFlag::DontDump;
-        case twoLetters('s', 'd'):
-            return VmFlag::SoftDirty;
-        case twoLetters('m', 'm'):
-            return VmFlag::MixedMap;
-        case twoLetters('h', 'g'):
-            return VmFlag::HugePage;
-        case twoLetters('n', 'h'):
-            return VmFlag::NoHugePage;
-        case twoLetters('m', 'g'):
-            return VmFlag::Mergeable;
-        case twoLetters('m', 't'):
-            return VmFlag::MemoryTagging;
-        case twoLetters('u', 'm'):
-            return VmFlag::UffdMissing;
-        case twoLetters('u', 'w'):
-            return VmFlag::UffdWriteProtect;
-        case twoLetters('u', 'i'):
-            return VmFlag::UffdMinor;
-        case twoLetters('s', 's'):
-            return VmFlag::ShadowStack;
-        case twoLetters('s', 'l'):
-            return VmFlag::Sealed;
-        case twoLetters('d', 'p'):
-            return VmFlag::Droppable;
-        case twoLetters('b', 't'):
-            return VmFlag::GuardedControl;
-        case twoLetters('g', 'u'):
-            return VmFlag::MayHaveGuard;
-        default:
-            return VmFlag::Unknown;
-    }
+/// From two letters to the flag at once: smaps has a dozen of them per mapping.
+consteval std::array<VmFlag, kLetters * kLetters> flagsByLetters() {
+    std::array<VmFlag, kLetters * kLetters> flags{};
+    flags.fill(VmFlag::Unknown);
+    for (std::size_t flag = 0; flag < static_cast<std::size_t>(VmFlag::Unknown); ++flag)
+        flags[indexOf(kMnemonics[flag * 3], kMnemonics[flag * 3 + 1])] = static_cast<VmFlag>(flag);
+    return flags;
+}
+
+VmFlag flagOf(std::string_view mnemonic) noexcept {
+    static constexpr auto flags = flagsByLetters();
+    const auto isLetter = [](char letter) { return letter >= 'a' && letter <= 'z'; };
+    if (mnemonic.size() != 2 || !isLetter(mnemonic[0]) || !isLetter(mnemonic[1]))
+        return VmFlag::Unknown;
+    return flags[indexOf(mnemonic[0], mnemonic[1])];
 }
 
 VmFlags parseFlags(std::string_view text) noexcept {
     VmFlags flags;
     Scanner scan(text);
     for (std::string_view word = scan.word(); !word.empty(); word = scan.word())
-        flags.set(word.size() == 2 ? flagOf(word[0], word[1]) : VmFlag::Unknown);
+        flags.set(flagOf(word));
     return flags;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/mapping.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::kernel {
@@ -102,7 +103,7 @@ struct Vma {
     std::uint64_t locked = 0;
 
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
-    [[nodiscard]] std::uint64_t pages() const noexcept { return size() / 4096; }
+    [[nodiscard]] std::uint64_t pages() const noexcept { return size() / kPageSize; }
 };
 
 /// Takes the lines of maps or smaps, in pieces of any size.

@@ -8,6 +8,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/feature_cache.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/mountinfo.hpp"
@@ -43,6 +44,7 @@ constexpr void (*kParsers[])(std::string_view) = {
     [](std::string_view text) { static_cast<void>(criu::kernel::parseAutogroup(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseCgroups(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseNamespaceLink(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseFeatureCache(text, "key")); },
     [](std::string_view text) {
         const MountTable table(criu::kernel::parseMountInfo(text));
         for (const auto& mount : table.all())

@@ -20,10 +20,12 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/kernel/mountinfo.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/process_vm.hpp"
+#include "criu/kernel/sched.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/kernel/tasks.hpp"
@@ -148,6 +150,48 @@ TEST_CASE("pages of a file's private mapping count only once written to") {
           expected);
 }
 
+TEST_CASE("guard pages are neither content nor overlooked") {
+    const Mapping area = Mapping::anonymous(4 * kPageSize);
+    std::memset(area.data(), 1, area.size());
+    constexpr int guardInstall = 102;
+    if (::madvise(area.as<char>() + kPageSize, kPageSize, guardInstall) != 0)
+        return;  // before 6.13
+    const auto base = reinterpret_cast<std::uint64_t>(area.data());
+    const auto page = [&](std::size_t number) { return base + number * kPageSize; };
+    const ProcPid self = ProcDir().open(::getpid());
+    for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
+        const PagemapScanner scanner(self, mode);
+        if (!scanner.seesGuards())
+            continue;
+        CHECK(scanner.scan(base, page(4), kGuardPages) == std::vector{PageRange{page(1), page(2), PageIs::None}});
+        CHECK(scanner.scan(base, page(4), kPrivatePages) ==
+              std::vector{PageRange{base, page(1), PageIs::None}, PageRange{page(2), page(4), PageIs::None}});
+    }
+}
+
+TEST_CASE("runs are split where reported categories differ") {
+    const Mapping area = Mapping::anonymous(3 * kPageSize);
+    REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
+    auto* const memory = area.as<volatile char>();
+    memory[0] = 1;
+    static_cast<void>(memory[kPageSize]);
+    memory[2 * kPageSize] = 1;
+    const auto base = reinterpret_cast<std::uint64_t>(area.data());
+    const ProcPid self = ProcDir().open(::getpid());
+    for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
+        const PagemapScanner scanner(self, mode);
+        if (!scanner.seesZeroPage())
+            continue;
+        const PageQuery present{.all = PageIs::Present};
+        CHECK(scanner.scan(base, base + area.size(), present).size() == 1);
+        const PageQuery zeroOrNot{.all = PageIs::Present, .report = PageIs::PfnZero};
+        const auto found = scanner.scan(base, base + area.size(), zeroOrNot);
+        REQUIRE(found.size() == 3);
+        CHECK(found[0].categories == PageIs::None);
+        CHECK(found[1].categories == PageIs::PfnZero);
+    }
+}
+
 TEST_CASE("terabytes of untouched space are scanned at once") {
     const std::size_t size = std::size_t{8} << 40;
     void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -243,10 +287,10 @@ TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
     const auto auxv = readAuxv(self);
     CHECK(auxv.size() > 10);
     CHECK(auxv[auxv.size() - 2] == 0);
-    CHECK(readExe(self).value().find("unit_tests") != std::string::npos);
+    CHECK(readExe(self).value().ends_with(std::string("/") + program_invocation_short_name));
     CHECK_FALSE(readCgroups(self, buffer).empty());
     CHECK(readTimers(self, buffer).empty());
-    CHECK(readCmdline(self).find("unit_tests") != std::string::npos);
+    CHECK(readCmdline(self).starts_with(program_invocation_name));
     CHECK(readOomScoreAdj(self) >= -1000);
     CHECK_NOTHROW(readPersonality(self));
     CHECK_NOTHROW(readLoginUid(self));
@@ -294,4 +338,38 @@ TEST_CASE("threads and children are found") {
     CHECK(threads.size() >= 2);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("own scheduling, affinity, robust list and limits agree with system calls") {
+    const SchedAttributes attributes = schedAttributes(0);
+    CHECK(attributes.policy == static_cast<std::uint32_t>(::sched_getscheduler(0)));
+    errno = 0;
+    CHECK(niceValue(0) == ::getpriority(PRIO_PROCESS, 0));
+    cpu_set_t set;
+    REQUIRE(::sched_getaffinity(0, sizeof(set), &set) == 0);
+    const auto mask = cpuAffinity(0);
+    for (std::size_t cpu = 0; cpu < std::min<std::size_t>(CPU_SETSIZE, mask.size() * 64); ++cpu)
+        CHECK(((mask[cpu / 64] >> (cpu % 64)) & 1) == (CPU_ISSET(cpu, &set) ? 1 : 0));
+    CHECK(robustList(0).head != 0);  // glibc registers one
+    const ProcPid self = ProcDir().open(::getpid());
+    ProcBuffer buffer;
+    const ResourceLimits byCall = resourceLimits(::getpid(), self, buffer);
+    const ResourceLimits byFile = readLimits(self, buffer);
+    for (std::size_t resource = 0; resource < kRlimits; ++resource) {
+        CHECK(byCall[resource].rlim_cur == byFile[resource].rlim_cur);
+        CHECK(byCall[resource].rlim_max == byFile[resource].rlim_max);
+    }
+    CHECK_THROWS_AS(schedAttributes(-1), Error);
+}
+
+TEST_CASE("own mounts: the root is among them, and files are on mounts of the table") {
+    const ProcPid self = ProcDir().open(::getpid());
+    ProcBuffer buffer;
+    const MountTable table = readMountInfo(self, buffer);
+    const UniqueFd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const FdInfo info = readFdInfo(self, root.get(), buffer);
+    REQUIRE(info.mountId.has_value());
+    const MountInfo* const mount = table.find(*info.mountId);
+    REQUIRE(mount != nullptr);
+    CHECK(mount->mountPoint == "/");
 }

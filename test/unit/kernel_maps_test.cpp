@@ -77,6 +77,22 @@ TEST_CASE("smaps: sizes in bytes, flags by mnemonic, unknown ones noted") {
                                    VmFlag::ShadowStack, VmFlag::WipeOnFork});
 }
 
+TEST_CASE("smaps: a mnemonic for each flag") {
+    const auto vmas = parseMaps(
+        "a000-b000 rw-p 00000000 00:00 0 \n"
+        "VmFlags: rd wr ex sh mr mw me ms gd pf dw lo io sr rr dc de lf ac nr ht sf nl ar wf dd sd mm hg nh mg mt um "
+        "uw ui "
+        "ss sl dp bt gu\n"
+        "b000-c000 rw-p 00000000 00:00 0 \n"
+        "VmFlags: io pf gu mt r1 {{ RD\n");
+    REQUIRE(vmas.size() == 2);
+    for (unsigned flag = 0; flag < static_cast<unsigned>(VmFlag::Unknown); ++flag)
+        CHECK(vmas[0].flags.has(static_cast<VmFlag>(flag)));
+    CHECK_FALSE(vmas[0].flags.has(VmFlag::Unknown));
+    CHECK(vmas[1].flags ==
+          VmFlags{VmFlag::Io, VmFlag::PfnMap, VmFlag::MayHaveGuard, VmFlag::MemoryTagging, VmFlag::Unknown});
+}
+
 TEST_CASE("maps: malformed lines are refused") {
     for (const char* const text :
          {"400000\n", "400000-\n", "400000-401000\n", "400000-401000 rwx 0 0:0 0\n", "401000-400000 rwxp 0 0:0 0\n",
