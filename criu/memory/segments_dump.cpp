@@ -21,8 +21,8 @@ constexpr unsigned kHugeShift = 26;  // MFD_HUGE_SHIFT
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
-/// Jobs are moved whenever so many have come together.
-constexpr std::size_t kJobsAtOnce = std::size_t{1} << 16;
+/// Jobs are handed over whenever so many have come together.
+constexpr std::size_t kJobsAtOnce = 4096;
 
 std::string linkOf(int fd) {
     return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
@@ -141,11 +141,12 @@ std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir&
     PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, segment.shmid), id);
     const UniqueFd pages = images.createRaw(ImageKind::Pages, id);
 
+    Drainer::Run moving(drainer, {0, nullptr, fd}, pages.get());
     std::vector<DrainJob> jobs;
-    const auto drain = [&] {
+    const auto handOver = [&] {
         sys(::ftruncate(pages.get(), static_cast<off_t>(pagemap.contentSize())), "size the pages file to {} bytes",
             pagemap.contentSize());
-        drainer.drain({0, nullptr, fd}, pages.get(), jobs);
+        moving.add(jobs);
         jobs.clear();
     };
     // The file knows of pages that are swapped out, and of those that no process has mapped.
@@ -160,9 +161,10 @@ std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir&
         jobs.push_back({start, at - start, pagemap.contentSize()});
         pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
         if (jobs.size() >= kJobsAtOnce)
-            drain();
+            handOver();
     }
-    drain();
+    handOver();
+    moving.finish();
     pagemap.finish();
     return pagemap.contentSize() / kPageSize;
 }
