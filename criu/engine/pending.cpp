@@ -7,8 +7,4 @@ int dump(Run&) {
     fail("dump is not built yet");
 }
 
-int restore(Run&) {
-    fail("restore is not built yet");
-}
-
 }  // namespace criu::engine
