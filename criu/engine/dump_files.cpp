@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/files/fown.hpp"
+#include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/tasks.hpp"
+
+namespace criu::engine {
+
+FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images)
+    : options_(options),
+      log_(log),
+      images_(images),
+      paths_(options.ghostLimit),
+      kinds_(makeFileKinds(paths_, unusedRemaps_)) {}
+
+FileCollector::~FileCollector() {
+    if (!keepLinks_)
+        paths_.removeLinks();
+}
+
+bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
+    return kernel::kcmpFile(one.pid, one.fd, other.pid, other.fd) == std::partial_ordering::less;
+}
+
+files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
+    for (const auto& kind : kinds_)
+        if (kind->claims(file))
+            return *kind;
+    fail("{} is of a kind that can't be dumped yet", file.describe());
+}
+
+const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
+    auto& candidates = known_[Key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}}];
+    Known wanted;
+    wanted.pid = file.pid;
+    wanted.fd = file.fd;
+    if (const auto found = candidates.find(wanted); found != candidates.end())
+        return *found;
+
+    files::FileKind& kind = kindOf(file);
+    auto& entry = *arena_.make<FileEntry>();
+    wanted.id = nextId();
+    wanted.type = kind.type();
+    entry.type = kind.type();
+    entry.id = wanted.id.value;
+    kind.dump(file, entry, *this);
+    add(entry);
+    return *candidates.insert(wanted).first;
+}
+
+std::uint32_t FileCollector::addTable(FrozenTask& task) {
+    for (const Table& table : tables_)
+        if (kernel::kcmp(table.pid, task.pid(), kernel::KcmpType::Files) == std::partial_ordering::equivalent)
+            return table.id;
+    const std::uint32_t id = ++lastTable_;
+    tables_.push_back({task.pid(), id});
+
+    const kernel::PidFd process(task.pid());
+    std::optional<ImageWriter> image;
+    for (const int fd : kernel::readDescriptors(task.dir)) {
+        files::OpenFd file;
+        file.pid = task.pid();
+        file.fd = fd;
+        file.link = task.dir.readLink(fmt::format("fd/{}", fd));
+        file.copy = process.getFd(fd);
+        sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+        file.info = kernel::readFdInfo(task.dir, fd, buffer_);
+        const Known& known = identify(file);
+
+        FdinfoEntry entry = FDINFO_ENTRY__INIT;
+        entry.id = known.id.value;
+        entry.flags = (file.info.flags & O_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+        entry.type = known.type;
+        entry.fd = static_cast<std::uint32_t>(fd);
+        if (!image)
+            image.emplace(images_.create(ImageKind::Fdinfo, id));
+        image->write(entry);
+    }
+    if (image)
+        image->finish();
+    return id;
+}
+
+FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId) {
+    files::OpenFd file;
+    file.pid = task.pid();
+    file.link = task.dir.readLink(link);
+    file.copy = task.dir.open(link, O_PATH);
+    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    return addPathEntry(file, flags, wantBuildId);
+}
+
+FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
+    return addPathEntry(file, flags, false);
+}
+
+FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
+    PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags};
+    if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
+        return found->second;
+    auto& entry = *arena_.make<FileEntry>();
+    auto& out = *arena_.make<RegFileEntry>();
+    const FileId id = nextId();
+    entry.type = FD_TYPES__REG;
+    entry.id = id.value;
+    entry.reg = &out;
+    out.id = id.value;
+    out.fown = arena_.make<FownEntry>();
+    paths_.fill(file, flags, wantBuildId, out, *this);
+    out.pos = 0;
+    add(entry);
+    knownPaths_.emplace(std::move(key), id);
+    return id;
+}
+
+FownEntry* FileCollector::owner(const files::OpenFd& file) { return files::readOwner(file.copy.get(), arena_); }
+
+void FileCollector::add(FileEntry& entry) {
+    if (!image_)
+        image_.emplace(images_.create(ImageKind::Files));
+    image_->write(entry);
+}
+
+void FileCollector::finish() {
+    for (const auto& kind : kinds_)
+        kind->finishDump(*this);
+    paths_.finish(images_);
+    if (!image_)
+        image_.emplace(images_.create(ImageKind::Files));
+    image_->finish();
+}
+
+}  // namespace criu::engine
