@@ -46,7 +46,8 @@ class MountTable {
 public:
     explicit MountTable(std::vector<MountInfo> mounts);
 
-    [[nodiscard]] const std::vector<MountInfo>& all() const noexcept { return mounts_; }
+    [[nodiscard]] const std::vector<MountInfo>& all() const& noexcept { return mounts_; }
+    const std::vector<MountInfo>& all() const&& = delete;
     /// Null if there is none of this id: it is in another namespace, or outside the root. Valid while the table is.
     [[nodiscard]] const MountInfo* find(int mountId) const noexcept;
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/pagemap.hpp"
+#include "criu/kernel/probe/child.hpp"
+#include "criu/kernel/probe/probes.hpp"
+
+namespace criu::kernel::probe {
+
+namespace {
+
+// Younger than the headers of Debian 12 (<asm-generic/mman-common.h>, <linux/mman.h>).
+constexpr int kMadviseGuardInstall = 102;
+constexpr int kMapDroppable = 8;
+
+std::uint64_t addressOf(const Mapping& area) {
+    return reinterpret_cast<std::uint64_t>(area.data());
+}
+
+UniqueFd openUffd() {
+    return UniqueFd(static_cast<int>(sys(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK), "create a userfaultfd")));
+}
+
+}  // namespace
+
+bool dirtyTracking() {
+    const Mapping page = Mapping::anonymous(kPageSize);
+    *page.as<volatile char>() = 1;
+    const PageQuery query{.report = PageIs::SoftDirty};
+    const PagemapScanner scanner(ProcDir().self(), PagemapScanner::Mode::Entries);
+    const auto found = scanner.scan(addressOf(page), addressOf(page) + kPageSize, query);
+    return found.size() == 1 && any(found[0].categories & PageIs::SoftDirty);
+}
+
+bool pagemapScan() {
+    return PagemapScanner(ProcDir().self()).mode() == PagemapScanner::Mode::Scan;
+}
+
+bool pagemapScanGuards() {
+    const PagemapScanner scanner(ProcDir().self());
+    return scanner.mode() == PagemapScanner::Mode::Scan && scanner.seesGuards();
+}
+
+bool madviseGuard() {
+    const Mapping page = Mapping::anonymous(kPageSize);
+    return ::madvise(page.data(), page.size(), kMadviseGuardInstall) == 0;
+}
+
+bool mapDroppable() {
+    void* const at = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | kMapDroppable, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    const Mapping page(at, kPageSize);
+    return true;
+}
+
+bool memfdCreate() {
+    return UniqueFd(::memfd_create("criu-probe", MFD_CLOEXEC)).valid();
+}
+
+bool memfdHugetlb() {
+    return UniqueFd(::memfd_create("criu-probe", MFD_CLOEXEC | MFD_HUGETLB)).valid();
+}
+
+bool thpDisable() {
+    return inChild(
+        [] { return ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0 && ::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1; });
+}
+
+bool prctlMmMap() {
+    unsigned size = 0;
+    return ::prctl(PR_SET_MM, PR_SET_MM_MAP_SIZE, &size, 0, 0) == 0 && size != 0;
+}
+
+bool uffd() {
+    uffdio_api api{};
+    api.api = UFFD_API;
+    return ::ioctl(openUffd().get(), UFFDIO_API, &api) == 0;
+}
+
+bool uffdNonCooperative() {
+    // Asking for no feature makes the kernel tell all it has.
+    uffdio_api api{};
+    api.api = UFFD_API;
+    constexpr std::uint64_t wanted =
+        UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP;
+    return ::ioctl(openUffd().get(), UFFDIO_API, &api) == 0 && (api.features & wanted) == wanted;
+}
+
+bool aioRemap() {
+    return inChild([] {
+        aio_context_t context = 0;
+        sys(::syscall(SYS_io_setup, 8, &context), "create an AIO context");
+        std::uint64_t size = 0;
+        for (const Vma& vma : readMaps(ProcDir().self()))
+            if (vma.start == context)
+                size = vma.size();
+        if (size == 0)
+            return false;
+        // A reservation says where the ring shall go.
+        Mapping place = Mapping::anonymous(size);
+        void* const ring = reinterpret_cast<void*>(context);  // NOLINT: the context's id is its address
+        if (::mremap(ring, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place.data()) != place.data())
+            return false;
+        return ::syscall(SYS_io_getevents, place.release(), 0, 1, nullptr, nullptr) == 0;
+    });
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_… of <asm/prctl.h>
+constexpr int kMapVdso64 = 0x2003;
+
+/// A process can have one vDSO: a kernel that knows the request says so, others find it invalid.
+bool knowsVdsoRequest(int request) {
+    return ::syscall(SYS_arch_prctl, request, 0) < 0 && errno == EEXIST;
+}
+
+/// mmap2 as a 32-bit program calls it. Kills the process on a kernel without 32-bit emulation.
+std::uint64_t mapBy32BitCall(std::uint32_t size) {
+    constexpr std::uint64_t mmap2 = 192;
+    std::uint64_t result = mmap2;
+    // The stack below rsp is the compiler's, so it has to be stepped over before rbp, the sixth argument, is saved
+    // there.
+    asm volatile(
+        "lea -128(%%rsp), %%rsp\n\t"
+        "push %%rbp\n\t"
+        "xor %%ebp, %%ebp\n\t"
+        "int $0x80\n\t"
+        "pop %%rbp\n\t"
+        "lea 128(%%rsp), %%rsp"
+        : "+a"(result)
+        : "b"(0ULL), "c"(static_cast<std::uint64_t>(size)), "d"(static_cast<std::uint64_t>(PROT_READ)),
+          "S"(static_cast<std::uint64_t>(MAP_PRIVATE | MAP_ANONYMOUS)), "D"(0xffffffffULL)
+        : "r8", "r9", "r10", "r11", "memory", "cc");
+    return result;
+}
+
+}  // namespace
+
+bool mapVdso() {
+    return knowsVdsoRequest(kMapVdso64);
+}
+
+bool compatTasks() {
+    if (!knowsVdsoRequest(kMapVdso32))
+        return false;
+    // Kernels before 4.12 choose an address a 32-bit program can't reach.
+    return inChild([] {
+        const std::uint64_t address = mapBy32BitCall(kPageSize);
+        constexpr std::uint64_t errorsFrom = 0xfffff000;  // as 32-bit calls return them
+        return address != 0 && address < errorsFrom && ::munmap(reinterpret_cast<void*>(address), kPageSize) == 0;
+    });
+}
+
+#else
+
+bool mapVdso() {
+    return false;
+}
+bool compatTasks() {
+    return false;
+}
+
+#endif
+
+}  // namespace criu::kernel::probe

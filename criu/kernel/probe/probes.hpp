@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+/// One function per feature: does it work, here and now? They leave no trace in this process. They are called through
+/// Features, which remembers the answers; any exception of type criu::Error means no.
+namespace criu::kernel::probe {
+
+// files.cpp
+bool mountIdInFdinfo();
+bool locksInFdinfo();
+bool timerfdTicks();
+bool tun();
+bool tunNetNs();
+bool kcmpEpoll();
+bool openat2();
+bool closeRange();
+bool inotifyNextWd();
+
+// memory.cpp
+bool dirtyTracking();
+bool pagemapScan();
+bool pagemapScanGuards();
+bool madviseGuard();
+bool mapDroppable();
+bool memfdCreate();
+bool memfdHugetlb();
+bool thpDisable();
+bool prctlMmMap();
+bool uffd();
+bool uffdNonCooperative();
+bool aioRemap();
+bool mapVdso();
+bool compatTasks();
+
+// process.cpp
+bool userNs();
+bool cgroupNs();
+bool timeNs();
+bool nsPid();
+bool loginUid();
+bool clone3SetTid();
+bool pidfdStore();
+bool timerRestoreIds();
+bool membarrierRegistrations();
+bool appArmorStacking();
+bool shadowStack();
+
+// ptrace.cpp
+bool seccompSuspend();
+bool seccompFilters();
+bool rseqConfiguration();
+bool breakpoints();
+
+// sockets.cpp
+bool socketNetNs();
+bool unixSocketFile();
+bool socketBufferLock();
+bool ipv6Freebind();
+bool tcpHalfClosed();
+bool rawDiag();
+bool rawSockets();
+bool netNsId();
+bool linkNetNsId();
+bool newIfIndex();
+bool nftables();
+bool nftablesConcat();
+bool iptablesLegacy();
+
+// mounts.cpp
+bool autofs();
+bool moveMountSetGroup();
+bool overlayfsMaps();
+bool mountApi();
+
+}  // namespace criu::kernel::probe

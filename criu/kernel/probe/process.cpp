@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/probe/child.hpp"
+#include "criu/kernel/probe/probes.hpp"
+#include "criu/kernel/scan.hpp"
+#include "criu/kernel/status.hpp"
+
+namespace criu::kernel::probe {
+
+bool userNs() {
+    return readNamespaceId(ProcDir().self(), NamespaceKind::User).has_value() && prctlMmMap();
+}
+
+bool cgroupNs() {
+    return readNamespaceId(ProcDir().self(), NamespaceKind::Cgroup).has_value();
+}
+
+bool timeNs() {
+    const ProcPid self = ProcDir().self();
+    return readNamespaceId(self, NamespaceKind::Time).has_value() && self.tryReadFile("timens_offsets").has_value();
+}
+
+bool nsPid() {
+    ProcBuffer buffer;
+    return !readStatus(ProcDir().self(), buffer).nsPid.empty();
+}
+
+bool loginUid() {
+    // In a child: a login uid that couldn't be set back would be lost to this process for good.
+    return inChild([] {
+        const ProcPid self = ProcDir().self();
+        const auto before = readLoginUid(self);
+        constexpr std::uint32_t unset = 0xffffffff;
+        if (!before)
+            return false;
+        self.write("loginuid", std::to_string(unset));
+        if (readLoginUid(self) != unset)
+            return false;
+        self.write("loginuid", std::to_string(*before));
+        return readLoginUid(self) == before;
+    });
+}
+
+bool clone3SetTid() {
+    // Pid 1 of the namespace is taken. Whoever may choose a pid is told so; others aren't permitted to. Either way the
+    // kernel looked at the pid, and no child is made.
+    const pid_t wanted = 1;
+    clone_args arguments{};
+    arguments.exit_signal = SIGCHLD;
+    arguments.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
+    arguments.set_tid_size = 1;
+    const long child = ::syscall(SYS_clone3, &arguments, sizeof(arguments));
+    if (child == 0)
+        ::_exit(0);
+    return child < 0 && (errno == EEXIST || errno == EPERM);
+}
+
+bool pidfdStore() {
+    const PidFd self(::getpid());
+    const UniqueFd root(sys(::open("/", O_PATH | O_CLOEXEC), "open /"));
+    return self.getFd(root.get()).valid();
+}
+
+bool timerRestoreIds() {
+    constexpr int createRestoreIds = 77;  // PR_TIMER_CREATE_RESTORE_IDS, Linux 6.15
+    constexpr int get = 2;
+    return ::prctl(createRestoreIds, get, 0, 0, 0) >= 0;
+}
+
+bool membarrierRegistrations() {
+    constexpr int getRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS, Linux 6.3
+    return ::syscall(SYS_membarrier, getRegistrations, 0, 0) >= 0;
+}
+
+bool appArmorStacking() {
+    const ProcDir features("/sys/kernel/security/apparmor/features/domain");
+    if (!features.readFile("stack").starts_with("yes"))
+        return false;
+    // "1.2"
+    const std::string version = features.readFile("version");
+    Scanner scan(version);
+    const int major = scan.needNumber<int>("a version");
+    scan.need('.', "a dot");
+    const int minor = scan.needNumber<int>("a version");
+    return major > 1 || (major == 1 && minor >= 2);
+}
+
+#if defined(__x86_64__)
+
+bool shadowStack() {
+    // Switched on and off again with no return in between, since no return address is on the new shadow stack.
+    return inChild([] {
+        constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
+        constexpr std::int64_t disable = 0x5002;
+        constexpr std::int64_t feature = 1;
+        std::int64_t enabled = SYS_arch_prctl;
+        asm volatile(
+            "syscall\n\t"
+            "test %%rax, %%rax\n\t"
+            "jnz 1f\n\t"
+            "mov %[call], %%eax\n\t"
+            "mov %[disable], %%edi\n\t"
+            "syscall\n"
+            "1:"
+            : "+a"(enabled)
+            : "D"(enable), "S"(feature), [call] "i"(SYS_arch_prctl), [disable] "i"(disable)
+            : "rcx", "r11", "memory", "cc");
+        return enabled == 0;
+    });
+}
+
+#else
+
+bool shadowStack() {
+    return false;
+}
+
+#endif
+
+}  // namespace criu::kernel::probe

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/filter.h>
+#include <linux/ptrace.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "criu/kernel/probe/child.hpp"
+#include "criu/kernel/probe/probes.hpp"
+
+namespace criu::kernel::probe {
+
+namespace {
+
+/// <sys/ptrace.h> and <linux/ptrace.h> exclude each other; the former lacks what is used here.
+long ptraceCall(long request, pid_t pid, std::uint64_t address, const void* data) {
+    return ::syscall(SYS_ptrace, request, pid, address, data);
+}
+
+const void* asData(std::uint64_t value) {
+    return reinterpret_cast<const void*>(value);  // NOLINT: ptrace takes numbers in its pointer argument
+}
+
+}  // namespace
+
+bool seccompSuspend() {
+    const TracedChild child([] {});
+    return ptraceCall(PTRACE_SETOPTIONS, child.pid(), 0, asData(PTRACE_O_SUSPEND_SECCOMP)) == 0;
+}
+
+bool seccompFilters() {
+    TracedChild child([] {
+        sock_filter allow{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+        const sock_fprog program{1, &allow};
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+            ::raise(SIGSTOP);
+    });
+    if (child.resumeUntilStop() != SIGSTOP)
+        return false;
+    // Without a buffer: the number of instructions in filter 0.
+    return ptraceCall(PTRACE_SECCOMP_GET_FILTER, child.pid(), 0, nullptr) == 1;
+}
+
+bool rseqConfiguration() {
+    const TracedChild child([] {});
+    ptrace_rseq_configuration configuration{};
+    return ptraceCall(PTRACE_GET_RSEQ_CONFIGURATION, child.pid(), sizeof(configuration), &configuration) ==
+           sizeof(configuration);
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+[[gnu::noinline]] void breakHere() {
+    asm volatile("" ::: "memory");
+}
+
+}  // namespace
+
+bool breakpoints() {
+    TracedChild child([] { breakHere(); });
+    constexpr auto debugRegister = [](std::size_t number) {
+        return offsetof(struct user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
+    };
+    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, its kind "execute", length 1
+    return ptraceCall(PTRACE_POKEUSR, child.pid(), debugRegister(0), reinterpret_cast<const void*>(&breakHere)) == 0 &&
+           ptraceCall(PTRACE_POKEUSR, child.pid(), debugRegister(7), asData(executeAtFirst)) == 0 &&
+           child.resumeUntilStop() == SIGTRAP;
+}
+
+#else
+
+bool breakpoints() {
+    return false;
+}
+
+#endif
+
+}  // namespace criu::kernel::probe

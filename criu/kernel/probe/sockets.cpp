@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/inet_diag.h>
+#include <linux/net_namespace.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/un.h>
+#include <linux/veth.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/nftables.hpp"
+#include "criu/kernel/probe/child.hpp"
+#include "criu/kernel/probe/netlink.hpp"
+#include "criu/kernel/probe/probes.hpp"
+
+namespace criu::kernel::probe {
+
+namespace {
+
+UniqueFd openSocket(int family, int type, int protocol = 0) {
+    return UniqueFd(
+        sys(::socket(family, type | SOCK_CLOEXEC, protocol), "create a socket of family {}, type {}", family, type));
+}
+
+void newNetNs() {
+    sys(::unshare(CLONE_NEWNET), "create a network namespace");
+}
+
+constexpr int kLoopback = 1;  // its index in every namespace
+
+void raiseLoopback() {
+    ifinfomsg link{};
+    link.ifi_index = kLoopback;
+    link.ifi_flags = IFF_UP;
+    link.ifi_change = IFF_UP;
+    NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, link);
+    if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
+        failWith(code, "raise the loopback device");
+}
+
+/// Both ends of a TCP connection over loopback.
+struct TcpPair {
+    UniqueFd client;
+    UniqueFd server;
+};
+
+TcpPair connectTcp() {
+    const UniqueFd listener = openSocket(AF_INET, SOCK_STREAM);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(address);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    sys(::bind(listener.get(), generic, length), "bind to loopback");
+    sys(::listen(listener.get(), 1), "listen on loopback");
+    sys(::getsockname(listener.get(), generic, &length), "get a socket's port");
+    TcpPair pair;
+    pair.client = openSocket(AF_INET, SOCK_STREAM);
+    sys(::connect(pair.client.get(), generic, length), "connect to loopback");
+    pair.server.reset(sys(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept from loopback"));
+    return pair;
+}
+
+bool repairHalfClosed() {
+    const TcpPair pair = connectTcp();
+    sys(::shutdown(pair.client.get(), SHUT_WR), "shut down a connection");
+    const int on = 1;
+    return ::setsockopt(pair.client.get(), SOL_TCP, TCP_REPAIR, &on, sizeof(on)) == 0;
+}
+
+bool listsRawSockets(std::uint8_t family) {
+    // No state matches: only the kernel's having a listing for the protocol matters.
+    inet_diag_req_v2 filter{};
+    filter.sdiag_family = family;
+    filter.sdiag_protocol = IPPROTO_RAW;
+    NetlinkMessage message(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, filter);
+    return NetlinkSocket(NETLINK_SOCK_DIAG).request(message) == 0;
+}
+
+bool hasIpv6() {
+    return ::access("/proc/sys/net/ipv6", F_OK) == 0;
+}
+
+/// Whether a tool of this name is in the path, and runs on the legacy interface of the kernel: "iptables v1.8.9
+/// (legacy)", or no kind at all before there was another.
+bool isLegacyTool(const std::string& name) {
+    const std::string command = "PATH=\"$PATH:/usr/sbin:/sbin\" " + name + " --version 2>/dev/null";
+    const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "re"), ::pclose);
+    if (!output)
+        failErrno("run {}", name);
+    std::array<char, 256> line{};
+    if (::fgets(line.data(), line.size(), output.get()) == nullptr)
+        return false;
+    const std::string_view text(line.data());
+    return text.find(" v") != std::string_view::npos && text.find("nf_tables") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool socketNetNs() {
+    const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
+    return UniqueFd(::ioctl(socket.get(), SIOCGSKNS)).valid();
+}
+
+bool unixSocketFile() {
+    // One without an address has no file: a kernel that looks says so.
+    const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
+    const UniqueFd file(::ioctl(socket.get(), SIOCUNIXFILE));
+    return file.valid() || errno == ENOENT;
+}
+
+bool socketBufferLock() {
+    constexpr int bufferLock = 72;  // SO_BUF_LOCK, Linux 5.14
+    const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
+    const int both = 3;
+    int now = 0;
+    socklen_t length = sizeof(now);
+    return ::setsockopt(socket.get(), SOL_SOCKET, bufferLock, &both, sizeof(both)) == 0 &&
+           ::getsockopt(socket.get(), SOL_SOCKET, bufferLock, &now, &length) == 0 && now == both;
+}
+
+bool ipv6Freebind() {
+    constexpr int freebind = 78;  // IPV6_FREEBIND, Linux 4.15
+    const UniqueFd socket = openSocket(AF_INET6, SOCK_DGRAM);
+    const int on = 1;
+    return ::setsockopt(socket.get(), SOL_IPV6, freebind, &on, sizeof(on)) == 0;
+}
+
+bool tcpHalfClosed() {
+    try {
+        return repairHalfClosed();
+    } catch (const Error&) {
+        // Loopback may be down in this namespace.
+        return inChild([] {
+            newNetNs();
+            raiseLoopback();
+            return repairHalfClosed();
+        });
+    }
+}
+
+bool rawDiag() {
+    return listsRawSockets(AF_INET) && (!hasIpv6() || listsRawSockets(AF_INET6));
+}
+
+bool rawSockets() {
+    // What the kernel doesn't list can be asked of a duplicate of the socket, and CRIU has always dumped raw sockets on
+    // kernels without the listing.
+    return rawDiag() || pidfdStore();
+}
+
+bool netNsId() {
+    rtgenmsg generic{};
+    generic.rtgen_family = AF_UNSPEC;
+    NetlinkMessage message(RTM_GETNSID, NLM_F_REQUEST | NLM_F_ACK, generic);
+    message.number<std::uint32_t>(NETNSA_PID, static_cast<std::uint32_t>(::getpid()));
+    bool answered = false;
+    const int code = NetlinkSocket(NETLINK_ROUTE).request(message, [&](const nlmsghdr& header, auto payload) {
+        answered = header.nlmsg_type == RTM_NEWNSID && payload.size() >= sizeof(rtgenmsg) &&
+                   hasAttribute(payload.subspan(NLMSG_ALIGN(sizeof(rtgenmsg))), NETNSA_NSID);
+    });
+    return code == 0 && answered;
+}
+
+bool linkNetNsId() {
+    return inChild([] {
+        newNetNs();
+        const UniqueFd peerNs(sys(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), "open the network namespace"));
+        newNetNs();
+        NetlinkSocket netlink(NETLINK_ROUTE);
+        const ifinfomsg any{};
+        NetlinkMessage create(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, any);
+        create.attribute(IFLA_IFNAME, "probe0");
+        create.nested(IFLA_LINKINFO, [&] {
+            create.attribute(IFLA_INFO_KIND, "veth");
+            create.nested(IFLA_INFO_DATA, [&] {
+                create.nested(VETH_INFO_PEER, [&] {
+                    create.append(&any, sizeof(any));
+                    create.number<std::uint32_t>(IFLA_NET_NS_FD, static_cast<std::uint32_t>(peerNs.get()));
+                });
+            });
+        });
+        if (const int code = netlink.request(create); code != 0)
+            failWith(code, "create a veth pair");
+        NetlinkMessage ask(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, any);
+        ask.attribute(IFLA_IFNAME, "probe0");
+        bool shown = false;
+        netlink.request(ask, [&](const nlmsghdr&, auto payload) {
+            shown = payload.size() >= sizeof(ifinfomsg) &&
+                    hasAttribute(payload.subspan(NLMSG_ALIGN(sizeof(ifinfomsg))), IFLA_LINK_NETNSID);
+        });
+        return shown;
+    });
+}
+
+bool newIfIndex() {
+    // Changes nothing on a kernel that doesn't know the attribute; one that does has no negative indices.
+    ifinfomsg link{};
+    link.ifi_index = kLoopback;
+    NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, link);
+    message.number<std::int32_t>(IFLA_NEW_IFINDEX, -1);
+    const int code = NetlinkSocket(NETLINK_ROUTE).request(message);
+    return code == ERANGE;
+}
+
+bool nftables() {
+    return Nftables::available();
+}
+
+bool nftablesConcat() {
+    // In a namespace of its own, so that no rule of the host is touched.
+    return inChild([] {
+        newNetNs();
+        Nftables().run("add table inet probe; add set inet probe pairs { type ipv4_addr . inet_service; }");
+        return true;
+    });
+}
+
+bool iptablesLegacy() {
+    const auto either = [](const std::string& family) {
+        return isLegacyTool(family + "-save") || isLegacyTool(family + "-legacy-save");
+    };
+    return either("iptables") && (!hasIpv6() || either("ip6tables"));
+}
+
+}  // namespace criu::kernel::probe
