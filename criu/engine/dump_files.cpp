@@ -13,12 +13,13 @@
 
 namespace criu::engine {
 
-FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images)
+FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
+                             memory::SegmentsDump& segments)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds(paths_, unusedRemaps_)) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
 
 FileCollector::~FileCollector() {
     if (!keepLinks_)

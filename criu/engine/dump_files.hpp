@@ -11,6 +11,8 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 
 namespace criu::engine {
 
@@ -18,7 +20,7 @@ namespace criu::engine {
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
-    FileCollector(const model::Options& options, Log& log, const ImageDir& images);
+    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments);
     ~FileCollector() override;
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
@@ -81,6 +83,7 @@ private:
     bool keepLinks_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
+    memory::Segments unusedSegments_;
     files::FileKinds kinds_;
     std::optional<ImageWriter> image_;
     std::map<Key, std::set<Known, KernelOrder>> known_;

@@ -6,12 +6,13 @@
 
 namespace criu::engine {
 
-files::FileKinds makeFileKinds(files::PathDump& paths, const files::PathRemaps& remaps) {
+files::FileKinds makeFileKinds(const KindResources& with) {
     files::FileKinds kinds;
+    kinds.push_back(memory::makeMemfdKind(with.dumpedSegments, with.segments));
     kinds.push_back(files::makePipeKind());
     kinds.push_back(files::makeFifoKind());
     kinds.push_back(files::makeEventFdKind());
-    kinds.push_back(files::makeRegularKind(paths, remaps));  // takes whatever has a path: last
+    kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }
 

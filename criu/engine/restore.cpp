@@ -193,9 +193,9 @@ int restore(Run& run) {
 
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
-    FilePlan files(run.options, log, images, content, births);
-    files.make();
     memory::Segments segments;
+    FilePlan files(run.options, log, images, content, births, segments);
+    files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;

@@ -19,13 +19,13 @@ constexpr int kServiceRoom = 64;
 }  // namespace
 
 FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                   const model::BirthPlan& births)
+                   const model::BirthPlan& births, const memory::Segments& segments)
     : options_(options),
       log_(log),
       images_(images),
       content_(content),
       births_(births),
-      kinds_(makeFileKinds(unusedPaths_, remaps_)) {}
+      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments})) {}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
@@ -61,6 +61,7 @@ pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
 }
 
 void FilePlan::make() {
+    remaps_.load(images_);
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 

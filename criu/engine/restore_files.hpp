@@ -13,6 +13,7 @@
 #include "criu/files/regular.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/model/birth_plan.hpp"
 
 namespace criu::engine {
@@ -31,7 +32,7 @@ struct PlannedFile {
 class FilePlan final : public files::FileRestore {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births);
+             const model::BirthPlan& births, const memory::Segments& segments);
 
     void make();
 
@@ -63,6 +64,7 @@ private:
     RestoreImages& content_;
     const model::BirthPlan& births_;
     files::PathDump unusedPaths_{0};
+    memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
     files::FileKinds kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;

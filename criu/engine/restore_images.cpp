@@ -46,8 +46,12 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         task->sid = static_cast<pid_t>(in.sid);
         for (std::size_t i = 0; i < in.n_threads; ++i)
             task->threads.push_back({static_cast<pid_t>(in.threads[i]), std::nullopt});
-        if (task->pid <= 0 || task->threads.empty() || task->threads.front().tid != task->pid)
-            fail("{}: process {} doesn't begin with its leader", reader.name(), in.pid);
+        // Usually the leader comes first, but an image may list threads in any order.
+        const auto leader = std::find_if(task->threads.begin(), task->threads.end(),
+                                         [&](const model::Thread& thread) { return thread.tid == task->pid; });
+        if (task->pid <= 0 || leader == task->threads.end())
+            fail("{}: process {} has no leader among its threads", reader.name(), in.pid);
+        std::iter_swap(task->threads.begin(), leader);
         if (in.ppid == 0) {
             if (!tree.tasks.empty())
                 fail("{}: processes {} and {} both claim to be the root", reader.name(), tree.root().pid, in.pid);

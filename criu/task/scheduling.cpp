@@ -10,7 +10,10 @@
 namespace criu::task {
 namespace {
 
-bool isRealTime(std::uint32_t policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
+/// The policy without SCHED_RESET_ON_FORK, which the kernel or's to it.
+std::uint32_t plain(std::uint32_t policy) { return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK); }
+
+bool isRealTime(std::uint32_t policy) { return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR; }
 
 constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
 
@@ -31,7 +34,7 @@ Scheduling Scheduling::of(pid_t tid) {
 
 void storeScheduling(pid_t tid, ThreadCoreEntry& core) {
     const Scheduling now = Scheduling::of(tid);
-    if (now.policy == kDeadline)
+    if (plain(now.policy) == kDeadline)
         fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
     core.has_sched_policy = 1;
     core.sched_policy = now.policy;
