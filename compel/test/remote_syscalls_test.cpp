@@ -98,6 +98,7 @@ TEST_CASE("a stopped thread executes system calls and doesn't notice") {
 TEST_CASE("a process without any system call instruction gets one for a while") {
     Child child([](const Child::Talk& talk) -> int {
         talk.say("ready");
+        test::leaveRseq();
         liveInOnePage();
     });
     REQUIRE(child.hear() == "ready");

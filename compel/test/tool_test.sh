@@ -3,7 +3,7 @@
 # usage: tool_test.sh COMPEL COMPILER SOURCE_DIR: builds blobs outside of the build system, as a user would.
 compel=$1
 compiler=$2
-export COMPEL_UNINSTALLED_ROOTDIR=$3
+export COMPEL_UNINSTALLED_ROOTDIR="$3"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -22,10 +22,11 @@ expect() { # EXIT_CODE WORD COMMAND...: the command must end so and say the word
     fi
 }
 
+# shellcheck disable=SC2317 # called by expect
 link() { # FILE: compiles FILE.cpp and links it to FILE.po
-    # shellcheck disable=SC2046
-    $compiler $($compel cflags) -c "$1.cpp" -o "$1.o" &&
-        $compiler $($compel ldflags) "$1.o" $($compel plugins) -o "$1.po"
+    # shellcheck disable=SC2046 # several words are wanted
+    "$compiler" $($compel cflags) -c "$1.cpp" -o "$1.o" &&
+        "$compiler" $($compel ldflags) "$1.o" $($compel plugins) -o "$1.po"
 }
 
 expect 0 '^Version: 1.0.0$' "$compel" -V
@@ -61,13 +62,13 @@ static_assert(!good::blob.bytes.empty() && good::blob.entryOffset < good::blob.e
 static_assert(good::symbols::other_entry < good::blob.bytes.size());
 int main() { return static_cast<int>(good::blob.bytes.size() == 0); }
 EOF
-# shellcheck disable=SC2046
-expect 0 '' $compiler -std=c++20 -Wall -Wextra -Werror $($compel includes) use.cpp -o use
+# shellcheck disable=SC2046 # several words are wanted
+expect 0 '' "$compiler" -std=c++20 -Wall -Wextra -Werror $($compel includes) use.cpp -o use
 expect 0 '' ./use
 expect 0 '' "$compel" hgen -f good.po -o split.hpp -s split.cpp -p other::name
 expect 0 'extern const compel::Blob blob' cat split.hpp
-# shellcheck disable=SC2046
-expect 0 '' $compiler -std=c++20 -Wall -Wextra -Werror $($compel includes) -c split.cpp
+# shellcheck disable=SC2046 # several words are wanted
+expect 0 '' "$compiler" -std=c++20 -Wall -Wextra -Werror $($compel includes) -c split.cpp
 
 entry='extern "C" long blob_entry(void* argument)'
 cat >pointers.cpp <<EOF
@@ -82,7 +83,7 @@ expect 1 'elsewhere' link undefined
 
 # Only what the linker script makes is taken, and nothing malformed.
 echo "int main() { return 0; }" >plain.cpp
-expect 0 '' $compiler plain.cpp -o plain.po
+expect 0 '' "$compiler" plain.cpp -o plain.po
 expect 255 'plain.po' "$compel" hgen -f plain.po -o plain.hpp
 expect 255 'not a linked' "$compel" hgen -f good.o -o good2.hpp
 size=$(wc -c <good.po)

@@ -25,7 +25,7 @@ public:
         RemoteAddress address;
         std::uint64_t size;
     };
-    static constexpr std::uint64_t minimumWorkspace = 128 * 1024;
+    static constexpr std::uint64_t minimumWorkspace = std::uint64_t{128} * 1024;
 
     /// `argument` arrives in DaemonArgument::argument.
     Channel(Injection& injection, Tracee& thread, Workspace workspace, std::uint64_t argument = 0);
