@@ -9,8 +9,11 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "fail.hpp"
@@ -101,6 +104,11 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
 }
 
 Channel::~Channel() {
+    try {
+        hangUp();
+    } catch (const std::exception&) {
+        // The blob crashed; the thread has been put back.
+    }
     run_.reset();
     try {
         closeRemote();
@@ -134,6 +142,19 @@ void Channel::connect(Workspace workspace) {
     }
     remote.call(SYS_close, ends[0]);
     remote.restore();
+}
+
+void Channel::hangUp() {
+    // Seeing the connection closed, the blob ends its loop and closes what it has open. One that doesn't soon is
+    // broken off.
+    constexpr auto patience = std::chrono::seconds(1);
+    socket_.reset();
+    const auto end = std::chrono::steady_clock::now() + patience;
+    auto pause = std::chrono::microseconds(10);
+    while (run_ && !run_->ended() && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(1000));
+    }
 }
 
 void Channel::closeRemote() {

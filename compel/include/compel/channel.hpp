@@ -17,7 +17,8 @@ namespace compel {
 /// pidfd_getfd(2), Linux 5.6). Its end occupies a descriptor in the process's table, remoteSocket(), until the channel
 /// is stopped. Written for blobs that use compel/blob/daemon.hpp.
 ///
-/// The destructor stops the blob, whatever it does, and closes its socket. Injection and Tracee must outlive it.
+/// The destructor hangs up: the blob's loop ends, or it is broken off after a second, and its socket is closed.
+/// Injection and Tracee must outlive it.
 class Channel {
 public:
     /// Part of an injection's data: the blob's argument and packet buffer at its start, its stack down from its end.
@@ -53,6 +54,7 @@ public:
 
 private:
     void connect(Workspace workspace);
+    void hangUp();
     void closeRemote();
 
     Injection& injection_;
