@@ -70,6 +70,7 @@ def error_lines(log):
 
 
 def last_error(log):
-    """The last Error line, or None."""
+    """The last Error line that says more than that all failed, or None."""
     lines = error_lines(log)
-    return lines[-1] if lines else None
+    telling = [line for line in lines if not line.endswith("FAILED.")] or lines
+    return telling[-1] if telling else None

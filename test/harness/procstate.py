@@ -139,6 +139,8 @@ def _maps(pid):
     for begin, end, rights, offset, device, path, flags in found:
         if path in KERNEL_MAPS:
             continue
+        # Shared anonymous memory has no other name to be made by again.
+        path = path.replace("/memfd:/dev/zero", "/dev/zero")
         if not path or path in ("[heap]", "[stack]"):
             device, offset = "", 0
         kind = (rights, device, path, flags)

@@ -37,6 +37,7 @@ class Subject:
         self.root = None
         self.state = None
         self.files = None
+        self.stamps = None
 
     def start(self):
         """Starts the program and waits until it is ready."""
@@ -55,6 +56,7 @@ class Subject:
         """Remembers what the tree and its folder look like."""
         self.state = procstate.picture(self.root)
         self.files = self._files()
+        self.stamps = self._stamps()
 
     def images(self, name):
         """An image directory by name."""
@@ -124,8 +126,8 @@ class Subject:
         os.truncate(self.output, size)
 
     def folder_unchanged(self):
-        """Does the folder still look as remembered?"""
-        return self._files() == self.files
+        """Does the folder still look as remembered, with no file written since?"""
+        return self._files() == self.files and self._stamps() == self.stamps
 
     def _stopped(self):
         stopped = []
@@ -175,3 +177,7 @@ class Subject:
                 size = info.st_size if stat.S_ISREG(info.st_mode) else 0
                 found.add((os.path.relpath(path, self.folder), stat.S_IFMT(info.st_mode), size))
         return found
+
+    def _stamps(self):
+        """When each entry was last written."""
+        return {path: os.lstat(os.path.join(self.folder, path)).st_mtime_ns for path, _, _ in self._files()}

@@ -131,6 +131,30 @@ void touch(std::span<const std::byte> memory) {
     }
 }
 
+std::string smaps_field(const void* address, const std::string& name) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    const std::string smaps = read_file("/proc/self/smaps");
+    bool here = false;
+    for (std::size_t at = 0; at < smaps.size();) {
+        const std::size_t end = std::min(smaps.find('\n', at), smaps.size());
+        const std::string line = smaps.substr(at, end - at);
+        unsigned long first = 0;
+        unsigned long last = 0;
+        if (sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
+            here = first <= wanted && wanted < last;
+        } else if (here && line.compare(0, name.size() + 1, name + ":") == 0) {
+            const std::size_t begin = line.find_first_not_of(' ', name.size() + 1);
+            return begin == std::string::npos ? std::string() : line.substr(begin);
+        }
+        at = end + 1;
+    }
+    fail(ZDTM_HERE, "smaps", "no %s at %p", name.c_str(), address);
+}
+
+bool has_vm_flag(const void* address, const std::string& flag) {
+    return (" " + smaps_field(address, "VmFlags") + " ").find(" " + flag + " ") != std::string::npos;
+}
+
 void fill(std::span<std::byte> memory, std::uint64_t seed) {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(std::uint64_t)) {
         const std::uint64_t value = pattern(seed, at / sizeof value);

@@ -113,6 +113,12 @@ std::span<std::byte> map(std::size_t size, int protection = PROT_READ | PROT_WRI
 // Reads one byte per page, so that untouched pages get mapped (private anonymous ones to the zero page).
 void touch(std::span<const std::byte> memory);
 
+// What /proc/self/smaps says of the mapping that holds this address: the value of a line such as "VmFlags" or "Pss".
+std::string smaps_field(const void* address, const std::string& name);
+
+// Is a two-letter flag of smaps' VmFlags set there?
+bool has_vm_flag(const void* address, const std::string& flag);
+
 // Fills memory with a pattern that depends on position and seed, so that moved or swapped pages are noticed.
 void fill(std::span<std::byte> memory, std::uint64_t seed);
 
