@@ -140,7 +140,7 @@ def _maps(pid):
         if path in KERNEL_MAPS:
             continue
         # Shared anonymous memory has no other name to be made by again.
-        path = path.replace("/memfd:/dev/zero", "/dev/zero")
+        path = path.replace("/memfd:/dev/zero", "/dev/zero").replace("/memfd:/anon_hugepage", "/anon_hugepage")
         if not path or path in ("[heap]", "[stack]"):
             device, offset = "", 0
         kind = (rights, device, path, flags)
