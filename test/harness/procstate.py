@@ -70,7 +70,8 @@ def _process(pid, names):
     zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
     stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
     for number, name in STAT.items():
-        if zombie and name != "exit_code":
+        # In a stopped task the field holds the stop signal until the parent has asked for it.
+        if zombie != (name == "exit_code"):
             continue
         fields[f"stat {name}"] = stat[number - 3] if len(stat) > number - 3 else None
     for tid in processes.threads(pid):

@@ -83,10 +83,10 @@ class Subject:
         if run.code != 0:
             raise Failed(run.describe())
 
-    def require_unchanged(self, when, seconds=0, new_maps=False):
+    def require_unchanged(self, when, seconds=1, new_maps=False):
         """Requires the tree to be alive and to look as remembered, with nothing beside it.
 
-        Within `seconds` it may still be coming back to itself; with new_maps, mappings may have been added.
+        Within `seconds` the tasks may still be getting back to where they sleep; with new_maps, mappings may have been added.
         """
         deadline = time.monotonic() + seconds
         while True:
