@@ -47,10 +47,12 @@ def picture(root):
 def differences(before, after, ignored=(), new_maps=False):
     """What changed between two pictures, as lines.
 
-    `ignored` holds regular expressions for what may change; with new_maps, mappings may have been added.
+    `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
     """
     lines = []
     for pid in sorted(before.keys() | after.keys()):
+        if (pid not in before or pid not in after) and "tree" in ignored:
+            continue
         if pid not in after:
             lines.append(f"pid {pid} is missing")
         elif pid not in before:

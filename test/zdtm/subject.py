@@ -71,6 +71,7 @@ class Subject:
             if ended.code != -signal.SIGKILL:
                 raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
             self._nothing_left("after the dump")
+            self.settle()
 
     def restore(self, by, name):
         """Restores the tree; it has to look as before."""
@@ -120,6 +121,11 @@ class Subject:
         ended = self.init.wait(self.root, self.CHECK_SECONDS, "the program's check")
         self._require(ended.code == 0 and self._said("PASS"), f"the program ended with {ended.code}")
         self._nothing_left("after the check")
+        self.settle()
+
+    def settle(self):
+        """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
+        self.init.pause(0.05)
 
     def forget_output(self, size):
         """Cuts the output back to what it was at a dump."""
