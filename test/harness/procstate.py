@@ -13,7 +13,7 @@ from . import processes
 # Of /proc/PID/status, per thread.
 STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-          "Seccomp", "Cpus_allowed_list", "THP_enabled"]
+          "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
