@@ -93,6 +93,10 @@ private:
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
         tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        std::set<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            pids.insert(task->pid());
+        files_.setProcesses(std::move(pids));
     }
 
     /// Refuses what can't be dumped, before anything is changed.
