@@ -19,6 +19,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
@@ -27,11 +28,6 @@
 
 namespace criu::engine {
 namespace {
-
-/// Images number namespaces in this order; criu's own get 1 to 8.
-constexpr kernel::NamespaceKind kNamespaceOrder[] = {
-    kernel::NamespaceKind::Pid,  kernel::NamespaceKind::Net,   kernel::NamespaceKind::Ipc,  kernel::NamespaceKind::Uts,
-    kernel::NamespaceKind::Time, kernel::NamespaceKind::Mount, kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup};
 
 void setNamespaceIds(TaskKobjIdsEntry& ids) {
     std::uint32_t next = 0;
@@ -69,6 +65,7 @@ public:
         images_.unlink(ImageKind::PipesData);
         images_.unlink(ImageKind::FifoData);
         images_.unlink(ImageKind::Memfd);
+        images_.unlink(ImageKind::BpfmapData);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -115,7 +112,7 @@ private:
             if (task->stat.session == 0)
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
-            for (const kernel::NamespaceKind kind : kNamespaceOrder)
+            for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
                 if (theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
