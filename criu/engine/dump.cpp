@@ -20,6 +20,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
@@ -28,11 +29,6 @@
 
 namespace criu::engine {
 namespace {
-
-/// Images number namespaces in this order; criu's own get 1 to 8.
-constexpr kernel::NamespaceKind kNamespaceOrder[] = {
-    kernel::NamespaceKind::Pid,  kernel::NamespaceKind::Net,   kernel::NamespaceKind::Ipc,  kernel::NamespaceKind::Uts,
-    kernel::NamespaceKind::Time, kernel::NamespaceKind::Mount, kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup};
 
 void setNamespaceIds(TaskKobjIdsEntry& ids) {
     std::uint32_t next = 0;
@@ -70,6 +66,7 @@ public:
         images_.unlink(ImageKind::PipesData);
         images_.unlink(ImageKind::FifoData);
         images_.unlink(ImageKind::Memfd);
+        images_.unlink(ImageKind::BpfmapData);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -94,6 +91,10 @@ private:
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
         tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        std::set<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            pids.insert(task->pid());
+        files_.setProcesses(std::move(pids));
     }
 
     /// Refuses what can't be dumped, before anything is changed.
@@ -112,7 +113,7 @@ private:
             if (task->stat.session == 0)
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
-            for (const kernel::NamespaceKind kind : kNamespaceOrder)
+            for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
                 if (theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
 namespace {
@@ -77,22 +78,35 @@ void FilePlan::make() {
                 PlannedFile planned;
                 planned.file = object;
                 planned.opener = planned.completer = task->pid;
+                planned.late = object->late();
                 planned_.push_back(std::move(planned));
             }
             PlannedFile& planned = planned_[at->second];
-            if (plannedIndex_.emplace(slot.file, at->second).second)
+            if (plannedIndex_.emplace(slot.file, at->second).second) {
                 planned.ids.push_back(slot.file);
-            if (planned.opener != task->pid) {
+                holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
+                if (planned.late)
+                    late_.add(slot.file);
+            }
+            if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);
                 planned.inheritedByOthers = true;
             }
         }
     }
+    late_.share();
 }
 
 const PlannedFile* FilePlan::plannedFor(FileId id) const {
     const auto found = plannedIndex_.find(id);
     return found == plannedIndex_.end() ? nullptr : &planned_[found->second];
+}
+
+std::optional<FileHolder> FilePlan::holderOf(FileId id) const {
+    if (late_.contains(id))
+        return late_.find(id);
+    const auto found = holders_.find(id);
+    return found == holders_.end() ? std::nullopt : std::optional(found->second);
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {
@@ -119,8 +133,8 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
 
 void FilePlan::takeInherited(const ServiceFds& service) {
     for (const model::InheritFd& given : options_.inheritFds) {
-        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd,
-                          given.name));
+        UniqueFd copy(
+            sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd, given.name));
         inherited_.emplace(given.name, std::move(copy));
     }
 }
@@ -130,7 +144,9 @@ int FilePlan::inherited(std::string_view name) const {
     return found == inherited_.end() ? -1 : found->second.get();
 }
 
-void TaskFiles::inheritFrom(const TaskFiles& creator) { shared_ = creator.shared_; }
+void TaskFiles::inheritFrom(const TaskFiles& creator) {
+    shared_ = creator.shared_;
+}
 
 void TaskFiles::open(const PlannedFile& planned) {
     if (!opened_.insert(planned.file.get()).second)
@@ -147,14 +163,18 @@ void TaskFiles::openShared() {
             open(planned);
 }
 
+bool TaskFiles::leadsTable() const {
+    return task_ != nullptr && task_->files && task_->files->users.front() == pid_;
+}
+
 void TaskFiles::put(int fd, const model::FdSlot& slot) const {
     sys(::dup3(fd, slot.fd, slot.closeOnExec ? O_CLOEXEC : 0), "put a file at fd {}", slot.fd);
 }
 
 void TaskFiles::place() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
-    placing_ = true;
+    phase_ = Phase::Placing;
     for (const model::FdSlot& slot : task_->files->slots)
         slots_.emplace(slot.file, &slot);
     for (const model::FdSlot& slot : task_->files->slots)
@@ -166,17 +186,44 @@ void TaskFiles::place() {
         if (placed_.contains(slot.file))
             continue;
         const PlannedFile* const planned = plan_.plannedFor(slot.file);
+        if (planned->late)
+            continue;
         open(*planned);
         if (!placed_.contains(slot.file))
             fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
     }
 }
 
-void TaskFiles::provide(FileId id, UniqueFd fd) {
-    if (!placing_) {
-        shared_[id] = service_.lift(std::move(fd)).release();
+void TaskFiles::openLate() {
+    if (!leadsTable())
         return;
+    phase_ = Phase::Late;
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (!planned.late || planned.opener != pid_)
+            continue;
+        open(planned);
+        for (const FileId id : planned.ids)
+            plan_.late().announce(id, {pid_, find(id)});
     }
+}
+
+void TaskFiles::fetchLate() {
+    if (!leadsTable())
+        return;
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (!placed_.contains(slot.file))
+            inContext([&] { return fmt::format("fd {}", slot.fd); },
+                      [&] { putAll(slot.file, service_.lift(fetch(slot.file))); });
+}
+
+void TaskFiles::provide(FileId id, UniqueFd fd) {
+    if (phase_ == Phase::Sharing || (phase_ == Phase::Late && !slots_.contains(id)))
+        shared_[id] = service_.lift(std::move(fd)).release();
+    else
+        putAll(id, std::move(fd));
+}
+
+void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
     for (auto at = first; at != last; ++at) {
         const model::FdSlot& slot = *at->second;
@@ -193,6 +240,15 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
     // It may have come to life at one of its numbers: then it stays.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
+}
+
+UniqueFd TaskFiles::fetch(FileId id) {
+    if (const int own = find(id); own >= 0)
+        return lift(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
+    const std::optional<FileHolder> holder = plan_.holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return lift(kernel::PidFd(holder->pid).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {
@@ -213,10 +269,12 @@ UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
     return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
 }
 
-int TaskFiles::segment(const VmaEntry& vma) { return segments_.descriptorFor(vma); }
+int TaskFiles::segment(const VmaEntry& vma) {
+    return segments_.descriptorFor(vma);
+}
 
 void TaskFiles::complete() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)

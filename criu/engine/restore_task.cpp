@@ -121,8 +121,11 @@ private:
         joinGroup();
         if (sharesTable)
             files_.place();  // nobody else of the table's users opens anything after the barrier
+        files_.openLate();
+        run_.control.pass(Barrier::Placed);
+        files_.fetchLate();
         files_.complete();
-        run_.control.pass(Barrier::Grouped);
+        run_.control.pass(Barrier::Completed);
     }
 
     /// Drops what the master has and restored processes mustn't have.

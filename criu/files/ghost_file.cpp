@@ -209,6 +209,7 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     ImageReader image = images.openRequired(ImageKind::GhostFile, id);
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
     directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
+    oldInode_ = {entry->dev, entry->ino};
     makeParents(path);
     // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name this
     // restore's own.

@@ -164,6 +164,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                           if (!ghost)
                               ghost = std::make_unique<GhostFile>(remap.id, path, restore.images());
                           fd = ghost->openAs(path);
+                          ghosts_.emplace(ghost->oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
@@ -181,6 +182,11 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
 int PathRemaps::find(FileId regular) const {
     const auto found = fds_.find(regular);
     return found == fds_.end() ? -1 : found->second.get();
+}
+
+int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
+    const auto found = ghosts_.find({device, inode});
+    return found == ghosts_.end() ? -1 : find(found->second);
 }
 
 void PathRemaps::removeLinks(Log& log) const noexcept {

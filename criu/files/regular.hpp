@@ -27,6 +27,9 @@ public:
     /// Writes remap-fpath.img if there is anything in it.
     void finish(const ImageDir& images);
 
+    /// Whether the inode is among the deleted files that go into the images.
+    [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
+
     /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
     void removeLinks() noexcept;
 
@@ -53,6 +56,10 @@ public:
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 
+    /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
+    /// if it isn't among them.
+    [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
+
     /// After success: takes away the temporary hard links the dump left for us.
     void removeLinks(Log& log) const noexcept;
 
@@ -63,6 +70,7 @@ private:
     };
     std::map<FileId, Remap> remaps_;
     std::map<FileId, UniqueFd> fds_;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
 };
 
