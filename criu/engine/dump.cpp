@@ -15,6 +15,7 @@
 #include "criu/engine/dump_task.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/kcmp.hpp"
@@ -115,6 +116,10 @@ private:
                 if (theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
+            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
+                theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
+                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
+                     task->pid(), task->status.name);
             for (const auto& other : tree_->tasks())
                 if (other->alive() && other->pid() < task->pid())
                     refuseShared(*task, *other);
@@ -291,6 +296,16 @@ private:
 
 }  // namespace
 
-int dump(Run& run) { return DumpSession(run).run(); }
+int dump(Run& run) {
+    return runGuarded(run.stop, [&run] {
+        try {
+            return DumpSession(run).run();
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            run.log.error("Dumping failed; the processes go on as before");
+            return 1;
+        }
+    });
+}
 
 }  // namespace criu::engine

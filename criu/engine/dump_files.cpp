@@ -73,6 +73,11 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         file.copy = process.getFd(fd);
         sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
         file.info = kernel::readFdInfo(task.dir, fd, buffer_);
+        if (!file.info.locks.empty() && !options_.fileLocks) {
+            Error error(0, fmt::format("{} holds a file lock", file.describe()));
+            error.addHint("locks need --file-locks");
+            throw error;
+        }
         const Known& known = identify(file);
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;

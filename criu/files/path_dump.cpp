@@ -94,10 +94,18 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     }
     const FileId id = dump.nextId();
     const std::size_t slash = path.rfind('/');
-    std::string link = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    const std::string stem = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    std::string link = stem;
     const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
-    sys(::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW), "link {} to {}", file.describe(),
-        link);
+    constexpr int kTries = 1000;  // others' links of the same name stay theirs
+    int result = -1;
+    for (int next = 1; next <= kTries; ++next) {
+        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW);
+        if (result == 0 || errno != EEXIST)
+            break;
+        link = fmt::format("{}.{}", stem, next);
+    }
+    sys(result, "link {} to {}", file.describe(), link);
     links_.push_back(link);
     linked_.emplace(key, id);
 

@@ -191,7 +191,10 @@ void PathRemaps::removeLinks(Log& log) const noexcept {
 
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options) {
     const std::string path = pathOf(entry);
-    const int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
+    int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
+    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
+    if ((flags & kTemporary) != 0)
+        how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
     if (remapped >= 0) {
         // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.

@@ -158,6 +158,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
     // First let go of what isn't common, so that its addresses are free.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
+        if (is(*vma, VmaStatus::Guard))
+            space.guards_.push_back({vma->start, vma->end});
         if (isSpecial(*vma))
             continue;
         refuseUnknown(*vma);
@@ -281,7 +283,20 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
     drop(done, placed.vma->end);
 }
 
+void AddressSpace::installGuards() const {
+    for (const Range& guard : guards_)
+        for (const PlacedVma& placed : vmas_) {
+            const std::uint64_t from = std::max(guard.start, placed.vma->start);
+            const std::uint64_t to = std::min(guard.end, placed.vma->end);
+            if (from < to)
+                sys(::madvise(reinterpret_cast<void*>(placed.at + (from - placed.vma->start)), to - from,
+                              kGuardInstall),
+                    "install guard pages at {:#x}", from);
+        }
+}
+
 void AddressSpace::seal() {
+    installGuards();
     for (PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         void* const at = reinterpret_cast<void*>(placed.at);

@@ -47,10 +47,12 @@ def picture(root):
 def differences(before, after, ignored=(), new_maps=False):
     """What changed between two pictures, as lines.
 
-    `ignored` holds regular expressions for what may change; with new_maps, mappings may have been added.
+    `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
     """
     lines = []
     for pid in sorted(before.keys() | after.keys()):
+        if (pid not in before or pid not in after) and "tree" in ignored:
+            continue
         if pid not in after:
             lines.append(f"pid {pid} is missing")
         elif pid not in before:
@@ -70,7 +72,8 @@ def _process(pid, names):
     zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
     stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
     for number, name in STAT.items():
-        if zombie and name != "exit_code":
+        # In a stopped task the field holds the stop signal until the parent has asked for it.
+        if zombie != (name == "exit_code"):
             continue
         fields[f"stat {name}"] = stat[number - 3] if len(stat) > number - 3 else None
     for tid in processes.threads(pid):

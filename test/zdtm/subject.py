@@ -71,6 +71,7 @@ class Subject:
             if ended.code != -signal.SIGKILL:
                 raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
             self._nothing_left("after the dump")
+            self.settle()
 
     def restore(self, by, name):
         """Restores the tree; it has to look as before."""
@@ -83,10 +84,10 @@ class Subject:
         if run.code != 0:
             raise Failed(run.describe())
 
-    def require_unchanged(self, when, seconds=0, new_maps=False):
+    def require_unchanged(self, when, seconds=1, new_maps=False):
         """Requires the tree to be alive and to look as remembered, with nothing beside it.
 
-        Within `seconds` it may still be coming back to itself; with new_maps, mappings may have been added.
+        Within `seconds` the tasks may still be getting back to where they sleep; with new_maps, mappings may have been added.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -120,6 +121,11 @@ class Subject:
         ended = self.init.wait(self.root, self.CHECK_SECONDS, "the program's check")
         self._require(ended.code == 0 and self._said("PASS"), f"the program ended with {ended.code}")
         self._nothing_left("after the check")
+        self.settle()
+
+    def settle(self):
+        """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
+        self.init.pause(0.05)
 
     def forget_output(self, size):
         """Cuts the output back to what it was at a dump."""
