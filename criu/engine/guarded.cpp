@@ -32,8 +32,11 @@ int runGuarded(StopRequest& stop, const std::function<int()>& work) {
             passedOn = true;
         }
         int status = 0;
-        if (events[0].revents != 0 && ::waitpid(worker, &status, 0) == worker)
+        if (events[0].revents != 0 && ::waitpid(worker, &status, 0) == worker) {
+            // Took note of it: the request mustn't end this process after the work was done all the same.
+            stop.release();
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
     }
 }
 

@@ -308,7 +308,8 @@ void AddressSpace::seal() {
             if ((vma.madv >> advice & 1U) != 0)
                 sys(::madvise(at, placed.size(), static_cast<int>(advice)), "madvise({}) memory of {:#x}", advice,
                     vma.start);
-        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock(at, placed.size()) != 0) {
+        const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
+        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
             // Memory that can't be touched can't be made present, but is marked as locked all the same.
             if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
                 failErrno("lock memory of {:#x}", vma.start);

@@ -72,6 +72,8 @@ void restoreEarlyAttributes(const TaskCoreEntry& core) {
         settle("loginuid", core.loginuid);
     if (core.has_oom_score_adj != 0)
         settle("oom_score_adj", core.oom_score_adj);
+    if (core.has_coredump_filter != 0)
+        kernel::ProcDir().self().write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
     if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
         sys(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become child subreaper");
 }

@@ -13,7 +13,7 @@ from . import processes
 # Of /proc/PID/status, per thread.
 STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-          "Seccomp", "Cpus_allowed_list", "THP_enabled"]
+          "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
@@ -28,6 +28,9 @@ ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 
 # VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE).
 TRANSIENT_FLAGS = {"sd", "ac"}
+
+# O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
+OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
 
 # sigwaitinfo(SIGTERM), where the test programs sleep, unblocks that signal as long as it sleeps.
 TRIGGER_BIT = 1 << 14
@@ -164,9 +167,17 @@ def _descriptors(pid, names):
         return fields
     for fd in numbers:
         info = processes.text(f"/proc/{pid}/fdinfo/{fd}") or ""
-        kept = [line.replace("\t", " ") for line in info.splitlines() if line.partition(":")[0] in FDINFO]
+        kept = [_info_line(line) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
         fields[f"fd {fd}"] = "; ".join([_link(f"/proc/{pid}/fd/{fd}", names)] + kept)
     return fields
+
+
+def _info_line(line):
+    name, _, value = line.partition(":")
+    value = value.strip()
+    if name == "flags":
+        value = f"{int(value, 8) & ~OPENING_FLAGS:o}"
+    return f"{name}: {value}"
 
 
 def _timers(pid):

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 the member ends up with another parent
 #include <sched.h>
 #include <sys/syscall.h>
 
