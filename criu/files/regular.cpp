@@ -9,6 +9,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
+#include "criu/files/proc_path.hpp"
+#include "criu/kernel/short_process.hpp"
 
 namespace criu::files {
 namespace {
@@ -46,6 +48,9 @@ public:
 
     [[nodiscard]] std::string describe() const override { return entry_.name; }
 
+    /// A directory of /proc exists as long as its process.
+    [[nodiscard]] bool late() const override { return processOfPath(pathOf(entry_)).has_value(); }
+
     void open(FileOpener& opener) override {
         const FileId id{entry_.id};
         if (entry_.has_ext != 0 && entry_.ext != 0) {
@@ -58,6 +63,9 @@ public:
             return;
         }
         const int flags = static_cast<int>(entry_.flags);
+        std::unique_ptr<kernel::ShortProcess> owner;
+        if (const auto pid = remaps_.deadProcess(id))
+            owner = createOwner(*pid);
         UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
@@ -72,6 +80,20 @@ public:
 private:
     static UniqueFd copyOf(int given) {
         return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given));
+    }
+
+    /// Another process of the tree may be doing the same at this moment.
+    static std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
+        constexpr int kTries = 2000;
+        for (int tries = 1;; ++tries) {
+            try {
+                return std::make_unique<kernel::ShortProcess>(pid);
+            } catch (const Error& error) {
+                if (error.code() != EEXIST || tries == kTries)
+                    throw;
+            }
+            ::usleep(1000);
+        }
     }
 
     void useExternal(FileOpener& opener) {
@@ -152,6 +174,8 @@ void PathRemaps::load(const ImageDir& images) {
 void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
+        if (remap.type == REMAP_TYPE__PROCFS)
+            continue;  // made when it is opened
         const FileEntry& entry = restore.entry(id);
         if (entry.reg == nullptr)
             fail("file {} has a remap but no path", id);
@@ -172,7 +196,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                           links_.push_back(pathOf(*link.reg));
                           fd = openUnderName(links_.back(), path);
                       } else {
-                          fail("files of processes that are gone (/proc/PID/…) can't be restored yet");
+                          fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
                       fds_[id] = lift(std::move(fd));
                   });
@@ -182,6 +206,13 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
 int PathRemaps::find(FileId regular) const {
     const auto found = fds_.find(regular);
     return found == fds_.end() ? -1 : found->second.get();
+}
+
+std::optional<pid_t> PathRemaps::deadProcess(FileId regular) const {
+    const auto found = remaps_.find(regular);
+    if (found == remaps_.end() || found->second.type != REMAP_TYPE__PROCFS)
+        return std::nullopt;
+    return static_cast<pid_t>(found->second.id);
 }
 
 int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {

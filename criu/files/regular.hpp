@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ public:
     void removeLinks() noexcept;
 
 private:
+    /// Finds a path that leads to the file, in place; adds a remap if none does.
+    void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
+    /// For paths under /proc: processes may have ended while files of theirs are still open.
+    void remapDeadProcess(std::string& path, const RegFileEntry& out);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
@@ -55,6 +60,9 @@ public:
 
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
+
+    /// The process that has to exist while an entry is opened: it had ended when a file of its in /proc was dumped.
+    [[nodiscard]] std::optional<pid_t> deadProcess(FileId regular) const;
 
     /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
     /// if it isn't among them.
