@@ -7,6 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/procdir.hpp"
+
 /// The engine that moves bulk data, with every core: jobs of {file range, memory}. Used for private memory, shared
 /// memory and memfds alike, on dump and on restore.
 namespace criu::memory {
@@ -22,25 +25,49 @@ struct FillJob {
 /// spread over threads, which have all ended when this returns.
 void fillMemory(int fd, std::span<const FillJob> jobs);
 
-/// One run of a process' pages that goes into a pages file.
+/// One run of pages that goes into a pages file.
 struct DrainJob {
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t fileOffset = 0;
+    std::uint64_t address = 0;     ///< in the process, or offset in the file that is read
+    std::uint64_t bytes = 0;       ///< whole pages
+    std::uint64_t fileOffset = 0;  ///< in the pages file
 };
 
-/// What writing pages needs from the caller.
-struct DrainTarget {
-    int pagesFd = -1;          ///< the pages file
-    pid_t pid = 0;             ///< whose memory
-    int memFd = -1;            ///< /proc/PID/mem: for pages that process_vm_readv can't read (no PROT_READ)
-    std::function<void(std::uint64_t)> progress;  ///< called with bytes done; from any thread; may be empty
-    std::function<bool()> stopWanted;             ///< asked now and then; true ends with an Error; may be empty
+/// Where pages come from: the memory of a stopped process, or a file (a memfd, shared memory).
+struct DrainSource {
+    pid_t pid = 0;                             ///< whose memory; 0 for a file
+    const kernel::ProcPid* process = nullptr;  ///< the same process: for pages without PROT_READ
+    int fd = -1;                               ///< the file; what lies beyond its end reads as zeroes
 };
 
-/// Copies memory of a stopped process into its pages file, in large blocks, by as many threads as pay off. Blocks of zeroes
-/// become holes.
-void drainMemory(const DrainTarget& target, std::span<const DrainJob> jobs);
+/// Moves pages into pages files, in large blocks, by as many threads as pay off; small amounts by the calling thread.
+/// Pages of zeroes become holes. Buffers are kept from one call to the next. One call at a time; threads end with the
+/// call.
+class Drainer {
+public:
+    struct Options {
+        std::function<void(std::uint64_t)> progress;  ///< called with bytes just done, from any thread; may be empty
+        std::function<bool()> stopWanted;             ///< asked between blocks, from any thread; may be empty
+        unsigned threads = 0;                         ///< at most; 0: one per core
+    };
+
+    Drainer() : Drainer(Options{}) {}
+    explicit Drainer(Options options);
+
+    /// Copies all jobs; they ascend in the pages file, and so do their `fileOffset`s. Space between them isn't touched,
+    /// and the file must already have its size (ftruncate). Throws Error; with EINTR if stopWanted() said so.
+    void drain(const DrainSource& source, int pagesFd, std::span<const DrainJob> jobs);
+
+    /// Memory taken for buffers so far.
+    [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
+    /// Bytes that became holes.
+    [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
+
+private:
+    Options options_;
+    std::vector<Mapping> buffers_;
+    std::uint64_t bufferBytes_ = 0;
+    std::uint64_t zeroBytes_ = 0;
+};
 
 /// Bytes below which threads cost more than they bring.
 inline constexpr std::uint64_t kWorthThreads = std::uint64_t{16} << 20;

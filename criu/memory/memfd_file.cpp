@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/memfd_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "images/memfd.hpp"
+
+namespace criu::memory {
+namespace {
+
+class RestoredMemfd final : public files::RestoredFile {
+public:
+    RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments) : entry_(entry), segments_(segments) {}
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("memfd {}", entry_.inode_id); }
+
+    void open(files::FileOpener& opener) override {
+        // A further description of the same memory.
+        const std::string path = fmt::format("/proc/self/fd/{}", segments_.memfd(entry_.inode_id));
+        const int flags = static_cast<int>(entry_.flags) & ~(O_CREAT | O_EXCL | O_TRUNC);
+        UniqueFd fd(sys(::open(path.c_str(), flags | O_CLOEXEC), "open with flags {:#o}", flags));
+        if (entry_.pos != 0)
+            sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set the position to {}", entry_.pos);
+        opener.provide(FileId{entry_.id}, std::move(fd));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    const MemfdFileEntry& entry_;
+    const Segments& segments_;
+};
+
+class MemfdKind final : public files::FileKind {
+public:
+    MemfdKind(SegmentsDump& dumped, const Segments& restored) : dumped_(dumped), restored_(restored) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__MEMFD; }
+
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return dumped_.claims(file); }
+
+    void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
+        auto& out = *dump.arena().make<MemfdFileEntry>();
+        entry.memfd = &out;
+        out.id = entry.id;
+        out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
+        out.pos = static_cast<std::uint64_t>(file.info.pos);
+        out.fown = dump.owner(file);
+        out.inode_id = dumped_.inodeFor(file);
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        if (entry.memfd == nullptr)
+            fail("file {} is a memfd without data", entry.id);
+        return std::make_shared<RestoredMemfd>(*entry.memfd, restored_);
+    }
+
+private:
+    SegmentsDump& dumped_;
+    const Segments& restored_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeMemfdKind(SegmentsDump& dumped, const Segments& restored) {
+    return std::make_unique<MemfdKind>(dumped, restored);
+}
+
+}  // namespace criu::memory

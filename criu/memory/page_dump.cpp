@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/page_dump.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/kernel/pagemap.hpp"
+#include "criu/memory/ranges.hpp"
+
+namespace criu::memory {
+namespace {
+
+using kernel::PageIs;
+using kernel::PageRange;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kMapDroppable = 0x08;  // MAP_DROPPABLE (6.11)
+
+/// Jobs are moved whenever so many have come together: memory that is fragmented to the utmost costs no more than this.
+constexpr std::size_t kJobsAtOnce = std::size_t{1} << 16;
+
+/// A page table walk goes on through mappings of no interest up to this size: that is cheaper than another call.
+constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
+
+bool isWhole(const VmaEntry& vma) {
+    return is(vma, VmaStatus::Vdso);
+}
+
+bool hasPagesToDump(const VmaEntry& vma) {
+    return hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0;
+}
+
+/// Whether the pages may come after the process runs again (restore --lazy-pages).
+bool mayBeLazy(const VmaEntry& vma) {
+    return is(vma, VmaStatus::AnonPrivate) && !is(vma, VmaStatus::Vdso) && (vma.flags & MAP_ANONYMOUS) != 0 &&
+           (vma.flags & (MAP_LOCKED | MAP_HUGETLB)) == 0;
+}
+
+/// Has no page tables that can be walked.
+bool isKernels(const VmaEntry& vma) {
+    return is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) || is(vma, VmaStatus::Guard) ||
+           is(vma, VmaStatus::Plugin);
+}
+
+class PageDump {
+public:
+    PageDump(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, std::uint32_t pagesId,
+             Drainer& drainer, Arena& arena)
+        : task_(task),
+          memory_(memory),
+          drainer_(drainer),
+          arena_(arena),
+          scanner_(task.process),
+          pagemap_(images.create(ImageKind::Pagemap, static_cast<std::uint64_t>(task.imageId)), pagesId),
+          pages_(images.createRaw(ImageKind::Pages, pagesId)) {}
+
+    PageDumpResult run() {
+        const auto start = Clock::now();
+        const auto& vmas = memory_.vmas;
+        const std::size_t count = vmas.size();
+        for (const DumpedVma& vma : vmas)
+            if (hasPagesToDump(*vma.entry))
+                result_.pagesScanned += (vma.entry->end - vma.entry->start) / kPageSize;
+        for (std::size_t first = 0; first < count;) {
+            if (!isScanned(*vmas[first].entry)) {
+                ++first;
+                continue;
+            }
+            std::size_t last = first;
+            for (std::size_t next = first + 1; next < count && vmas[next].entry->end <= kTaskSize; ++next) {
+                const VmaEntry& vma = *vmas[next].entry;
+                if (isScanned(vma))
+                    last = next;
+                else if (vma.end - vma.start > kSmallDetour)
+                    break;
+            }
+            scan(first, last);
+            first = last + 1;
+        }
+        drain();
+        pagemap_.finish();
+        memory_.vmas.insert(memory_.vmas.end(), guards_.begin(), guards_.end());
+        result_.pagesWritten = pagemap_.contentSize() / kPageSize;
+        result_.finding = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start) - result_.moving;
+        return result_;
+    }
+
+private:
+    /// Mappings of files and shared memory are looked at for guard regions only.
+    [[nodiscard]] bool isScanned(const VmaEntry& vma) const {
+        if (isKernels(vma) || vma.end > kTaskSize)
+            return false;
+        return hasPagesToDump(vma) || scanner_.seesGuards();
+    }
+
+    /// One walk over the mappings with numbers `first` to `last`.
+    void scan(std::size_t first, std::size_t last) {
+        kernel::PageQuery query = kernel::kPrivatePages;
+        query.none = query.none & ~PageIs::Guard;
+        query.any = query.any | PageIs::Guard;
+        query.report = PageIs::Guard;
+        std::size_t at = first;
+        const auto vma = [&]() -> const VmaEntry& { return *memory_.vmas[at].entry; };
+        scanner_.scan(vma().start, memory_.vmas[last].entry->end, query, [&](const PageRange& found) {
+            std::uint64_t from = found.start;
+            while (from < found.end) {
+                for (; at <= last && vma().end <= from; ++at)
+                    addWhole(vma());
+                if (at > last)
+                    return;
+                from = std::max(from, vma().start);
+                const std::uint64_t to = std::min(found.end, vma().end);
+                if (from >= to)
+                    return;
+                add(vma(), {from, to, found.categories});
+                from = to;
+            }
+        });
+        for (; at <= last; ++at)
+            addWhole(vma());
+    }
+
+    void addWhole(const VmaEntry& vma) {
+        if (isWhole(vma))
+            addPages(vma, vma.start, vma.end);
+    }
+
+    void add(const VmaEntry& vma, const PageRange& found) {
+        if (any(found.categories & PageIs::Guard))
+            addGuard(found.start, found.end);
+        else if (hasPagesToDump(vma) && !isWhole(vma))
+            addPages(vma, found.start, found.end);
+    }
+
+    void addGuard(std::uint64_t start, std::uint64_t end) {
+        VmaEntry& entry = *arena_.make<VmaEntry>();
+        entry.start = start;
+        entry.end = end;
+        entry.status = bit(VmaStatus::Guard);
+        entry.fd = -1;
+        guards_.push_back({&entry, nullptr});
+    }
+
+    void addPages(const VmaEntry& vma, std::uint64_t start, std::uint64_t end) {
+        jobs_.push_back({start, end - start, pagemap_.contentSize()});
+        const PageFlags flags = mayBeLazy(vma) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
+        pagemap_.add(start, (end - start) / kPageSize, flags);
+        if (jobs_.size() >= kJobsAtOnce)
+            drain();
+    }
+
+    void drain() {
+        const auto start = Clock::now();
+        sys(::ftruncate(pages_.get(), static_cast<off_t>(pagemap_.contentSize())), "size the pages file to {} bytes",
+            pagemap_.contentSize());
+        drainer_.drain({task_.pid, &task_.process, -1}, pages_.get(), jobs_);
+        jobs_.clear();
+        result_.moving += std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+    }
+
+    const PageDumpTask& task_;
+    DumpedMemory& memory_;
+    Drainer& drainer_;
+    Arena& arena_;
+    kernel::PagemapScanner scanner_;
+    PagemapWriter pagemap_;
+    UniqueFd pages_;
+    std::vector<DrainJob> jobs_;
+    std::vector<DumpedVma> guards_;
+    PageDumpResult result_;
+};
+
+}  // namespace
+
+PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, PagesIds& ids,
+                         Drainer& drainer, Arena& arena) {
+    return PageDump(task, memory, images, ids.next(), drainer, arena).run();
+}
+
+}  // namespace criu::memory

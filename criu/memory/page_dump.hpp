@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/memory/bulk.hpp"
+#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/vma_dump.hpp"
+
+namespace criu::memory {
+
+/// What dumpPages() did. Pages are of 4 KiB.
+struct PageDumpResult {
+    std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
+    std::uint64_t pagesWritten = 0;       ///< size of the pages file, holes included
+    std::chrono::microseconds finding{};  ///< looking at page tables
+    std::chrono::microseconds moving{};   ///< copying
+};
+
+/// Whose pages are dumped.
+struct PageDumpTask {
+    pid_t pid = 0;      ///< as criu sees it
+    pid_t imageId = 0;  ///< as it sees itself; names the image
+    const kernel::ProcPid& process;
+};
+
+/// Writes the private pages of one stopped process: pagemap-<imageId>.img and a pages file. Guard regions found on the
+/// way are added to `memory`.
+PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, PagesIds& ids,
+                         Drainer& drainer, Arena& arena);
+
+}  // namespace criu::memory

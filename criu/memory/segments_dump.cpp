@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/segments_dump.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <bit>
+
+#include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
+#include "images/memfd.hpp"
+
+namespace criu::memory {
+namespace {
+
+constexpr unsigned kHugeShift = 26;  // MFD_HUGE_SHIFT
+constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::string_view kMemfdPrefix = "/memfd:";
+
+/// Jobs are moved whenever so many have come together.
+constexpr std::size_t kJobsAtOnce = std::size_t{1} << 16;
+
+std::string linkOf(int fd) {
+    return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
+}
+
+/// What images call a segment: the name given to memfd_create(2), or what the kernel calls anonymous memory.
+std::string nameOf(std::string_view link) {
+    if (link.ends_with(kDeleted))
+        link.remove_suffix(kDeleted.size());
+    if (link.starts_with(kMemfdPrefix))
+        link.remove_prefix(kMemfdPrefix.size());
+    return std::string(link);
+}
+
+std::string mapFilesName(const kernel::Vma& vma) {
+    return fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
+}
+
+}  // namespace
+
+SegmentsDump::SegmentsDump() {
+    const UniqueFd probe(sys(::memfd_create("probe", MFD_CLOEXEC), "create a memfd"));
+    struct stat status {};
+    sys(::fstat(probe.get(), &status), "look at a memfd");
+    device_ = status.st_dev;
+}
+
+VmaDumpRules SegmentsDump::rules() const noexcept {
+    VmaDumpRules rules;
+    rules.shmemMajor = major(device_);
+    rules.shmemMinor = minor(device_);
+    return rules;
+}
+
+std::uint32_t SegmentsDump::freeShmid(ino_t inode) const {
+    // Inode numbers name the images, but each kind of huge page has a file system and so a numbering of its own.
+    auto shmid = static_cast<std::uint32_t>(inode);
+    while (shmid == 0 || shmids_.contains(shmid))
+        ++shmid;
+    return shmid;
+}
+
+std::size_t SegmentsDump::add(int fd, std::string path) {
+    Segment segment;
+    sys(::fstat(fd, &segment.stat), "look at {}", path);
+    segment.name = nameOf(linkOf(fd));
+    segment.path = std::move(path);
+    segment.shmid = freeShmid(segment.stat.st_ino);
+    segment.seals = static_cast<std::uint32_t>(sys(::fcntl(fd, F_GET_SEALS), "read the seals of {}", segment.name));
+    struct statfs system {};
+    sys(::fstatfs(fd, &system), "look at the file system of {}", segment.name);
+    if (system.f_type == HUGETLBFS_MAGIC)
+        segment.hugeFlag =
+            MFD_HUGETLB | static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(system.f_bsize)))
+                              << kHugeShift;
+    shmids_.insert(segment.shmid);
+    byInode_.emplace(Key{segment.stat.st_dev, segment.stat.st_ino}, segments_.size());
+    segments_.push_back(std::move(segment));
+    return segments_.size() - 1;
+}
+
+FileId SegmentsDump::fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump) {
+    const auto known = byInode_.find({makedev(vma.devMajor, vma.devMinor), vma.inode});
+    std::size_t index = 0;
+    if (known != byInode_.end()) {
+        index = known->second;
+    } else {
+        const UniqueFd fd = ProcMappedFiles::open(process, vma, O_RDONLY);
+        index = add(fd.get(), process.path() + '/' + mapFilesName(vma));
+    }
+    Segment& segment = segments_[index];
+    if (segment.mappedAs.value != 0)
+        return segment.mappedAs;
+    segment.mappedAs = dump.nextId();
+    auto& entry = *dump.arena().make<FileEntry>();
+    auto& memfd = *dump.arena().make<MemfdFileEntry>();
+    entry.type = FD_TYPES__MEMFD;
+    entry.id = memfd.id = segment.mappedAs.value;
+    entry.memfd = &memfd;
+    memfd.fown = dump.arena().make<FownEntry>();
+    memfd.inode_id = static_cast<std::uint32_t>(index + 1);
+    dump.add(entry);
+    return segment.mappedAs;
+}
+
+bool SegmentsDump::claims(const files::OpenFd& file) const {
+    if (!S_ISREG(file.stat.st_mode) || !file.link.ends_with(kDeleted))
+        return false;
+    if (file.stat.st_dev == device_)
+        return true;
+    // Memfds of huge pages are on a file system for their page size; others may hold files of such a name, too.
+    struct statfs system {};
+    return file.link.starts_with(kMemfdPrefix) && ::fstatfs(file.copy.get(), &system) == 0 &&
+           system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
+}
+
+std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
+    const auto known = byInode_.find({file.stat.st_dev, file.stat.st_ino});
+    if (known != byInode_.end())
+        return static_cast<std::uint32_t>(known->second + 1);
+    const std::size_t index = add(file.copy.get(), fmt::format("/proc/{}/fd/{}", file.pid, file.fd));
+    if (file.fd < 0)
+        segments_[index].kept.reset(
+            sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "keep memfd {}", segments_[index].name));
+    return static_cast<std::uint32_t>(index + 1);
+}
+
+std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir& images, PagesIds& ids,
+                                         Drainer& drainer) {
+    UniqueFd opened;
+    if (!segment.kept)
+        opened.reset(
+            sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name, segment.path));
+    const int fd = segment.kept ? segment.kept.get() : opened.get();
+    const std::uint32_t id = ids.next();
+    PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, segment.shmid), id);
+    const UniqueFd pages = images.createRaw(ImageKind::Pages, id);
+
+    std::vector<DrainJob> jobs;
+    const auto drain = [&] {
+        sys(::ftruncate(pages.get(), static_cast<off_t>(pagemap.contentSize())), "size the pages file to {} bytes",
+            pagemap.contentSize());
+        drainer.drain({0, nullptr, fd}, pages.get(), jobs);
+        jobs.clear();
+    };
+    // The file knows of pages that are swapped out, and of those that no process has mapped.
+    std::uint64_t at = 0;
+    while (at < segment.size()) {
+        const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            break;
+        const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", segment.name, at), SEEK_HOLE);
+        const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
+        at = pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", segment.name)));
+        jobs.push_back({start, at - start, pagemap.contentSize()});
+        pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
+        if (jobs.size() >= kJobsAtOnce)
+            drain();
+    }
+    drain();
+    pagemap.finish();
+    return pagemap.contentSize() / kPageSize;
+}
+
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, Drainer& drainer) const {
+    SegmentsDumpResult result;
+    if (segments_.empty())
+        return result;
+    const auto start = std::chrono::steady_clock::now();
+    ImageWriter image = images.create(ImageKind::Memfd);
+    for (std::size_t index = 0; index < segments_.size(); ++index) {
+        const Segment& segment = segments_[index];
+        if (segment.size() != 0) {
+            result.pagesScanned += pageAlignUp(segment.size()) / kPageSize;
+            result.pagesWritten += writeContent(segment, images, ids, drainer);
+        }
+        MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
+        std::string name = segment.name;
+        entry.name = name.data();
+        entry.uid = segment.stat.st_uid;
+        entry.gid = segment.stat.st_gid;
+        entry.size = segment.size();
+        entry.shmid = segment.shmid;
+        entry.seals = segment.seals;
+        entry.inode_id = index + 1;
+        entry.has_hugetlb_flag = segment.hugeFlag != 0;
+        entry.hugetlb_flag = segment.hugeFlag;
+        entry.has_mode = 1;
+        entry.mode = segment.stat.st_mode;
+        image.write(entry);
+    }
+    image.finish();
+    result.moving = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+    return result;
+}
+
+UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags) {
+    return inContext([&] { return fmt::format("memory at {:#x} of {}", vma.start, vma.name); },
+                     [&] { return process.open(mapFilesName(vma), flags); });
+}
+
+int ProcMappedFiles::accessOf(const kernel::Vma& vma) {
+    // The link's own permissions tell.
+    struct stat link {};
+    const std::string name = mapFilesName(vma);
+    sys(::fstatat(process_.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process_.path(), name);
+    return (link.st_mode & S_IWUSR) != 0 ? O_RDWR : O_RDONLY;
+}
+
+bool ProcMappedFiles::isPlain(const kernel::Vma& vma) {
+    struct stat file {};
+    const std::string name = mapFilesName(vma);
+    sys(::fstatat(process_.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process_.path(), name);
+    // 1:5 is /dev/zero everywhere.
+    return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
+}
+
+}  // namespace criu::memory

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/memory/bulk.hpp"
+#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/vma_dump.hpp"
+
+namespace criu::memory {
+
+struct SegmentsDumpResult {
+    std::uint64_t pagesScanned = 0;
+    std::uint64_t pagesWritten = 0;
+    std::chrono::microseconds moving{};
+};
+
+/// Dump half of shared anonymous memory and memfds, which are the same to the kernel, and to images: each is an inode
+/// of its internal tmpfs (or hugetlbfs). Gathers what all processes of a tree map and have open; the content is written
+/// once per inode. Processes stay stopped, and keep what they have mapped and open, until write().
+class SegmentsDump {
+public:
+    SegmentsDump();
+
+    /// Rules with the device numbers of this machine.
+    [[nodiscard]] VmaDumpRules rules() const noexcept;
+
+    /// For a mapping. The entry that is made for the first one has no descriptor; others use the same.
+    FileId fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump);
+
+    /// Whether a descriptor is one of a memfd or of shared memory.
+    [[nodiscard]] bool claims(const files::OpenFd& file) const;
+    /// For a descriptor: the inode id.
+    std::uint32_t inodeFor(const files::OpenFd& file);
+
+    /// Writes contents and memfd.img. After all processes and files were seen.
+    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, Drainer& drainer) const;
+
+private:
+    struct Segment {
+        std::uint32_t shmid = 0;
+        std::string name;
+        std::string path;  ///< leads to it through a process; it can be opened again while that is stopped
+        UniqueFd kept;     ///< instead of the path, for files that have no descriptor number
+        struct stat stat {};
+        std::uint32_t seals = 0;
+        std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for small pages
+        FileId mappedAs;             ///< 0 while no mapping was seen
+
+        [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(stat.st_size); }
+    };
+    using Key = std::pair<dev_t, ino_t>;
+
+    std::size_t add(int fd, std::string path);
+    [[nodiscard]] std::uint32_t freeShmid(ino_t inode) const;
+    static std::uint64_t writeContent(const Segment& segment, const ImageDir& images, PagesIds& ids, Drainer& drainer);
+
+    dev_t device_ = 0;
+    std::vector<Segment> segments_;  ///< inode ids are their positions, counted from 1
+    std::map<Key, std::size_t> byInode_;
+    std::set<std::uint32_t> shmids_;
+};
+
+/// The file behind a mapping, through /proc/PID/map_files; only paths are left to the heir.
+class ProcMappedFiles : public MappedFileDump {
+public:
+    ProcMappedFiles(const kernel::ProcPid& process, SegmentsDump& segments, files::FileDump& dump) noexcept
+        : process_(process), segments_(segments), dump_(dump) {}
+
+    FileId segmentFor(const kernel::Vma& vma) override { return segments_.fileFor(process_, vma, dump_); }
+    int accessOf(const kernel::Vma& vma) override;
+    bool isPlain(const kernel::Vma& vma) override;
+
+    /// Opens the file of a mapping (O_PATH, O_RDONLY …). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
+    [[nodiscard]] static UniqueFd open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags);
+
+protected:
+    [[nodiscard]] const kernel::ProcPid& process() const noexcept { return process_; }
+
+private:
+    const kernel::ProcPid& process_;
+    SegmentsDump& segments_;
+    files::FileDump& dump_;
+};
+
+}  // namespace criu::memory
