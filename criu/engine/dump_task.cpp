@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_task.hpp"
 
+#include <elf.h>
+
 #include <compel/injection.hpp>
 #include <compel/rseq.hpp>
 
@@ -248,7 +250,10 @@ void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena) {
     mm.mm_arg_end = stat.argEnd;
     mm.mm_env_start = stat.envStart;
     mm.mm_env_end = stat.envEnd;
-    const std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
+    std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
+    // The end mark isn't kept: readers bound the vector's length tightly, and the kernel sets the mark by itself.
+    while (auxv.size() >= 2 && auxv[auxv.size() - 2] == AT_NULL)
+        auxv.resize(auxv.size() - 2);
     mm.n_mm_saved_auxv = auxv.size();
     mm.mm_saved_auxv = arena.copy(std::span<const std::uint64_t>(auxv));
 }
