@@ -68,6 +68,7 @@ public:
         images_.unlink(ImageKind::RemapFpath);
         images_.unlink(ImageKind::PipesData);
         images_.unlink(ImageKind::FifoData);
+        images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);

@@ -45,6 +45,7 @@ public:
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
+    FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
 
     /// Kinds, for those who add to them from outside of descriptors.
@@ -89,6 +90,7 @@ private:
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::vector<Table> tables_;
+    std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };
 

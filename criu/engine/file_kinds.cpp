@@ -3,6 +3,7 @@
 
 #include "criu/files/eventfd.hpp"
 #include "criu/files/pipe.hpp"
+#include "criu/sockets/unix_kind.hpp"
 
 namespace criu::engine {
 
@@ -12,6 +13,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makePipeKind());
     kinds.push_back(files::makeFifoKind());
     kinds.push_back(files::makeEventFdKind());
+    kinds.push_back(sockets::makeUnixKind());
     kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }

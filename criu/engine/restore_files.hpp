@@ -21,10 +21,10 @@ namespace criu::engine {
 /// Something to be opened, and by whom.
 struct PlannedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;        ///< the descriptions it makes
-    pid_t opener = 0;               ///< nearest common creator of all users
-    pid_t completer = 0;            ///< the first user
-    bool inheritedByOthers = false; ///< opened before the opener's children are created
+    std::vector<FileId> ids;         ///< the descriptions it makes
+    pid_t opener = 0;                ///< nearest common creator of all users
+    pid_t completer = 0;             ///< the first user
+    bool inheritedByOthers = false;  ///< opened before the opener's children are created
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
@@ -53,10 +53,13 @@ public:
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
+    [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
 
 private:
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
+    PlannedFile& plan(FileId id, pid_t user);
+    bool planNeeds();
 
     const model::Options& options_;
     Log& log_;
@@ -70,6 +73,8 @@ private:
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
     std::unordered_map<FileId, std::size_t> plannedIndex_;
+    std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
+    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
 };
 
@@ -116,8 +121,8 @@ private:
     pid_t pid_;
     Log& log_;
     bool placing_ = false;
-    std::map<FileId, int> shared_;             ///< descriptors in the service range
-    std::map<FileId, int> placed_;             ///< one of this process' own numbers for each id
+    std::map<FileId, int> shared_;  ///< descriptors in the service range
+    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::set<const files::RestoredFile*> opened_;
 };

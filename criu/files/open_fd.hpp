@@ -20,6 +20,7 @@ struct OpenFd {
     UniqueFd copy;             ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
     struct stat stat {};       ///< of the file
     std::string link;          ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
+    bool inFlight = false;     ///< found in a socket's queue: pid and fd are criu's own
     kernel::FdInfo info;       ///< position, flags, mount id and lines of the kind
 
     [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == fmt::format("anon_inode:{}", name); }
