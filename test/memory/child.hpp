@@ -43,7 +43,11 @@ public:
     FileId nextId() override { return FileId{++last_}; }
     void add(FileEntry& entry) override { entries.push_back(&entry); }
     FileId addPath(const files::OpenFd&, std::uint32_t) override { return nextId(); }
+    FileId addInFlight(UniqueFd) override { return nextId(); }
     FownEntry* owner(const files::OpenFd&) override { return arena_.make<FownEntry>(); }
+    [[nodiscard]] std::vector<files::SeenFd> seen(dev_t, ino_t) const override { return {}; }
+    [[nodiscard]] bool isDumped(pid_t) const override { return false; }
+    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t) const override { return {}; }
 
     std::vector<FileEntry*> entries;
 
