@@ -109,7 +109,11 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         connections_.push_back({inode, out.peer, shown});
 
     dumped_.insert(inode);
-    if (info->state != UnixState::Listen)
+    if (info->type == SOCK_DGRAM && info->peer == 0U) {
+        out.has_peer_lost = 1;
+        out.peer_lost = 1;
+    }
+    if (info->type == SOCK_DGRAM || info->state == UnixState::Established)
         inContext([&] { return shown; },
                   [&] { queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump); });
 }
