@@ -15,10 +15,12 @@
 #include "criu/engine/dump_task.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
@@ -27,11 +29,6 @@
 
 namespace criu::engine {
 namespace {
-
-/// Images number namespaces in this order; criu's own get 1 to 8.
-constexpr kernel::NamespaceKind kNamespaceOrder[] = {
-    kernel::NamespaceKind::Pid,  kernel::NamespaceKind::Net,   kernel::NamespaceKind::Ipc,  kernel::NamespaceKind::Uts,
-    kernel::NamespaceKind::Time, kernel::NamespaceKind::Mount, kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup};
 
 void setNamespaceIds(TaskKobjIdsEntry& ids) {
     std::uint32_t next = 0;
@@ -70,6 +67,7 @@ public:
         images_.unlink(ImageKind::FifoData);
         images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
+        images_.unlink(ImageKind::BpfmapData);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -94,6 +92,10 @@ private:
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
         tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        std::set<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            pids.insert(task->pid());
+        files_.setProcesses(std::move(pids));
     }
 
     /// Refuses what can't be dumped, before anything is changed.
@@ -112,10 +114,14 @@ private:
             if (task->stat.session == 0)
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
-            for (const kernel::NamespaceKind kind : kNamespaceOrder)
+            for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
                 if (theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
+            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
+                theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
+                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
+                     task->pid(), task->status.name);
             for (const auto& other : tree_->tasks())
                 if (other->alive() && other->pid() < task->pid())
                     refuseShared(*task, *other);
@@ -292,6 +298,16 @@ private:
 
 }  // namespace
 
-int dump(Run& run) { return DumpSession(run).run(); }
+int dump(Run& run) {
+    return runGuarded(run.stop, [&run] {
+        try {
+            return DumpSession(run).run();
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            run.log.error("Dumping failed; the processes go on as before");
+            return 1;
+        }
+    });
+}
 
 }  // namespace criu::engine

@@ -81,7 +81,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         if (kernel::kcmp(table.pid, task.pid(), kernel::KcmpType::Files) == std::partial_ordering::equivalent)
             return table.id;
     const std::uint32_t id = ++lastTable_;
-    tables_.push_back({task.pid(), id});
+    std::vector<files::SeenFd>& descriptors = tables_.emplace_back(Table{task.pid(), id, {}}).descriptors;
 
     const kernel::PidFd process(task.pid());
     std::optional<ImageWriter> image;
@@ -93,7 +93,13 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         file.copy = process.getFd(fd);
         sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
         file.info = kernel::readFdInfo(task.dir, fd, buffer_);
+        if (!file.info.locks.empty() && !options_.fileLocks) {
+            Error error(0, fmt::format("{} holds a file lock", file.describe()));
+            error.addHint("locks need --file-locks");
+            throw error;
+        }
         const Known& known = identify(file);
+        descriptors.push_back({file.pid, fd, known.id});
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
         entry.id = known.id.value;
@@ -145,19 +151,36 @@ FownEntry* FileCollector::owner(const files::OpenFd& file) {
     return files::readOwner(file.copy.get(), arena_);
 }
 
+std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
+    std::vector<files::SeenFd> found;
+    for (auto at = known_.lower_bound(Key{device, inode, 0}); at != known_.end(); ++at) {
+        if (std::get<0>(at->first) != device || std::get<1>(at->first) != inode)
+            break;
+        for (const Known& known : at->second)
+            found.push_back({known.pid, known.fd, known.id});
+    }
+    return found;
+}
+
+std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
+    for (const Table& table : tables_)
+        if (table.pid == pid)
+            return table.descriptors;
+    return {};
+}
+
 void FileCollector::add(FileEntry& entry) {
-    if (!image_)
-        image_.emplace(images_.create(ImageKind::Files));
-    image_->write(entry);
+    entries_.push_back(&entry);
 }
 
 void FileCollector::finish() {
     for (const auto& kind : kinds_)
         kind->finishDump(*this);
     paths_.finish(images_);
-    if (!image_)
-        image_.emplace(images_.create(ImageKind::Files));
-    image_->finish();
+    ImageWriter image = images_.create(ImageKind::Files);
+    for (const FileEntry* const entry : entries_)
+        image.write(*entry);
+    image.finish();
 }
 
 }  // namespace criu::engine

@@ -23,6 +23,9 @@ public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments);
     ~FileCollector() override;
 
+    /// The processes of the tree, dead ones included. Before any table is dumped.
+    void setProcesses(std::set<pid_t> pids) { processes_ = std::move(pids); }
+
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
 
@@ -48,6 +51,9 @@ public:
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
     FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
+    [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
+    [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
 
     /// Kinds, for those who add to them from outside of descriptors.
     [[nodiscard]] files::FileKinds& kinds() noexcept { return kinds_; }
@@ -74,6 +80,7 @@ private:
     struct Table {
         pid_t pid = 0;
         std::uint32_t id = 0;
+        std::vector<files::SeenFd> descriptors;
     };
 
     const model::Options& options_;
@@ -87,11 +94,12 @@ private:
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
     files::FileKinds kinds_;
-    std::optional<ImageWriter> image_;
+    std::vector<FileEntry*> entries_;
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
     std::vector<Table> tables_;
+    std::set<pid_t> processes_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

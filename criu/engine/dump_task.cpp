@@ -148,7 +148,7 @@ private:
         interview.signalStack.store(answers, thread, arena_);
         interview.state.store(answers, tid, status.name, rseqOf(tracee), core, arena_);
         interview.secureBits.store(answers, status, thread, arena_);
-        task::storeScheduling(tid, thread);
+        task::storeScheduling(tid, thread, arena_);
         thread.signals_p = task::storeSignalQueue(asBytes(tracee.pendingSignals(compel::SignalQueue::Thread)), arena_);
         thread.has_cg_set = 1;
         thread.cg_set = 1;
@@ -198,6 +198,10 @@ private:
         }
         process.has_oom_score_adj = 1;
         process.oom_score_adj = kernel::readOomScoreAdj(task_.dir);
+        if (const auto filter = kernel::readCoredumpFilter(task_.dir)) {
+            process.has_coredump_filter = 1;
+            process.coredump_filter = *filter;
+        }
         if (task_.state == model::TaskState::Stopped) {
             process.has_stop_signo = 1;
             process.stop_signo = static_cast<std::uint32_t>(task_.stopSignal);

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
 namespace {
@@ -75,11 +76,15 @@ PlannedFile& FilePlan::plan(FileId id, pid_t user) {
         PlannedFile planned;
         planned.file = object;
         planned.opener = planned.completer = user;
+        planned.late = object->late();
         planned_.push_back(std::move(planned));
     }
     PlannedFile& planned = planned_[at->second];
-    if (plannedIndex_.emplace(id, at->second).second)
+    if (plannedIndex_.emplace(id, at->second).second) {
         planned.ids.push_back(id);
+        if (planned.late)
+            late_.add(id);
+    }
     return planned;
 }
 
@@ -94,7 +99,8 @@ void FilePlan::make() {
         for (const model::FdSlot& slot : task->files->slots) {
             PlannedFile& planned = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
                                              [&]() -> PlannedFile& { return plan(slot.file, task->pid); });
-            if (planned.opener != task->pid) {
+            holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
+            if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);
                 planned.inheritedByOthers = true;
             }
@@ -103,6 +109,7 @@ void FilePlan::make() {
     // What a file needs may need more, and what is used further up must be opened there: until nothing moves any more.
     while (planNeeds()) {
     }
+    late_.share();
 }
 
 bool FilePlan::planNeeds() {
@@ -113,6 +120,8 @@ bool FilePlan::planNeeds() {
             inFlight_ += fresh ? 1 : 0;
             PlannedFile& needed = plan(id, planned_[i].completer);
             const PlannedFile& user = planned_[i];
+            if (needed.late || user.late)
+                continue;  // opened when all processes exist, whoever they are
             const pid_t opener = commonCreator(needed.opener, user.opener);
             const bool inherited =
                 needed.inheritedByOthers || user.inheritedByOthers || opener != user.opener || opener != needed.opener;
@@ -127,6 +136,13 @@ bool FilePlan::planNeeds() {
 const PlannedFile* FilePlan::plannedFor(FileId id) const {
     const auto found = plannedIndex_.find(id);
     return found == plannedIndex_.end() ? nullptr : &planned_[found->second];
+}
+
+std::optional<FileHolder> FilePlan::holderOf(FileId id) const {
+    if (late_.contains(id))
+        return late_.find(id);
+    const auto found = holders_.find(id);
+    return found == holders_.end() ? std::nullopt : std::optional(found->second);
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {
@@ -184,14 +200,18 @@ void TaskFiles::openShared() {
             open(planned);
 }
 
+bool TaskFiles::leadsTable() const {
+    return task_ != nullptr && task_->files && task_->files->users.front() == pid_;
+}
+
 void TaskFiles::put(int fd, const model::FdSlot& slot) const {
     sys(::dup3(fd, slot.fd, slot.closeOnExec ? O_CLOEXEC : 0), "put a file at fd {}", slot.fd);
 }
 
 void TaskFiles::place() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
-    placing_ = true;
+    phase_ = Phase::Placing;
     for (const model::FdSlot& slot : task_->files->slots)
         slots_.emplace(slot.file, &slot);
     for (const model::FdSlot& slot : task_->files->slots)
@@ -203,17 +223,44 @@ void TaskFiles::place() {
         if (placed_.contains(slot.file))
             continue;
         const PlannedFile* const planned = plan_.plannedFor(slot.file);
+        if (planned->late)
+            continue;
         open(*planned);
         if (!placed_.contains(slot.file))
             fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
     }
 }
 
-void TaskFiles::provide(FileId id, UniqueFd fd) {
-    if (!placing_) {
-        shared_[id] = service_.lift(std::move(fd)).release();
+void TaskFiles::openLate() {
+    if (!leadsTable())
         return;
+    phase_ = Phase::Late;
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (!planned.late || planned.opener != pid_)
+            continue;
+        open(planned);
+        for (const FileId id : planned.ids)
+            plan_.late().announce(id, {pid_, find(id)});
     }
+}
+
+void TaskFiles::fetchLate() {
+    if (!leadsTable())
+        return;
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (!placed_.contains(slot.file))
+            inContext([&] { return fmt::format("fd {}", slot.fd); },
+                      [&] { putAll(slot.file, service_.lift(fetch(slot.file))); });
+}
+
+void TaskFiles::provide(FileId id, UniqueFd fd) {
+    if (phase_ == Phase::Sharing || (phase_ == Phase::Late && !slots_.contains(id)))
+        shared_[id] = service_.lift(std::move(fd)).release();
+    else
+        putAll(id, std::move(fd));
+}
+
+void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
     if (first == last) {  // in flight only
         shared_[id] = service_.lift(std::move(fd)).release();
@@ -234,6 +281,15 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
     // It may have come to life at one of its numbers: then it stays.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
+}
+
+UniqueFd TaskFiles::fetch(FileId id) {
+    if (const int own = find(id); own >= 0)
+        return lift(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
+    const std::optional<FileHolder> holder = plan_.holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return lift(kernel::PidFd(holder->pid).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {
@@ -259,7 +315,7 @@ int TaskFiles::segment(const VmaEntry& vma) {
 }
 
 void TaskFiles::complete() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/engine/late_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_kind.hpp"
@@ -22,8 +23,9 @@ namespace criu::engine {
 struct PlannedFile {
     std::shared_ptr<files::RestoredFile> file;
     std::vector<FileId> ids;         ///< the descriptions it makes
-    pid_t opener = 0;                ///< nearest common creator of all users
+    pid_t opener = 0;                ///< nearest common creator of all users; the first user if `late`
     pid_t completer = 0;             ///< the first user
+    bool late = false;               ///< opened when all processes exist
     bool inheritedByOthers = false;  ///< opened before the opener's children are created
 };
 
@@ -47,6 +49,9 @@ public:
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
     [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
     [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+    /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
+    [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
+    [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -73,6 +78,8 @@ private:
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
     std::unordered_map<FileId, std::size_t> plannedIndex_;
+    std::unordered_map<FileId, FileHolder> holders_;
+    LateFiles late_;
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
@@ -93,7 +100,11 @@ public:
     void openShared();
     /// Opens the rest and puts everything at its numbers. After all children are created.
     void place();
-    /// After all processes exist.
+    /// Opens what needs all processes, as far as this process is to do it. After they exist.
+    void openLate();
+    /// Gets what others have opened late. After they have.
+    void fetchLate();
+    /// After all processes have their descriptors at their numbers.
     void complete();
 
     // files::FileOpener and files::PlacedFiles
@@ -105,13 +116,16 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
+    UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
 
 private:
+    [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
+    void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
 
     const FilePlan& plan_;
@@ -120,7 +134,9 @@ private:
     const model::Task* task_;
     pid_t pid_;
     Log& log_;
-    bool placing_ = false;
+    /// What provide() does with a description: keep it for children, or put it at its numbers.
+    enum class Phase { Sharing, Placing, Late };
+    Phase phase_ = Phase::Sharing;
     std::map<FileId, int> shared_;  ///< descriptors in the service range
     std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,10 +28,17 @@ public:
     /// Writes remap-fpath.img if there is anything in it.
     void finish(const ImageDir& images);
 
+    /// Whether the inode is among the deleted files that go into the images.
+    [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
+
     /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
     void removeLinks() noexcept;
 
 private:
+    /// Finds a path that leads to the file, in place; adds a remap if none does.
+    void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
+    /// For paths under /proc: processes may have ended while files of theirs are still open.
+    void remapDeadProcess(std::string& path, const RegFileEntry& out);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
@@ -53,6 +61,13 @@ public:
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 
+    /// The process that has to exist while an entry is opened: it had ended when a file of its in /proc was dumped.
+    [[nodiscard]] std::optional<pid_t> deadProcess(FileId regular) const;
+
+    /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
+    /// if it isn't among them.
+    [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
+
     /// After success: takes away the temporary hard links the dump left for us.
     void removeLinks(Log& log) const noexcept;
 
@@ -63,6 +78,7 @@ private:
     };
     std::map<FileId, Remap> remaps_;
     std::map<FileId, UniqueFd> fds_;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
 };
 

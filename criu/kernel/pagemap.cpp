@@ -168,6 +168,7 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
     argument.any = bits(query.any & known);
     argument.report = bits(query.report & known);
     Joiner joiner(visit);
+    std::uint64_t reached = start;
     while (argument.start < end) {
         const int found = ::ioctl(pagemap_.get(), kScanRequest, &argument);
         if (found < 0) {
@@ -175,8 +176,15 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
                 continue;
             failErrno("PAGEMAP_SCAN at {:x}", argument.start);
         }
-        for (int at = 0; at < found; ++at)
-            joiner.add(regions[static_cast<std::size_t>(at)]);
+        // When the result array fills up, the kernel may say it stopped before the last region it reported, and report
+        // that one again (seen with 6.18).
+        for (PageRange region : std::span(regions).first(static_cast<std::size_t>(found))) {
+            region.start = std::max(region.start, reached);
+            if (region.start >= region.end)
+                continue;
+            reached = region.end;
+            joiner.add(region);
+        }
         if (argument.walkEnd <= argument.start)
             fail("PAGEMAP_SCAN makes no progress at {:x}", argument.start);
         argument.start = argument.walkEnd;

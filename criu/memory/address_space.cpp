@@ -86,7 +86,7 @@ public:
 
     int get(const VmaEntry& vma) {
         if (is(vma, VmaStatus::AnonShared) || is(vma, VmaStatus::Memfd))
-            return files_.segment(vma);
+            return segment(vma);
         int flags = O_RDONLY;
         if (vma.has_fdflags != 0 && vma.fdflags != 0)
             flags = static_cast<int>(vma.fdflags) & (O_ACCMODE | O_DIRECTORY | O_LARGEFILE);
@@ -101,6 +101,17 @@ public:
     }
 
 private:
+    int segment(const VmaEntry& vma) {
+        const int fd = files_.segment(vma);
+        if (vma.has_fdflags == 0 || vma.fdflags != O_RDONLY || (vma.flags & MAP_TYPE) != MAP_SHARED)
+            return fd;
+        // Mapped through a read-only descriptor: mprotect mustn't make it writable.
+        fd_.reset(sys(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC),
+                      "open shared memory for reading only"));
+        file_ = 0;
+        return fd_.get();
+    }
+
     MappedFiles& files_;
     UniqueFd fd_;
     std::uint64_t file_ = 0;
@@ -158,6 +169,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
     // First let go of what isn't common, so that its addresses are free.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
+        if (is(*vma, VmaStatus::Guard))
+            space.guards_.push_back({vma->start, vma->end});
         if (isSpecial(*vma))
             continue;
         refuseUnknown(*vma);
@@ -281,7 +294,20 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
     drop(done, placed.vma->end);
 }
 
+void AddressSpace::installGuards() const {
+    for (const Range& guard : guards_)
+        for (const PlacedVma& placed : vmas_) {
+            const std::uint64_t from = std::max(guard.start, placed.vma->start);
+            const std::uint64_t to = std::min(guard.end, placed.vma->end);
+            if (from < to)
+                sys(::madvise(reinterpret_cast<void*>(placed.at + (from - placed.vma->start)), to - from,
+                              kGuardInstall),
+                    "install guard pages at {:#x}", from);
+        }
+}
+
 void AddressSpace::seal() {
+    installGuards();
     for (PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         void* const at = reinterpret_cast<void*>(placed.at);
@@ -293,7 +319,8 @@ void AddressSpace::seal() {
             if ((vma.madv >> advice & 1U) != 0)
                 sys(::madvise(at, placed.size(), static_cast<int>(advice)), "madvise({}) memory of {:#x}", advice,
                     vma.start);
-        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock(at, placed.size()) != 0) {
+        const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
+        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
             // Memory that can't be touched can't be made present, but is marked as locked all the same.
             if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
                 failErrno("lock memory of {:#x}", vma.start);

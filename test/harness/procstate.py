@@ -13,7 +13,7 @@ from . import processes
 # Of /proc/PID/status, per thread.
 STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-          "Seccomp", "Cpus_allowed_list", "THP_enabled"]
+          "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
@@ -28,6 +28,9 @@ ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 
 # VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE).
 TRANSIENT_FLAGS = {"sd", "ac"}
+
+# O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
+OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
 
 # sigwaitinfo(SIGTERM), where the test programs sleep, unblocks that signal as long as it sleeps.
 TRIGGER_BIT = 1 << 14
@@ -47,10 +50,12 @@ def picture(root):
 def differences(before, after, ignored=(), new_maps=False):
     """What changed between two pictures, as lines.
 
-    `ignored` holds regular expressions for what may change; with new_maps, mappings may have been added.
+    `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
     """
     lines = []
     for pid in sorted(before.keys() | after.keys()):
+        if (pid not in before or pid not in after) and "tree" in ignored:
+            continue
         if pid not in after:
             lines.append(f"pid {pid} is missing")
         elif pid not in before:
@@ -70,7 +75,8 @@ def _process(pid, names):
     zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
     stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
     for number, name in STAT.items():
-        if zombie and name != "exit_code":
+        # In a stopped task the field holds the stop signal until the parent has asked for it.
+        if zombie != (name == "exit_code"):
             continue
         fields[f"stat {name}"] = stat[number - 3] if len(stat) > number - 3 else None
     for tid in processes.threads(pid):
@@ -161,9 +167,17 @@ def _descriptors(pid, names):
         return fields
     for fd in numbers:
         info = processes.text(f"/proc/{pid}/fdinfo/{fd}") or ""
-        kept = [line.replace("\t", " ") for line in info.splitlines() if line.partition(":")[0] in FDINFO]
+        kept = [_info_line(line) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
         fields[f"fd {fd}"] = "; ".join([_link(f"/proc/{pid}/fd/{fd}", names)] + kept)
     return fields
+
+
+def _info_line(line):
+    name, _, value = line.partition(":")
+    value = value.strip()
+    if name == "flags":
+        value = f"{int(value, 8) & ~OPENING_FLAGS:o}"
+    return f"{name}: {value}"
 
 
 def _timers(pid):

@@ -5,12 +5,13 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
 
     dump-options OPTIONS      more options for criu dump
     restore-options OPTIONS   more options for criu restore
-    modes MODES               only these (see modes.py); several separated by commas
+    modes MODES               only these (see modes.py and scenarios.py), separated by commas
     not-in MODES              not in these
     refused REGEX             for mode `refused`: what the Error line of criu dump has to match
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
     timeout SECONDS           for each criu run, instead of 60
-    fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange
+    fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
+    fails-with-4.2(MODES) …   the same in these modes only
 """
 
 import os
@@ -23,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Program:
     """One test program."""
 
-    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "fails-with-4.2"}
+    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -36,6 +37,10 @@ class Program:
             raise ValueError(f"{self.source}: no ZDTM(\"summary\")")
         self.summary = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', summary.group(1)))
         said = dict(re.findall(r"^// zdtm: (\S+) +(.*)$", text, re.MULTILINE))
+        fails_with_42 = set()
+        for key in [key for key in said if key.startswith("fails-with-4.2")]:
+            fails_with_42.update(_list(key[len("fails-with-4.2"):].strip("()")) or ["*"])
+            del said[key]
         unknown = said.keys() - self.KEYS
         if unknown:
             raise ValueError(f"{self.source}: unknown keys {sorted(unknown)}")
@@ -46,7 +51,11 @@ class Program:
         self.refused = said.get("refused")
         self.ignore = _list(said.get("ignore"))
         self.timeout = float(said.get("timeout", 60))
-        self.fails_with_42 = said.get("fails-with-4.2")
+        self.fails_with_42 = fails_with_42
+
+    def fails_42(self, mode):
+        """Is CRIU 4.2 known to fail this program in this mode?"""
+        return mode.beyond_42 or bool({"*", mode.name} & self.fails_with_42)
 
     def runs_in(self, mode):
         """Does the program say anything against this mode? Scenario modes have to be asked for."""
