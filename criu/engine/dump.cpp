@@ -65,6 +65,7 @@ public:
         images_.unlink(ImageKind::RemapFpath);
         images_.unlink(ImageKind::PipesData);
         images_.unlink(ImageKind::FifoData);
+        images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
         images_.unlink(ImageKind::BpfmapData);
         scripts_.setRootPid(*options_.tree);

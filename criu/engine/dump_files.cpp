@@ -51,9 +51,28 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     wanted.type = kind.type();
     entry.type = kind.type();
     entry.id = wanted.id.value;
+    // Known before it is dumped: a socket may be in flight in its own queue.
+    const Known& known = *candidates.insert(wanted).first;
     kind.dump(file, entry, *this);
     add(entry);
-    return *candidates.insert(wanted).first;
+    return known;
+}
+
+FileId FileCollector::addInFlight(UniqueFd fd) {
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    files::OpenFd file;
+    file.pid = ::getpid();
+    file.fd = fd.get();
+    file.inFlight = true;
+    file.link = self.readLink(fmt::format("fd/{}", file.fd));
+    file.copy = std::move(fd);
+    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    file.info = kernel::readFdInfo(self, file.fd, buffer_);
+    const std::uint32_t before = lastId_;
+    const FileId id = identify(file).id;
+    if (id.value > before)
+        inFlight_.push_back(std::move(file.copy));
+    return id;
 }
 
 std::uint32_t FileCollector::addTable(FrozenTask& task) {

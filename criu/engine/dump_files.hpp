@@ -48,6 +48,7 @@ public:
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
+    FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
@@ -97,6 +98,7 @@ private:
     std::map<PathKey, FileId> knownPaths_;
     std::vector<Table> tables_;
     std::set<pid_t> processes_;
+    std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };
 

@@ -117,9 +117,15 @@ void FrozenTree::letGo(bool stopped) {
         if (stopped && task->state != model::TaskState::Stopped)
             ::kill(task->pid(), SIGSTOP);
     }
-    for (const auto& task : tasks_)
-        if (task->alive())
+    for (const auto& task : tasks_) {
+        if (!task->alive())
+            continue;
+        try {
             task->process->detach();
+        } catch (const compel::Error&) {
+            // A thread that was let go first has ended the process.
+        }
+    }
     tasks_.clear();
 }
 

@@ -35,6 +35,14 @@ const FileEntry& FilePlan::entry(FileId id) const {
     return *found->second;
 }
 
+std::vector<const FileEntry*> FilePlan::entries(FdTypes type) const {
+    std::vector<const FileEntry*> found;
+    for (const auto& [id, entry] : content_.files)
+        if (entry->type == type)
+            found.push_back(entry.get());
+    return found;
+}
+
 std::shared_ptr<files::RestoredFile> FilePlan::file(FileId id) {
     auto& known = files_[id];
     if (known)
@@ -61,40 +69,68 @@ pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
     return births_.root().pid;
 }
 
+PlannedFile& FilePlan::plan(FileId id, pid_t user) {
+    const auto object = file(id);
+    const auto [at, fresh] = objectIndex_.emplace(object.get(), planned_.size());
+    if (fresh) {
+        PlannedFile planned;
+        planned.file = object;
+        planned.opener = planned.completer = user;
+        planned.late = object->late();
+        planned_.push_back(std::move(planned));
+    }
+    PlannedFile& planned = planned_[at->second];
+    if (plannedIndex_.emplace(id, at->second).second) {
+        planned.ids.push_back(id);
+        if (planned.late)
+            late_.add(id);
+    }
+    return planned;
+}
+
 void FilePlan::make() {
     remaps_.load(images_);
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
-    std::map<const files::RestoredFile*, std::size_t> index;
     for (const auto& task : content_.tree.tasks) {
         if (!task->files || task->files->users.front() != task->pid)
             continue;  // dead, or uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
-            const auto object = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
-                                          [&] { return file(slot.file); });
-            const auto [at, fresh] = index.emplace(object.get(), planned_.size());
-            if (fresh) {
-                PlannedFile planned;
-                planned.file = object;
-                planned.opener = planned.completer = task->pid;
-                planned.late = object->late();
-                planned_.push_back(std::move(planned));
-            }
-            PlannedFile& planned = planned_[at->second];
-            if (plannedIndex_.emplace(slot.file, at->second).second) {
-                planned.ids.push_back(slot.file);
-                holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
-                if (planned.late)
-                    late_.add(slot.file);
-            }
+            PlannedFile& planned = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
+                                             [&]() -> PlannedFile& { return plan(slot.file, task->pid); });
+            holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
             if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);
                 planned.inheritedByOthers = true;
             }
         }
     }
+    // What a file needs may need more, and what is used further up must be opened there: until nothing moves any more.
+    while (planNeeds()) {
+    }
     late_.share();
+}
+
+bool FilePlan::planNeeds() {
+    bool changed = false;
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+        for (const FileId id : planned_[i].file->needs()) {
+            const bool fresh = !plannedIndex_.contains(id);
+            inFlight_ += fresh ? 1 : 0;
+            PlannedFile& needed = plan(id, planned_[i].completer);
+            const PlannedFile& user = planned_[i];
+            if (needed.late || user.late)
+                continue;  // opened when all processes exist, whoever they are
+            const pid_t opener = commonCreator(needed.opener, user.opener);
+            const bool inherited =
+                needed.inheritedByOthers || user.inheritedByOthers || opener != user.opener || opener != needed.opener;
+            changed = changed || fresh || opener != needed.opener || inherited != needed.inheritedByOthers;
+            needed.opener = opener;
+            needed.inheritedByOthers = inherited;
+        }
+    }
+    return changed;
 }
 
 const PlannedFile* FilePlan::plannedFor(FileId id) const {
@@ -117,6 +153,7 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
             used.insert(slot.fd);
     for (const PlannedFile& planned : planned_)
         shared += planned.inheritedByOthers ? planned.ids.size() : 0;
+    shared += inFlight_;
     const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
 
     if (*used.rbegin() >= limit)
@@ -225,6 +262,10 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
 
 void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
+    if (first == last) {  // in flight only
+        shared_[id] = service_.lift(std::move(fd)).release();
+        return;
+    }
     for (auto at = first; at != last; ++at) {
         const model::FdSlot& slot = *at->second;
         placed_[id] = slot.fd;

@@ -58,10 +58,13 @@ public:
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
+    [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
 
 private:
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
+    PlannedFile& plan(FileId id, pid_t user);
+    bool planNeeds();
 
     const model::Options& options_;
     Log& log_;
@@ -77,6 +80,8 @@ private:
     std::unordered_map<FileId, std::size_t> plannedIndex_;
     std::unordered_map<FileId, FileHolder> holders_;
     LateFiles late_;
+    std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
+    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
@@ -96,8 +97,13 @@ void ResumedTree::letGo(bool stopAll) {
             ::kill(process.pid(), stopAll ? SIGSTOP : signal);
         }
     }
-    for (compel::FrozenProcess& process : processes_)
-        process.detach();
+    for (compel::FrozenProcess& process : processes_) {
+        try {
+            process.detach();
+        } catch (const compel::Error&) {
+            // A thread that was let go first has ended the process.
+        }
+    }
     processes_.clear();
 }
 

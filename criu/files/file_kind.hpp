@@ -50,7 +50,8 @@ public:
     /// The signal owner (F_SETOWN) recorded for one of the descriptions; null if it has none. Set by the framework.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
 
-    /// Descriptions that must be open (in the same process or an ancestor) before open() is called.
+    /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
+    /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 };
 
@@ -104,6 +105,8 @@ public:
     virtual void add(FileEntry& entry) = 0;
     /// Dumps a path that is no descriptor of anybody, as a regular-file entry: the path of a fifo or terminal.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
+    /// The id of a description that was found in flight, not in a descriptor table; dumped now if it is new.
+    virtual FileId addInFlight(UniqueFd fd) = 0;
     /// The owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description, as an image message.
     virtual FownEntry* owner(const OpenFd& file) = 0;
     /// Descriptions of an inode, each by the first descriptor seen. All are known in finishDump().
@@ -123,6 +126,8 @@ public:
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// The entry of an id; throws Error if the images have none.
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
+    /// All entries of a kind, in order of their ids.
+    [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
 };

@@ -86,7 +86,7 @@ public:
 
     int get(const VmaEntry& vma) {
         if (is(vma, VmaStatus::AnonShared) || is(vma, VmaStatus::Memfd))
-            return files_.segment(vma);
+            return segment(vma);
         int flags = O_RDONLY;
         if (vma.has_fdflags != 0 && vma.fdflags != 0)
             flags = static_cast<int>(vma.fdflags) & (O_ACCMODE | O_DIRECTORY | O_LARGEFILE);
@@ -101,6 +101,17 @@ public:
     }
 
 private:
+    int segment(const VmaEntry& vma) {
+        const int fd = files_.segment(vma);
+        if (vma.has_fdflags == 0 || vma.fdflags != O_RDONLY || (vma.flags & MAP_TYPE) != MAP_SHARED)
+            return fd;
+        // Mapped through a read-only descriptor: mprotect mustn't make it writable.
+        fd_.reset(sys(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC),
+                      "open shared memory for reading only"));
+        file_ = 0;
+        return fd_.get();
+    }
+
     MappedFiles& files_;
     UniqueFd fd_;
     std::uint64_t file_ = 0;

@@ -14,9 +14,15 @@
 namespace criu::memory {
 namespace {
 
+constexpr std::string_view kAnonymous = "/dev/zero";
+constexpr std::string_view kAnonymousHuge = "/anon_hugepage";
+constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT, the same bits as mmap's
+constexpr std::uint32_t kFutureWrite = 0x10;          // F_SEAL_FUTURE_WRITE (5.1)
+
 /// Shared anonymous memory as a file: mapping it shows "/dev/zero (deleted)", as mmap(MAP_SHARED | MAP_ANONYMOUS) does.
-UniqueFd makeAnonymous(std::uint64_t size) {
-    void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
+    const int flags = MAP_SHARED | MAP_ANONYMOUS | extraFlags;
+    void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (at == MAP_FAILED)
         failErrno("map {} bytes of shared memory", size);
     const auto start = reinterpret_cast<std::uint64_t>(at);
@@ -25,21 +31,42 @@ UniqueFd makeAnonymous(std::uint64_t size) {
     return UniqueFd(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open shared memory through {}", path));
 }
 
-UniqueFd makeMemfd(const MemfdInodeEntry& inode) {
-    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
+    // Without leave to seal a memfd has one seal: the one against others.
+    unsigned flags = MFD_CLOEXEC;
+    if (inode.seals != F_SEAL_SEAL)
+        flags |= MFD_ALLOW_SEALING;
     if (inode.has_hugetlb_flag != 0)
         flags |= inode.hugetlb_flag;
-    // The image has the name as links show it.
+    UniqueFd fd(sys(::memfd_create(std::string(name).c_str(), flags), "create memfd {}", name));
+    sys(::ftruncate(fd.get(), static_cast<off_t>(inode.size)), "size memfd {} to {} bytes", name, inode.size);
+    return fd;
+}
+
+/// Whatever memory the inode stands for: images don't tell memfds from anonymous memory but by the name.
+UniqueFd makeInode(const MemfdInodeEntry& inode) {
+    // Old images have the name as links show it.
     std::string_view name = inode.name;
     constexpr std::string_view kPrefix = "/memfd:";
     if (name.starts_with(kPrefix))
         name.remove_prefix(kPrefix.size());
-    UniqueFd fd(sys(::memfd_create(std::string(name).c_str(), flags), "create memfd {}", name));
-    sys(::ftruncate(fd.get(), static_cast<off_t>(inode.size)), "size memfd {} to {} bytes", name, inode.size);
+    const bool unsealed = inode.seals == F_SEAL_SEAL && inode.size != 0;
+    const bool huge = inode.has_hugetlb_flag != 0 && inode.hugetlb_flag != 0;
+    UniqueFd fd;
+    if (unsealed && !huge && name == kAnonymous && inode.size % kPageSize == 0)
+        fd = makeAnonymous(inode.size);
+    else if (unsealed && huge && name == kAnonymousHuge)
+        fd = makeAnonymous(inode.size, MAP_HUGETLB | static_cast<int>(inode.hugetlb_flag & kHugeSizeMask));
+    else
+        fd = makeMemfd(name, inode);
     sys(::fchown(fd.get(), inode.uid, inode.gid), "give memfd {} to {}:{}", name, inode.uid, inode.gid);
     if (inode.has_mode != 0)
         sys(::fchmod(fd.get(), inode.mode & 07777), "set mode {:#o} of memfd {}", inode.mode & 07777, name);
     return fd;
+}
+
+bool mapsForWriting(const VmaEntry& vma) {
+    return is(vma, VmaStatus::FileShared) && (vma.prot & PROT_WRITE) != 0;
 }
 
 void fillSegment(const ImageDir& images, std::uint64_t shmid, int fd, std::uint64_t size, std::uint64_t& total) {
@@ -94,6 +121,10 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
                     fail("pid {}: memory at {:#x} maps memfd file {}, which the images don't have", task->pid,
                          vma->start, id);
                 inodeOfFile_[vma->shmid] = inode;
+                Segment& segment = byInode_[inode];
+                // Who had it mapped before the seal may go on writing.
+                if (mapsForWriting(*vma) && (segment.memfd->seals & kFutureWrite) != 0)
+                    segment.sealLate = true;
             } else if (is(*vma, VmaStatus::AnonShared) && !is(*vma, VmaStatus::SysvIpc)) {
                 add(vma->shmid, vma->pgoff + (vma->end - vma->start));
             }
@@ -109,15 +140,23 @@ void Segments::create(const ImageDir& images, const std::function<UniqueFd(Uniqu
     for (auto& [shmid, segment] : byShmid_)
         segment.fd = lift(makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {
-        segment.fd = lift(makeMemfd(*segment.memfd));
-        const std::uint32_t seals = segment.memfd->seals;
-        if (seals == 0)
+        segment.fd = lift(makeInode(*segment.memfd));
+        if (segment.sealLate)
             continue;
         // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.
-        if (segment.size != 0)
+        if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
             fillSegment(images, segment.shmid, segment.fd.get(), segment.size, sealedBytes_);
-        sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
+            segment.filled = true;
+        }
+        seal(segment);
     }
+}
+
+void Segments::seal(const Segment& segment) {
+    const std::uint32_t seals = segment.memfd->seals;
+    const int present = sys(::fcntl(segment.fd.get(), F_GET_SEALS), "read the seals of memfd {}", segment.memfd->name);
+    if ((seals & ~static_cast<std::uint32_t>(present)) != 0)
+        sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
 }
 
 std::uint64_t Segments::fill(const ImageDir& images) {
@@ -125,9 +164,15 @@ std::uint64_t Segments::fill(const ImageDir& images) {
     for (auto& [shmid, segment] : byShmid_)
         fillSegment(images, shmid, segment.fd.get(), segment.size, total);
     for (auto& [inode, segment] : byInode_)
-        if (segment.size != 0 && segment.memfd->seals == 0)
+        if (segment.size != 0 && !segment.filled)
             fillSegment(images, segment.shmid, segment.fd.get(), segment.size, total);
     return total;
+}
+
+void Segments::finish() const {
+    for (const auto& [inode, segment] : byInode_)
+        if (segment.sealLate)
+            seal(segment);
 }
 
 int Segments::descriptorFor(const VmaEntry& vma) const {

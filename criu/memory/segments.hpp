@@ -27,11 +27,14 @@ public:
     void collect(const model::ProcessTree& tree, const ImageDir& images,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// Creates them, empty but for sealed memfds. `lift` moves a descriptor to where it is in nobody's way.
+    /// Creates them, empty but for write-sealed memfds. `lift` moves a descriptor to where it is in nobody's way.
     void create(const ImageDir& images, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
     std::uint64_t fill(const ImageDir& images);
+
+    /// Sets seals that mustn't be there before the last process has mapped its memory. When all have, and after fill().
+    void finish() const;
 
     /// For mapping; stays ours. Throws Error for a segment that isn't known.
     [[nodiscard]] int descriptorFor(const VmaEntry& vma) const;
@@ -44,7 +47,10 @@ private:
         std::uint64_t size = 0;
         UniqueFd fd;
         const MemfdInodeEntry* memfd = nullptr;  ///< null for plain shared memory
+        bool filled = false;
+        bool sealLate = false;  ///< some process maps it for writing, which the seals wouldn't let it do again
     };
+    static void seal(const Segment& segment);
     Segment& add(std::uint64_t shmid, std::uint64_t size);
 
     std::uint64_t sealedBytes_ = 0;

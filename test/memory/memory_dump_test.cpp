@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Private memory: what the images say of each page must be what the process reads.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "../unit/image_fixture.hpp"
+#include "child.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/kernel/pagemap.hpp"
+
+using namespace criu;
+using namespace criu::memory;
+using test::MemoryDump;
+using test::StoppedChild;
+
+namespace {
+
+constexpr std::uint64_t kBase = 0x10000000000;
+constexpr std::uint64_t kStride = 0x10000000;
+constexpr int kGuardInstall = 102;
+constexpr int kDroppable = 0x08;
+
+std::uint64_t place(unsigned number) {
+    return kBase + number * kStride;
+}
+constexpr std::size_t pages(std::size_t count) {
+    return count * kPageSize;
+}
+
+char* mapAt(std::uint64_t at, std::size_t size, int prot, int flags, int fd = -1, off_t offset = 0) {
+    void* const got = ::mmap(reinterpret_cast<void*>(at), size, prot, flags | MAP_FIXED_NOREPLACE, fd, offset);
+    if (got == MAP_FAILED)
+        failErrno("map {:#x}", at);
+    return static_cast<char*>(got);
+}
+
+char* mapPrivate(std::uint64_t at, std::size_t size, int extra = 0) {
+    return mapAt(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | extra);
+}
+
+const VmaEntry* entryAt(const DumpedMemory& memory, std::uint64_t start) {
+    for (const DumpedVma& vma : memory.vmas)
+        if (vma.entry->start == start)
+            return vma.entry;
+    return nullptr;
+}
+
+/// Compares all private memory of a process with its images. What isn't in the images must read as zero, or as the
+/// file.
+void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDir& images) {
+    const auto pagemap = Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()));
+    REQUIRE(pagemap);
+    const auto file = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
+    REQUIRE(file);
+    CHECK(pagemap->contentSize() == dump.result.pagesWritten * kPageSize);
+    CHECK(static_cast<std::uint64_t>(::lseek(file->get(), 0, SEEK_END)) == pagemap->contentSize());
+
+    std::uint64_t covered = 0;
+    for (const DumpedVma& vma : dump.memory.vmas) {
+        const VmaEntry& entry = *vma.entry;
+        if (!hasPrivatePages(entry) || (entry.flags & kDroppable) != 0)
+            continue;
+        UniqueFd mapped;
+        if (is(entry, VmaStatus::FilePrivate))
+            mapped = ProcMappedFiles::open(dump.process, *vma.source, O_RDONLY);
+        std::string wrong;
+        std::string inFile(kPageSize, '\0');
+        for (std::uint64_t at = entry.start; at < entry.end; at += kPageSize) {
+            const bool guarded = std::any_of(dump.memory.vmas.begin(), dump.memory.vmas.end(), [&](const auto& other) {
+                return is(*other.entry, VmaStatus::Guard) && other.entry->start <= at && at < other.entry->end;
+            });
+            const PagemapRange* const range = pagemap->find(at);
+            if (guarded) {
+                if (range != nullptr)
+                    wrong += fmt::format(" guard page in the images at {:x}", at);
+                continue;
+            }
+            std::string wanted(kPageSize, '\0');
+            if (range != nullptr) {
+                covered += kPageSize;
+                sys(::pread(file->get(), wanted.data(), kPageSize,
+                            static_cast<off_t>(range->fileOffset + (at - range->vaddr))),
+                    "read");
+                if (!has(range->flags, PageFlags::Present))
+                    wrong += fmt::format(" not present at {:x}", at);
+            } else if (mapped) {
+                const auto offset = static_cast<off_t>(entry.pgoff + (at - entry.start));
+                inFile.assign(kPageSize, '\0');
+                if (sys(::pread(mapped.get(), inFile.data(), kPageSize, offset), "read the mapped file") == 0)
+                    continue;  // beyond its end: nothing can be read
+                wanted = inFile;
+            }
+            if (child.memory(at, at + kPageSize) != wanted)
+                wrong += fmt::format(" {:x}", at);
+        }
+        INFO(fmt::format("{:x}-{:x}", entry.start, entry.end));
+        CHECK(wrong.empty());
+        CHECK(wrong == "");
+    }
+    CHECK(covered == pagemap->contentSize());
+}
+
+struct Scene {
+    explicit Scene(const std::function<void()>& prepare)
+        : child(prepare), images(dir.images()), dump(child, images, drainer) {}
+    [[nodiscard]] Pagemap pagemap() const {
+        return *Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()));
+    }
+    test::TemporaryDir dir;
+    StoppedChild child;
+    ImageDir images;
+    Drainer drainer;
+    MemoryDump dump;
+};
+
+}  // namespace
+
+TEST_CASE("every kind of private memory") {
+    const Scene scene([] {
+        char* at = mapPrivate(place(0), pages(16));
+        std::memset(at, 1, pages(3));
+        at[pages(8)] = 3;
+        at = mapPrivate(place(1), pages(16));  // content that can't be read
+        at[0] = 1;
+        at[pages(15)] = 2;
+        ::mprotect(at, pages(16), PROT_NONE);
+        at = mapPrivate(place(2), pages(16));  // the zero page only
+        for (std::size_t page = 0; page < 16; ++page)
+            static_cast<void>(*static_cast<volatile char*>(at + pages(page)));
+        at = mapPrivate(place(3), pages(16), MAP_GROWSDOWN);
+        at[pages(15)] = 1;
+        at = mapPrivate(place(4), pages(16), MAP_LOCKED);
+        at[pages(2)] = 1;
+
+        const UniqueFd file(sys(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC), "open"));
+        at = mapAt(place(5), pages(16), PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get());
+        at[pages(3)] = 'x';
+        mapAt(place(6), pages(4), PROT_READ, MAP_PRIVATE, file.get(), static_cast<off_t>(pages(2)));
+        const UniqueFd memfd(sys(::memfd_create("m", MFD_CLOEXEC), "memfd"));
+        sys(::ftruncate(memfd.get(), static_cast<off_t>(pages(16))), "size");
+        sys(::pwrite(memfd.get(), "abc", 3, static_cast<off_t>(pages(7))), "write");
+        at = mapAt(place(7), pages(16), PROT_READ | PROT_WRITE, MAP_PRIVATE, memfd.get());
+        at[pages(1)] = 'y';
+        const UniqueFd zero(sys(::open("/dev/zero", O_RDWR | O_CLOEXEC), "open"));
+        at = mapAt(place(8), pages(4), PROT_READ | PROT_WRITE, MAP_PRIVATE, zero.get());
+        at[pages(2)] = 'z';
+        // Neighbours that the kernel keeps apart, with pages on both sides of the borders.
+        at = mapPrivate(place(9), pages(9));
+        std::memset(at, 7, pages(9));
+        ::mprotect(at + pages(3), pages(3), PROT_READ);
+    });
+    compareAll(scene.child, scene.dump, scene.images);
+    const Pagemap pagemap = scene.pagemap();
+    const auto flagsAt = [&](std::uint64_t at) {
+        const PagemapRange* const range = pagemap.find(at);
+        return range == nullptr ? PageFlags::None : range->flags;
+    };
+    const PageFlags lazy = PageFlags::Present | PageFlags::Lazy;
+    CHECK(flagsAt(place(0)) == lazy);
+    CHECK(flagsAt(place(0) + pages(3)) == PageFlags::None);
+    CHECK(flagsAt(place(1)) == lazy);
+    CHECK(flagsAt(place(2)) == PageFlags::None);
+    CHECK(flagsAt(place(3) + pages(15)) == lazy);
+    CHECK(flagsAt(place(4)) == PageFlags::Present);
+    CHECK(flagsAt(place(5)) == PageFlags::None);
+    CHECK(flagsAt(place(5) + pages(3)) == PageFlags::Present);
+    CHECK(flagsAt(place(7) + pages(7)) == PageFlags::None);
+    CHECK(flagsAt(place(7) + pages(1)) == PageFlags::Present);
+    CHECK(flagsAt(place(8) + pages(2)) == PageFlags::Present);
+    const PagemapRange* const joined = pagemap.find(place(9));
+    REQUIRE(joined != nullptr);
+    CHECK(joined->pages == 9);
+    CHECK(entryAt(scene.dump.memory, place(9) + pages(3)) != nullptr);
+    for (const DumpedVma& vma : scene.dump.memory.vmas)
+        if (is(*vma.entry, VmaStatus::Vdso))
+            CHECK(pagemap.find(vma.entry->start)->pages == (vma.entry->end - vma.entry->start) / kPageSize);
+}
+
+TEST_CASE("memory large enough for threads") {
+    constexpr std::size_t kSize = std::size_t{40} << 20;
+    const Scene scene([] {
+        char* const at = mapPrivate(place(0), kSize);
+        for (std::size_t byte = 0; byte < kSize; byte += 64)
+            if (byte / kPageSize % 7 != 0)
+                std::memcpy(at + byte, &byte, sizeof(byte));
+        std::memset(at + kSize / 2, 0, std::size_t{4} << 20);  // present, but zero
+    });
+    compareAll(scene.child, scene.dump, scene.images);
+    CHECK(scene.dump.result.pagesWritten > 8000);
+    CHECK(scene.drainer.zeroBytes() >= std::size_t{4} << 20);
+}
+
+TEST_CASE("ten thousand mappings") {
+    const Scene scene([] {
+        char* const at = mapPrivate(place(0), pages(20000));
+        for (std::size_t page = 0; page < 20000; page += 2) {
+            at[pages(page)] = static_cast<char>(page);
+            ::mprotect(at + pages(page), kPageSize, PROT_READ);
+        }
+    });
+    CHECK(scene.dump.memory.vmas.size() > 20000);
+    const Pagemap pagemap = scene.pagemap();
+    std::size_t found = 0;
+    for (std::size_t page = 0; page < 20000; ++page)
+        found += pagemap.find(place(0) + pages(page)) != nullptr ? 1 : 0;
+    CHECK(found == 10000);
+    CHECK(pagemap.find(place(0) + pages(1)) == nullptr);
+}
+
+TEST_CASE("guard regions, behind all mappings") {
+    const kernel::PagemapScanner scanner(kernel::ProcDir().self());
+    if (!scanner.seesGuards()) {
+        WARN("this kernel doesn't tell of guard regions");
+        return;
+    }
+    const Scene scene([] {
+        char* const at = mapPrivate(place(0), pages(16));
+        std::memset(at, 1, pages(8));
+        sys(::madvise(at + pages(4), pages(2), kGuardInstall), "guard");
+        sys(::madvise(at + pages(12), pages(1), kGuardInstall), "guard");
+        const UniqueFd file(sys(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC), "open"));
+        char* const mapped = mapAt(place(1), pages(8), PROT_READ, MAP_PRIVATE, file.get());
+        sys(::madvise(mapped + pages(2), pages(1), kGuardInstall), "guard");
+    });
+    compareAll(scene.child, scene.dump, scene.images);
+    const auto& vmas = scene.dump.memory.vmas;
+    REQUIRE(vmas.size() > 3);
+    const auto guard = [&](std::size_t fromEnd) -> const VmaEntry& { return *vmas[vmas.size() - fromEnd].entry; };
+    CHECK(guard(3).start == place(0) + pages(4));
+    CHECK(guard(3).end == place(0) + pages(6));
+    CHECK(guard(2).start == place(0) + pages(12));
+    CHECK(guard(1).start == place(1) + pages(2));
+    for (std::size_t fromEnd = 1; fromEnd <= 3; ++fromEnd) {
+        CHECK(guard(fromEnd).status == bit(VmaStatus::Guard));
+        CHECK(guard(fromEnd).flags == 0);
+        CHECK(guard(fromEnd).fd == -1);
+    }
+    CHECK(!is(guard(4), VmaStatus::Guard));
+    MmEntry mm = MM_ENTRY__INIT;
+    Arena arena;
+    scene.dump.memory.fill(mm, arena);
+    CHECK(mm.n_vmas == vmas.size());
+    CHECK(mm.vmas[mm.n_vmas - 1] == &guard(1));
+}
+
+TEST_CASE("droppable memory has no content") {
+    void* const probe = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS, -1, 0);
+    if (probe == MAP_FAILED) {
+        WARN("this kernel hasn't got MAP_DROPPABLE");
+        return;
+    }
+    ::munmap(probe, kPageSize);
+    const Scene scene([] {
+        char* const at = mapAt(place(0), pages(4), PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS);
+        at[0] = 1;
+    });
+    REQUIRE(entryAt(scene.dump.memory, place(0)) != nullptr);
+    CHECK(entryAt(scene.dump.memory, place(0))->flags == (kDroppable | MAP_ANONYMOUS | MAP_NORESERVE));
+    CHECK(scene.pagemap().find(place(0)) == nullptr);
+    compareAll(scene.child, scene.dump, scene.images);
+}
+
+TEST_CASE("private huge pages") {
+    constexpr std::size_t kHuge = std::size_t{2} << 20;
+    void* const probe =
+        ::mmap(nullptr, 2 * kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    if (probe == MAP_FAILED) {
+        WARN("no huge pages are set aside (/proc/sys/vm/nr_hugepages)");
+        return;
+    }
+    ::munmap(probe, 2 * kHuge);
+    const Scene scene([] {
+        char* const at = mapPrivate(place(0), 2 * kHuge, MAP_HUGETLB);
+        at[kHuge + 5000] = 1;
+    });
+    const Pagemap pagemap = scene.pagemap();
+    CHECK(pagemap.find(place(0)) == nullptr);
+    const PagemapRange* const range = pagemap.find(place(0) + kHuge);
+    REQUIRE(range != nullptr);
+    CHECK(range->flags == PageFlags::Present);
+    CHECK(range->pages == kHuge / kPageSize);
+    compareAll(scene.child, scene.dump, scene.images);
+}
+
+TEST_CASE("a wish to stop ends a dump of pages") {
+    const StoppedChild child([] { mapPrivate(place(0), pages(4))[0] = 1; });
+    const test::TemporaryDir dir;
+    const ImageDir images = dir.images();
+    Drainer::Options options;
+    options.stopWanted = [] { return true; };
+    Drainer drainer(options);
+    CHECK_THROWS_AS(MemoryDump(child, images, drainer), Error);
+}
