@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: fails-with-4.2 it follows a symbolic link that is watched itself
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
