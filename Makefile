@@ -1,17 +1,75 @@
-# The names people type. The build itself is CMake's (CMakeLists.txt).
-BUILD  ?= build
-PREFIX ?= /usr/local
-JOBS   ?= $(shell nproc)
+# SPDX-License-Identifier: GPL-2.0-only
+# The names people type; `make help` lists them. The build itself is CMake's (CMakeLists.txt).
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+JOBS    ?= $(shell nproc)
+SECONDS ?= 20
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
 
-$(BUILD)/CMakeCache.txt:
+# A finished configuration has build.ninja; one that broke off doesn't.
+$(BUILD)/CMakeCache.txt $(BUILD)/build.ninja:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
-# Fuzz targets, in $(BUILD)-fuzz/test/fuzz.
-fuzz:
-	@cmake -S . -B $(BUILD)-fuzz -G Ninja -DCRIU_FUZZ=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
-	@cmake --build $(BUILD)-fuzz -j$(JOBS) --target fuzz
+help:
+	@echo "make                        build criu and compel into $(BUILD)/"
+	@echo "make demo                   dump and restore a small process tree, step by step (root)"
+	@echo "make check                  build and run every test suite (root for those that restore)"
+	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
+	@echo "make uninstall              remove what was installed from $(BUILD)/"
+	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B"
+	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
+	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"
+	@echo "make tidy                   run clang-tidy; FILES='…' for some files only"
+	@echo "make format, format-check   clang-format the tree, or say what it would change"
+	@echo "make layers                 check who includes whom, and other rules of the tree"
+	@echo "make man                    make Documentation/criu.8 from criu.8.in and criu's own option table"
+	@echo "make clean                  remove build directories"
+	@echo "Variables: BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) JOBS=$(JOBS)"
 
-.PHONY: all fuzz
+demo: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target criu demo_worker
+	@scripts/demo $(BUILD)
+
+check:
+	@scripts/check --build $(BUILD) --jobs $(JOBS)
+
+install:
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build $(BUILD) -j$(JOBS)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+uninstall:
+	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
+
+bench: all
+	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
+	@test/bench/bench --build $(BUILD) --b $(CRIU_B) $(BENCH)
+
+fuzz:
+	@scripts/fuzz --build $(BUILD)-fuzz --jobs $(JOBS) --seconds $(SECONDS)
+
+asan:
+	@scripts/check --build $(BUILD) --jobs $(JOBS) --only asan
+
+tidy:
+	@scripts/tidy --build $(BUILD)-tidy --jobs $(JOBS) $(FILES)
+
+format:
+	@scripts/format
+
+format-check:
+	@scripts/format --check
+
+layers:
+	@scripts/check-layers
+
+man: all
+	@scripts/manpage $(BUILD)/bin/criu
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy
+
+.PHONY: all help demo check install uninstall bench fuzz asan tidy format format-check layers man clean

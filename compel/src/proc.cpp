@@ -89,7 +89,8 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
     const auto state = statusField(*text, "State");
     return ThreadStatus{.state = state.empty() ? '?' : state.front(),
                         .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
-                        .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10)};
+                        .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10),
+                        .threads = parseNumber<std::size_t>(statusField(*text, "Threads"), 10)};
 }
 
 std::vector<pid_t> listThreads(pid_t pid) {

@@ -17,6 +17,8 @@ struct ThreadStatus {
     char state = '?';
     pid_t process = 0;
     pid_t tracer = 0;
+    /// Of its process, zombies included.
+    std::size_t threads = 0;
 };
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 

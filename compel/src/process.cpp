@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <unordered_set>
 #include <utility>
 
 #include "fail.hpp"
@@ -20,12 +21,14 @@ FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
     if (status->process != pid)
         fail("freeze process ", pid, ": that is a thread of process ", status->process);
     FrozenProcess process(pid);
+    const auto deadline = std::chrono::steady_clock::now() + options.patience;
     try {
-        // As long as a thread runs it may create others, and the kernel's list of threads may leave out one when
-        // another ends while it is read. A list read while all known threads are stopped is complete if it has nothing
-        // new, not even a thread that has ended since.
-        std::unordered_set<pid_t> dead;
-        while (process.seizeNewThreads(options, dead)) {
+        process.seizeLeader(options);
+        // As long as a thread runs it may create others, and the kernel's list of threads may leave some out when
+        // others end while it is read. So it is the count that tells whether all were found.
+        while (process.seizeListedThreads(options, deadline) != Found::All) {
+            if (std::chrono::steady_clock::now() >= deadline)
+                failWith(ETIMEDOUT, "freeze process ", pid, ": it creates threads faster than they can be stopped");
         }
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.what(), ")"));
@@ -54,46 +57,54 @@ void FrozenProcess::release() noexcept {
         threads_.pop_back();
 }
 
-bool FrozenProcess::seizeNewThreads(const FreezeOptions& options, std::unordered_set<pid_t>& dead) {
-    const std::size_t first = threads_.size();
-    bool found = false;
+void FrozenProcess::seizeLeader(const FreezeOptions& options) {
+    try {
+        threads_.push_back(FrozenThread{.tracee = Tracee::seize(pid_, options.seize)});
+        threads_.back().tracee.interrupt();
+    } catch (const TraceeGone&) {
+        const auto status = readThreadStatus(pid_);
+        if (status && status->threads > 1)
+            fail("freeze process ", pid_, ": its main thread has exited while other threads live on");
+        throw;
+    }
+}
+
+FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& options, Deadline deadline) {
     std::unordered_set<pid_t> known;
     for (const auto& thread : threads_)
         known.insert(thread.tracee.tid());
-    auto listed = listThreads(pid_);
-    std::erase_if(listed, [&](pid_t tid) { return known.contains(tid); });
-    // Leader first: threads() promises it, and a process that can't be traced is noticed at once.
-    if (const auto leader = std::find(listed.begin(), listed.end(), pid_); leader != listed.end())
-        std::iter_swap(listed.begin(), leader);
-
-    threads_.reserve(first + listed.size());
+    const auto listed = listThreads(pid_);
+    threads_.reserve(listed.size());
+    std::vector<pid_t> dead;
     for (const pid_t tid : listed) {
+        if (known.contains(tid))
+            continue;
         try {
             threads_.push_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
-            found = true;
             threads_.back().tracee.interrupt();
         } catch (const TraceeGone&) {
-            if (tid == pid_) {
-                if (listed.size() > 1)
-                    fail("freeze process ", pid_, ": its main thread has exited while other threads live on");
-                throw;
-            }
-            found |= dead.insert(tid).second;
+            dead.push_back(tid);
         }
     }
-    waitForStops(first, options);
-    settleThreads(first);
-    return found;
+    waitForStops(deadline);
+    const auto status = readThreadStatus(pid_);
+    if (!status)
+        throw TraceeGone(ESRCH, join("process ", pid_));
+    // A zombie thread counts until it is reaped, so those that were there while the kernel counted are added.
+    const auto lingering = std::count_if(dead.begin(), dead.end(), [this](pid_t tid) {
+        const auto thread = readThreadStatus(tid);
+        return thread && thread->process == pid_;
+    });
+    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) ? Found::All : Found::Perhaps;
 }
 
-void FrozenProcess::waitForStops(std::size_t first, const FreezeOptions& options) {
+void FrozenProcess::waitForStops(Deadline deadline) {
     // A dying process has threads that end only after others were reaped, in an order that isn't known here. So none
     // is waited for alone: whoever isn't ready is looked at again in the next round.
-    const auto end = std::chrono::steady_clock::now() + options.patience;
     std::vector<std::size_t> waiting;
-    for (std::size_t index = threads_.size(); index-- > first;)
-        waiting.push_back(index);
-    std::vector<std::size_t> dead;
+    for (std::size_t index = threads_.size(); index-- > 0;)
+        if (!threads_[index].tracee.stopped())
+            waiting.push_back(index);
     auto pause = std::chrono::nanoseconds{0};
     while (!waiting.empty()) {
         bool progress = false;
@@ -109,40 +120,29 @@ void FrozenProcess::waitForStops(std::size_t first, const FreezeOptions& options
             if (!info)
                 return false;
             progress = true;
-            if (info->kind == StopInfo::Kind::Exited)
-                dead.push_back(index);
             return true;
         });
         pause = progress ? std::chrono::microseconds{50} : std::chrono::milliseconds{1};
-        if (!waiting.empty() && std::chrono::steady_clock::now() >= end) {
+        if (!waiting.empty() && std::chrono::steady_clock::now() >= deadline) {
             const pid_t tid = threads_[waiting.front()].tracee.tid();
             const auto status = readThreadStatus(tid);
             failWith(ETIMEDOUT, "freeze process ", pid_, ": thread ", tid, " (state ", status ? status->state : '?',
                      ") doesn't stop; it may be in vfork or wait for a device or network file system");
         }
     }
-    std::sort(dead.begin(), dead.end(), std::greater<>());
-    for (const auto index : dead) {
-        if (index == 0)
-            throw TraceeGone(ESRCH, join("stop process ", pid_));
-        threads_.erase(threads_.begin() + static_cast<std::ptrdiff_t>(index));
-    }
-}
-
-void FrozenProcess::settleThreads(std::size_t first) {
-    for (std::size_t index = first; index < threads_.size();) {
-        auto& thread = threads_[index];
+    for (auto& thread : threads_) {
         try {
-            thread.tracee.settle();
-            const auto& stop = thread.tracee.stopped();
-            thread.stopSignal = stop->kind == StopInfo::Kind::GroupStop ? stop->signal : 0;
-            ++index;
+            if (!thread.tracee.released())
+                thread.tracee.settle();
         } catch (const TraceeGone&) {
-            if (index == 0)
-                throw;
-            threads_.erase(threads_.begin() + static_cast<std::ptrdiff_t>(index));
+            continue;
         }
+        const auto& stop = thread.tracee.stopped();
+        thread.stopSignal = stop && stop->kind == StopInfo::Kind::GroupStop ? stop->signal : 0;
     }
+    if (threads_.front().tracee.released())
+        throw TraceeGone(ESRCH, join("stop process ", pid_));
+    std::erase_if(threads_, [](const FrozenThread& thread) { return thread.tracee.released(); });
 }
 
 std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {

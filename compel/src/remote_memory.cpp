@@ -17,7 +17,7 @@ namespace compel {
 namespace {
 
 iovec remoteWindow(RemoteAddress address, std::size_t size) noexcept {
-    return {reinterpret_cast<void*>(address), size};
+    return {reinterpret_cast<void*>(address), size};  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace

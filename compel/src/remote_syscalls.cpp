@@ -18,7 +18,7 @@ namespace compel {
 namespace {
 
 std::optional<RemoteAddress> searchRange(const RemoteMemory& memory, const MemoryRange& range) {
-    constexpr std::size_t blockSize = 256 * 1024;
+    constexpr std::size_t blockSize = std::size_t{256} * 1024;
     // Blocks overlap by an instruction less one byte, so that none is missed across a border.
     constexpr std::size_t overlap = syscallInstructionBytes.size() - 1;
     std::vector<std::byte> block(std::min<std::size_t>(blockSize, range.end - range.start));

@@ -195,6 +195,13 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
 StopInfo Tracee::waitStop() {
     if (stop_)
         return *stop_;
+    // Most stops come within microseconds. Going to sleep for them would cost more than the wait, above all where
+    // another processor has to be woken from idleness for each.
+    for (int round = 0; round < 100; ++round) {
+        if (const auto info = pollStop(WNOHANG))
+            return *info;
+        ::sched_yield();
+    }
     return pollStop(0).value();
 }
 

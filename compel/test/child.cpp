@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/rseq.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -82,6 +84,16 @@ std::optional<int> Child::exitCode() {
 void Child::awaitState(char state) const {
     if (!eventually([&] { return stateOf(pid_) == state; }))
         throw std::runtime_error(std::string("the child doesn't get into state ") + state);
+}
+
+void leaveRseq() {
+    if (__rseq_size == 0)
+        return;
+    constexpr long areaSize = 32;
+    constexpr long unregister = 1;
+    auto* const area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
+    if (::syscall(SYS_rseq, area, areaSize, unregister, RSEQ_SIG) != 0)
+        throw std::runtime_error("rseq");
 }
 
 std::string statusOf(pid_t tid, const std::string& field) {

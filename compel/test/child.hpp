@@ -48,6 +48,9 @@ private:
     std::optional<int> code_;
 };
 
+/// Unregisters the restartable-sequence area that the C library has given the calling thread.
+void leaveRseq();
+
 char stateOf(pid_t tid);
 /// Value of a line of /proc/TID/status, "" if there is none.
 std::string statusOf(pid_t tid, const std::string& field);

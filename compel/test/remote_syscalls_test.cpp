@@ -11,12 +11,56 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "child.hpp"
 
 using namespace compel;
 using test::Child;
+
+namespace {
+
+/// Leaves nothing mapped but the page this runs in, and no system call instruction in it, then spins.
+[[noreturn]] void liveInOnePage() {
+    // rdi: this page. Unmaps all below and all above, overwrites its system call instructions, loops.
+    static constexpr unsigned char code[] = {
+        0x48, 0x89, 0xfb,                                            // mov %rdi,%rbx
+        0x48, 0x89, 0xfe,                                            // mov %rdi,%rsi
+        0x31, 0xff,                                                  // xor %edi,%edi
+        0xb8, 0x0b, 0x00, 0x00, 0x00,                                // mov $SYS_munmap,%eax
+        0x0f, 0x05,                                                  // syscall (offset 13)
+        0x48, 0x8d, 0xbb, 0x00, 0x10, 0x00, 0x00,                    // lea 4096(%rbx),%rdi
+        0x48, 0xbe, 0x00, 0xf0, 0xff, 0xff, 0xff, 0x7f, 0x00, 0x00,  // movabs $0x7ffffffff000,%rsi
+        0x48, 0x29, 0xfe,                                            // sub %rdi,%rsi
+        0xb8, 0x0b, 0x00, 0x00, 0x00,                                // mov $SYS_munmap,%eax
+        0x0f, 0x05,                                                  // syscall (offset 40)
+        0xc6, 0x43, 0x0e, 0x90,                                      // movb $0x90,14(%rbx)
+        0xc6, 0x43, 0x29, 0x90,                                      // movb $0x90,41(%rbx)
+        0xeb, 0xfe,                                                  // jmp .
+    };
+    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(page, code, sizeof(code));
+    asm volatile("jmp *%%rax" ::"a"(page), "D"(page) : "memory");
+    __builtin_unreachable();
+}
+
+/// Spins in a page of 32-bit code.
+[[noreturn]] void liveIn32Bit() {
+    static constexpr unsigned char code[] = {0xeb, 0xfe};  // jmp .
+    void* const page =
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    std::memcpy(page, code, sizeof(code));
+    asm volatile("pushq $0x23\n\tpushq %0\n\tlretq" ::"r"(page) : "memory");
+    __builtin_unreachable();
+}
+
+}  // namespace
 
 TEST_CASE("a stopped thread executes system calls and doesn't notice") {
     Child child([](const Child::Talk& talk) {
@@ -49,4 +93,90 @@ TEST_CASE("a stopped thread executes system calls and doesn't notice") {
     CHECK(test::mapsOf(child.pid()) == maps);
     child.say("end");
     CHECK(child.exitCode() == 7);
+}
+
+TEST_CASE("a process without any system call instruction gets one for a while") {
+    Child child([](const Child::Talk& talk) -> int {
+        talk.say("ready");
+        test::leaveRseq();
+        liveInOnePage();
+    });
+    REQUIRE(child.hear() == "ready");
+    const auto pages = [&] {
+        const auto maps = test::mapsOf(child.pid());
+        return std::count(maps.begin(), maps.end(), '\n') - (maps.find("[vsyscall]") != std::string::npos ? 1 : 0);
+    };
+    REQUIRE(test::eventually([&] { return pages() == 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    auto process = FrozenProcess::freeze(child.pid());
+    CHECK_FALSE(process.syscallInstruction());
+    const auto page = process.leader().registers().ip() & ~std::uint64_t{4095};
+    const auto before = process.memory().readValue<std::array<std::byte, 4096>>(page);
+    {
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+        CHECK(process.memory().readValue<std::array<std::byte, 4096>>(page) != before);
+    }
+    CHECK(process.memory().readValue<std::array<std::byte, 4096>>(page) == before);
+    process.detach();
+    CHECK(test::stateOf(child.pid()) == 'R');
+}
+
+TEST_CASE("32-bit code is refused") {
+    Child child([](const Child::Talk& talk) -> int {
+        talk.say("ready");
+        liveIn32Bit();
+    });
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([&] {
+        auto process = FrozenProcess::freeze(child.pid());
+        return !process.leader().registers().isNative();
+    }));
+    auto process = FrozenProcess::freeze(child.pid());
+    CHECK_THROWS_WITH(RemoteSyscalls(process.leader()), Catch::Contains("32-bit"));
+}
+
+TEST_CASE("extended state can be read in full and set") {
+    Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
+    auto process = FrozenProcess::freeze(child.pid());
+    auto state = process.leader().extendedState();
+    REQUIRE(state.size() >= 576);  // FXSAVE area and XSAVE header
+    constexpr std::size_t xmm0 = 160;
+    constexpr std::size_t featuresInUse = 512;
+    constexpr std::byte vectors{2};
+    state[xmm0] = std::byte{0x5a};
+    state[featuresInUse] |= vectors;
+    process.leader().setExtendedState(state);
+    CHECK(process.leader().extendedState()[xmm0] == std::byte{0x5a});
+    CHECK_THROWS_AS(process.leader().setExtendedState(std::span(state).first(100)), Error);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("memory is read and written whatever its protection") {
+    static void* hidden = nullptr;
+    hidden = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::strcpy(static_cast<char*>(hidden), "hidden");
+    ::mprotect(hidden, 8192, PROT_NONE);
+    Child child([](const Child::Talk& talk) {
+        talk.hear();
+        ::mprotect(hidden, 8192, PROT_READ);
+        return std::strcmp(static_cast<char*>(hidden), "changed") == 0 ? 5 : 1;
+    });
+    const auto address = reinterpret_cast<std::uintptr_t>(hidden);
+    {
+        auto process = FrozenProcess::freeze(child.pid());
+        const auto& memory = process.memory();
+        CHECK(memory.readString(address) == "hidden");
+        CHECK_THROWS_WITH(memory.readString(address, 3), Catch::Contains("longer than"));
+        memory.write(address, std::as_bytes(std::span("changed")));
+        std::vector<std::byte> more(16384);
+        CHECK(memory.readSome(address + 4096, more) >= 4096);
+        CHECK_THROWS_WITH(memory.readValue<long>(16), Catch::Contains("at 0x10"));
+        CHECK_THROWS_AS(memory.writeValue(16, 1L), Error);
+    }
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+    ::munmap(hidden, 8192);
 }

@@ -34,7 +34,7 @@ constexpr const char* usage =
     "  -l, --log-level NUM   4 tells what is done\n"
     "Others:\n"
     "  -c, --compat          for 32-bit code, which isn't supported\n"
-    "  -s, --static          the static library\n"
+    "  -s, --static          the static library, which is the only one\n"
     "  -h, --help            this text\n"
     "  -V, --version         the version\n";
 
@@ -131,13 +131,14 @@ int run(std::string_view action, Options& options) {
         std::cout << COMPEL_BLOB_LDFLAGS << " -Wl,-T," << paths.scripts << "/blob.lds\n";
     } else if (action == "plugins") {
         std::cout << paths.plugins << "/std.lib.a\n";
+        // Passing descriptors needs no library of its own: it is all in <compel/blob/socket.hpp>.
         for (const auto& name : options.names)
-            if (name != "std")
-                std::cout << paths.plugins << "/" << name << ".lib.a\n";
+            if (name != "std" && name != "fds")
+                throw UsageError{"there is no plugin '" + name + "'"};
     } else if (action == "libs") {
         if (!paths.installed && !options.useStatic)
             throw UsageError{"in a source tree there is only the static library: libs --static"};
-        std::cout << paths.libraries << (options.useStatic ? "/libcompel.a" : "/libcompel.so") << "\n";
+        std::cout << paths.libraries << "/libcompel.a\n";  // there is no shared one
     } else {
         throw UsageError{"unknown action '" + std::string(action) + "'"};
     }

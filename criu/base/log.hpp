@@ -34,8 +34,12 @@ public:
     /// means stderr.
     void open(const std::string& path);
 
-    /// Takes over an open descriptor, e.g. after it was moved out of a range that is needed for restored files.
-    void adopt(UniqueFd fd) noexcept { fd_ = std::move(fd); }
+    /// Exchanges the log's descriptor for what `mover` makes of it: to keep numbers free for restored files.
+    template <typename Mover>
+    void move(Mover&& mover) {
+        if (fd_)
+            fd_ = mover(std::move(fd_));
+    }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     /// Writes kept early messages to stderr when no file was opened. Called once at exit.

@@ -133,8 +133,11 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop) {
             lookForPlugins(options, log);
             return engine::restore(run);
         case Command::Check: {
+            // What is true now, not what an earlier run found.
+            kernel::Features features{std::string()};
+            const auto probes = engine::featureProbes(features);
             std::string answer;
-            const int status = engine::check(options, engine::basicChecks(), {}, log, answer);
+            const int status = engine::check(options, engine::basicChecks(), probes, log, answer);
             std::fwrite(answer.data(), 1, answer.size(), stdout);
             return status;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cli/help.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "criu/cli/option_table.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cli/option_values.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 

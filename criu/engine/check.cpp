@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/check.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,6 +20,21 @@ bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
         log.line(level, &where, fmt::format("feature {} is missing: {}", feature.name, error.what()));
     }
     return false;
+}
+
+/// Nothing for features that users don't ask about.
+std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
+    switch (check) {
+        case kernel::CheckClass::Extra:
+            return FeatureCategory::Extra;
+        case kernel::CheckClass::Experimental:
+            return FeatureCategory::Experimental;
+        case kernel::CheckClass::ByName:
+            return FeatureCategory::OnRequest;
+        case kernel::CheckClass::Internal:
+            return std::nullopt;
+    }
+    return std::nullopt;
 }
 
 bool wanted(FeatureCategory category, const model::Options& options) noexcept {
@@ -48,6 +65,21 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
 }
 
 }  // namespace
+
+std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
+    std::vector<FeatureProbe> probes;
+    for (const kernel::FeatureInfo& info : kernel::featureTable()) {
+        const std::optional<FeatureCategory> category = categoryOf(info.check);
+        if (!category)
+            continue;
+        const auto test = [&features, feature = info.feature] {
+            features.require(feature);
+            return true;
+        };
+        probes.push_back({info.name, *category, test});
+    }
+    return probes;
+}
 
 int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
           Log& log, std::string& output) {

@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "criu/base/log.hpp"
 #include "criu/engine/check_basics.hpp"
+#include "criu/kernel/features.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -25,6 +27,9 @@ struct FeatureProbe {
     FeatureCategory category{};
     std::function<bool()> supported;  ///< may throw Error to say why not
 };
+
+/// Everything --feature knows, asked of `features`, which must outlive the result.
+std::vector<FeatureProbe> featureProbes(kernel::Features& features);
 
 /// Runs `criu check`: one feature if options.feature names one, else all basics, and what --extra and --experimental
 /// add. The answer for standard output is put into `output`, what is missing is logged. Returns the exit status: 0 if

@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/file_kinds.hpp"
 
+#include "criu/files/bpf_map.hpp"
+#include "criu/files/epoll.hpp"
 #include "criu/files/eventfd.hpp"
+#include "criu/files/fsnotify.hpp"
+#include "criu/files/pidfd.hpp"
 #include "criu/files/pipe.hpp"
+#include "criu/files/refused.hpp"
+#include "criu/files/signalfd.hpp"
+#include "criu/files/timerfd.hpp"
+#include "criu/namespaces/namespace_file.hpp"
+#include "criu/sockets/unix_kind.hpp"
 
 namespace criu::engine {
 
-files::FileKinds makeFileKinds(files::PathDump& paths, const files::PathRemaps& remaps) {
+files::FileKinds makeFileKinds(const KindResources& with) {
     files::FileKinds kinds;
+    kinds.push_back(memory::makeMemfdKind(with.dumpedSegments, with.segments));
     kinds.push_back(files::makePipeKind());
     kinds.push_back(files::makeFifoKind());
     kinds.push_back(files::makeEventFdKind());
-    kinds.push_back(files::makeRegularKind(paths, remaps));  // takes whatever has a path: last
+    kinds.push_back(files::makeSignalFdKind());
+    kinds.push_back(files::makeTimerFdKind());
+    kinds.push_back(files::makeEpollKind());
+    kinds.push_back(files::makeInotifyKind(with.paths, with.remaps));
+    kinds.push_back(files::makeFanotifyKind(with.paths, with.remaps));
+    kinds.push_back(files::makePidFdKind());
+    kinds.push_back(files::makeBpfMapKind());
+    kinds.push_back(namespaces::makeNamespaceFileKind());
+    kinds.push_back(files::makeRefusedKind());
+    kinds.push_back(sockets::makeUnixKind());
+    kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }
 

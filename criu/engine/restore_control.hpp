@@ -17,8 +17,9 @@ namespace criu::engine {
 
 /// What all processes of a restore wait for together, in this order. Their names stand in the log.
 enum class Barrier : std::uint32_t {
-    Born,     ///< every process of the tree exists
-    Grouped,  ///< everybody is in its process group; helpers and dead processes may end
+    Born,       ///< every process of the tree exists
+    Placed,     ///< everybody is in its process group, and has its descriptors at their numbers
+    Completed,  ///< nobody needs another any more; helpers and dead processes may end
     Count,
 };
 

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
 namespace {
@@ -19,19 +20,27 @@ constexpr int kServiceRoom = 64;
 }  // namespace
 
 FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                   const model::BirthPlan& births)
+                   const model::BirthPlan& births, const memory::Segments& segments)
     : options_(options),
       log_(log),
       images_(images),
       content_(content),
       births_(births),
-      kinds_(makeFileKinds(unusedPaths_, remaps_)) {}
+      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments})) {}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
     if (found == content_.files.end())
         fail("the images refer to file {} but don't have it", id);
     return *found->second;
+}
+
+std::vector<const FileEntry*> FilePlan::entries(FdTypes type) const {
+    std::vector<const FileEntry*> found;
+    for (const auto& [id, entry] : content_.files)
+        if (entry->type == type)
+            found.push_back(entry.get());
+    return found;
 }
 
 std::shared_ptr<files::RestoredFile> FilePlan::file(FileId id) {
@@ -60,38 +69,80 @@ pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
     return births_.root().pid;
 }
 
+PlannedFile& FilePlan::plan(FileId id, pid_t user) {
+    const auto object = file(id);
+    const auto [at, fresh] = objectIndex_.emplace(object.get(), planned_.size());
+    if (fresh) {
+        PlannedFile planned;
+        planned.file = object;
+        planned.opener = planned.completer = user;
+        planned.late = object->late();
+        planned_.push_back(std::move(planned));
+    }
+    PlannedFile& planned = planned_[at->second];
+    if (plannedIndex_.emplace(id, at->second).second) {
+        planned.ids.push_back(id);
+        if (planned.late)
+            late_.add(id);
+    }
+    return planned;
+}
+
 void FilePlan::make() {
+    remaps_.load(images_);
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
-    std::map<const files::RestoredFile*, std::size_t> index;
     for (const auto& task : content_.tree.tasks) {
         if (!task->files || task->files->users.front() != task->pid)
             continue;  // dead, or uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
-            const auto object = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
-                                          [&] { return file(slot.file); });
-            const auto [at, fresh] = index.emplace(object.get(), planned_.size());
-            if (fresh) {
-                PlannedFile planned;
-                planned.file = object;
-                planned.opener = planned.completer = task->pid;
-                planned_.push_back(std::move(planned));
-            }
-            PlannedFile& planned = planned_[at->second];
-            if (plannedIndex_.emplace(slot.file, at->second).second)
-                planned.ids.push_back(slot.file);
-            if (planned.opener != task->pid) {
+            PlannedFile& planned = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
+                                             [&]() -> PlannedFile& { return plan(slot.file, task->pid); });
+            holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
+            if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);
                 planned.inheritedByOthers = true;
             }
         }
     }
+    // What a file needs may need more, and what is used further up must be opened there: until nothing moves any more.
+    while (planNeeds()) {
+    }
+    late_.share();
+}
+
+bool FilePlan::planNeeds() {
+    bool changed = false;
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+        for (const FileId id : planned_[i].file->needs()) {
+            const bool fresh = !plannedIndex_.contains(id);
+            inFlight_ += fresh ? 1 : 0;
+            PlannedFile& needed = plan(id, planned_[i].completer);
+            const PlannedFile& user = planned_[i];
+            if (needed.late || user.late)
+                continue;  // opened when all processes exist, whoever they are
+            const pid_t opener = commonCreator(needed.opener, user.opener);
+            const bool inherited =
+                needed.inheritedByOthers || user.inheritedByOthers || opener != user.opener || opener != needed.opener;
+            changed = changed || fresh || opener != needed.opener || inherited != needed.inheritedByOthers;
+            needed.opener = opener;
+            needed.inheritedByOthers = inherited;
+        }
+    }
+    return changed;
 }
 
 const PlannedFile* FilePlan::plannedFor(FileId id) const {
     const auto found = plannedIndex_.find(id);
     return found == plannedIndex_.end() ? nullptr : &planned_[found->second];
+}
+
+std::optional<FileHolder> FilePlan::holderOf(FileId id) const {
+    if (late_.contains(id))
+        return late_.find(id);
+    const auto found = holders_.find(id);
+    return found == holders_.end() ? std::nullopt : std::optional(found->second);
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {
@@ -102,6 +153,7 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
             used.insert(slot.fd);
     for (const PlannedFile& planned : planned_)
         shared += planned.inheritedByOthers ? planned.ids.size() : 0;
+    shared += inFlight_;
     const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
 
     if (*used.rbegin() >= limit)
@@ -118,8 +170,8 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
 
 void FilePlan::takeInherited(const ServiceFds& service) {
     for (const model::InheritFd& given : options_.inheritFds) {
-        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd,
-                          given.name));
+        UniqueFd copy(
+            sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd, given.name));
         inherited_.emplace(given.name, std::move(copy));
     }
 }
@@ -129,7 +181,9 @@ int FilePlan::inherited(std::string_view name) const {
     return found == inherited_.end() ? -1 : found->second.get();
 }
 
-void TaskFiles::inheritFrom(const TaskFiles& creator) { shared_ = creator.shared_; }
+void TaskFiles::inheritFrom(const TaskFiles& creator) {
+    shared_ = creator.shared_;
+}
 
 void TaskFiles::open(const PlannedFile& planned) {
     if (!opened_.insert(planned.file.get()).second)
@@ -146,14 +200,18 @@ void TaskFiles::openShared() {
             open(planned);
 }
 
+bool TaskFiles::leadsTable() const {
+    return task_ != nullptr && task_->files && task_->files->users.front() == pid_;
+}
+
 void TaskFiles::put(int fd, const model::FdSlot& slot) const {
     sys(::dup3(fd, slot.fd, slot.closeOnExec ? O_CLOEXEC : 0), "put a file at fd {}", slot.fd);
 }
 
 void TaskFiles::place() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
-    placing_ = true;
+    phase_ = Phase::Placing;
     for (const model::FdSlot& slot : task_->files->slots)
         slots_.emplace(slot.file, &slot);
     for (const model::FdSlot& slot : task_->files->slots)
@@ -165,18 +223,49 @@ void TaskFiles::place() {
         if (placed_.contains(slot.file))
             continue;
         const PlannedFile* const planned = plan_.plannedFor(slot.file);
+        if (planned->late)
+            continue;
         open(*planned);
         if (!placed_.contains(slot.file))
             fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
     }
 }
 
+void TaskFiles::openLate() {
+    if (!leadsTable())
+        return;
+    phase_ = Phase::Late;
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (!planned.late || planned.opener != pid_)
+            continue;
+        open(planned);
+        for (const FileId id : planned.ids)
+            plan_.late().announce(id, {pid_, find(id)});
+    }
+}
+
+void TaskFiles::fetchLate() {
+    if (!leadsTable())
+        return;
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (!placed_.contains(slot.file))
+            inContext([&] { return fmt::format("fd {}", slot.fd); },
+                      [&] { putAll(slot.file, service_.lift(fetch(slot.file))); });
+}
+
 void TaskFiles::provide(FileId id, UniqueFd fd) {
-    if (!placing_) {
+    if (phase_ == Phase::Sharing || (phase_ == Phase::Late && !slots_.contains(id)))
+        shared_[id] = service_.lift(std::move(fd)).release();
+    else
+        putAll(id, std::move(fd));
+}
+
+void TaskFiles::putAll(FileId id, UniqueFd fd) {
+    const auto [first, last] = slots_.equal_range(id);
+    if (first == last) {  // in flight only
         shared_[id] = service_.lift(std::move(fd)).release();
         return;
     }
-    const auto [first, last] = slots_.equal_range(id);
     for (auto at = first; at != last; ++at) {
         const model::FdSlot& slot = *at->second;
         placed_[id] = slot.fd;
@@ -192,6 +281,15 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
     // It may have come to life at one of its numbers: then it stays.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
+}
+
+UniqueFd TaskFiles::fetch(FileId id) {
+    if (const int own = find(id); own >= 0)
+        return lift(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
+    const std::optional<FileHolder> holder = plan_.holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return lift(kernel::PidFd(holder->pid).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {
@@ -212,10 +310,12 @@ UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
     return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
 }
 
-int TaskFiles::segment(const VmaEntry& vma) { return segments_.descriptorFor(vma); }
+int TaskFiles::segment(const VmaEntry& vma) {
+    return segments_.descriptorFor(vma);
+}
 
 void TaskFiles::complete() {
-    if (task_ == nullptr || !task_->files || task_->files->users.front() != pid_)
+    if (!leadsTable())
         return;
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)

@@ -7,12 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/engine/late_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/model/birth_plan.hpp"
 
 namespace criu::engine {
@@ -20,10 +22,11 @@ namespace criu::engine {
 /// Something to be opened, and by whom.
 struct PlannedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;        ///< the descriptions it makes
-    pid_t opener = 0;               ///< nearest common creator of all users
-    pid_t completer = 0;            ///< the first user
-    bool inheritedByOthers = false; ///< opened before the opener's children are created
+    std::vector<FileId> ids;         ///< the descriptions it makes
+    pid_t opener = 0;                ///< nearest common creator of all users; the first user if `late`
+    pid_t completer = 0;             ///< the first user
+    bool late = false;               ///< opened when all processes exist
+    bool inheritedByOthers = false;  ///< opened before the opener's children are created
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
@@ -31,7 +34,7 @@ struct PlannedFile {
 class FilePlan final : public files::FileRestore {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births);
+             const model::BirthPlan& births, const memory::Segments& segments);
 
     void make();
 
@@ -46,16 +49,22 @@ public:
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
     [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
     [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+    /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
+    [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
+    [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
+    [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
 
 private:
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
+    PlannedFile& plan(FileId id, pid_t user);
+    bool planNeeds();
 
     const model::Options& options_;
     Log& log_;
@@ -63,11 +72,16 @@ private:
     RestoreImages& content_;
     const model::BirthPlan& births_;
     files::PathDump unusedPaths_{0};
+    memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
     files::FileKinds kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
     std::unordered_map<FileId, std::size_t> plannedIndex_;
+    std::unordered_map<FileId, FileHolder> holders_;
+    LateFiles late_;
+    std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
+    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
 };
 
@@ -86,7 +100,11 @@ public:
     void openShared();
     /// Opens the rest and puts everything at its numbers. After all children are created.
     void place();
-    /// After all processes exist.
+    /// Opens what needs all processes, as far as this process is to do it. After they exist.
+    void openLate();
+    /// Gets what others have opened late. After they have.
+    void fetchLate();
+    /// After all processes have their descriptors at their numbers.
     void complete();
 
     // files::FileOpener and files::PlacedFiles
@@ -98,13 +116,16 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
+    UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
 
 private:
+    [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
+    void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
 
     const FilePlan& plan_;
@@ -113,9 +134,11 @@ private:
     const model::Task* task_;
     pid_t pid_;
     Log& log_;
-    bool placing_ = false;
-    std::map<FileId, int> shared_;             ///< descriptors in the service range
-    std::map<FileId, int> placed_;             ///< one of this process' own numbers for each id
+    /// What provide() does with a description: keep it for children, or put it at its numbers.
+    enum class Phase { Sharing, Placing, Late };
+    Phase phase_ = Phase::Sharing;
+    std::map<FileId, int> shared_;  ///< descriptors in the service range
+    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::set<const files::RestoredFile*> opened_;
 };

@@ -46,8 +46,18 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         task->sid = static_cast<pid_t>(in.sid);
         for (std::size_t i = 0; i < in.n_threads; ++i)
             task->threads.push_back({static_cast<pid_t>(in.threads[i]), std::nullopt});
-        if (task->pid <= 0 || task->threads.empty() || task->threads.front().tid != task->pid)
-            fail("{}: process {} doesn't begin with its leader", reader.name(), in.pid);
+        // Usually the leader comes first, but an image may list threads in any order.
+        const auto leader = std::find_if(task->threads.begin(), task->threads.end(),
+                                         [&](const model::Thread& thread) { return thread.tid == task->pid; });
+        if (task->pid <= 0)
+            fail("{}: {} is no pid", reader.name(), in.pid);
+        if (leader != task->threads.end()) {
+            std::iter_swap(task->threads.begin(), leader);
+        } else {  // so it is with processes that are dead
+            task->threads.clear();
+            task->threads.push_back({task->pid, std::nullopt});
+            task->state = TaskState::Dead;
+        }
         if (in.ppid == 0) {
             if (!tree.tasks.empty())
                 fail("{}: processes {} and {} both claim to be the root", reader.name(), tree.root().pid, in.pid);
@@ -87,7 +97,10 @@ void readCores(const ImageDir& images, Task& task) {
     const CoreEntry& core = task.core();
     if (core.tc == nullptr)
         fail("the core image of process {} has no process part", task.pid);
+    const bool mustBeDead = task.state == TaskState::Dead;
     task.state = static_cast<TaskState>(core.tc->task_state);
+    if (mustBeDead && task.alive())
+        fail("process {} is alive but its leader isn't among its threads", task.pid);
     if (task.state != TaskState::Alive && task.state != TaskState::Dead && task.state != TaskState::Stopped)
         fail("process {} has unknown state {}", task.pid, core.tc->task_state);
     if (task.alive())

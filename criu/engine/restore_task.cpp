@@ -121,8 +121,11 @@ private:
         joinGroup();
         if (sharesTable)
             files_.place();  // nobody else of the table's users opens anything after the barrier
+        files_.openLate();
+        run_.control.pass(Barrier::Placed);
+        files_.fetchLate();
         files_.complete();
-        run_.control.pass(Barrier::Grouped);
+        run_.control.pass(Barrier::Completed);
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -130,15 +133,19 @@ private:
         if (run_.service.first > 0)
             ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
-        struct sigaction action {};
-        action.sa_handler = SIG_DFL;
-        for (int signal = 1; signal <= kSignals; ++signal)
-            ::sigaction(signal, &action, nullptr);
         // SIGCHLD stays unblocked: the end of helpers and of those that are to be zombies must leave no trace.
+        resetSignalActions();
         sigset_t mask;
         ::sigfillset(&mask);
         ::sigdelset(&mask, SIGCHLD);
         ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    }
+
+    /// By the kernel's call: libc's adds flags of its own, and keeps two signals to itself, for threads.
+    static void resetSignalActions() {
+        const std::uint64_t none[4] = {};
+        for (int signal = 1; signal <= kSignals; ++signal)
+            ::syscall(SYS_rt_sigaction, signal, none, nullptr, sizeof(std::uint64_t));
     }
 
     void enterSession() {
@@ -206,8 +213,10 @@ private:
     /// Helpers and processes that are dead in the image.
     [[noreturn]] void end() {
         reapHelpers();
-        if (task_ != nullptr)
+        if (task_ != nullptr) {
+            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // what ps shows of it
             dieAs(static_cast<int>(task_->core().tc->exit_code));
+        }
         ::_exit(0);
     }
 
@@ -250,6 +259,7 @@ private:
         sigset_t all;
         ::sigfillset(&all);
         ::sigprocmask(SIG_SETMASK, &all, nullptr);
+        resetSignalActions();
 
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);

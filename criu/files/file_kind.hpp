@@ -35,18 +35,23 @@ public:
     /// For messages: "pipe:[123]", "/var/log/x".
     [[nodiscard]] virtual std::string describe() const = 0;
 
-    /// Makes the descriptions, each handed over with opener.provide(). Runs once, in the process nearest to the root from
-    /// which all users descend; they inherit what they need.
+    /// Makes the descriptions, each handed over with opener.provide(). Runs once, in the process nearest to the root
+    /// from which all users descend; they inherit what they need.
     virtual void open(FileOpener& opener) = 0;
 
-    /// Runs once, in a process that uses the file, after its descriptors are in place and all processes of the
-    /// tree exist: for what refers to descriptor numbers or processes.
+    /// Whether it can be opened only when all processes of the tree exist: a pidfd. Then open() runs in the first of
+    /// its users instead, after that has placed all else; other users get their descriptors from there.
+    [[nodiscard]] virtual bool late() const { return false; }
+
+    /// Runs once, in a process that uses the file, after all processes of the tree exist and have their descriptors
+    /// in place: for what refers to descriptor numbers or processes.
     virtual void complete(PlacedFiles&) {}
 
     /// The signal owner (F_SETOWN) recorded for one of the descriptions; null if it has none. Set by the framework.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
 
-    /// Descriptions that must be open (in the same process or an ancestor) before open() is called.
+    /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
+    /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 };
 
@@ -61,10 +66,11 @@ public:
     /// Dump: whether this kind handles the description. Kinds are asked in the order of the list.
     [[nodiscard]] virtual bool claims(const OpenFd& file) const = 0;
 
-    /// Dump: fills the sub-message of `entry` (type and id are set). Throws Error to refuse, before anything is changed.
+    /// Dump: fills the sub-message of `entry` (type and id are set). Throws Error to refuse, before anything is
+    /// changed. The entry is written after finishDump() and may be changed until then.
     virtual void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) = 0;
 
-    /// Dump: after all files were seen; writes images of the kind's own.
+    /// Dump: after all files were seen: completes entries that refer to other files, writes images of the kind's own.
     virtual void finishDump(FileDump&) {}
 
     /// Restore: before any entry is collected; reads images of the kind's own.
@@ -76,6 +82,13 @@ public:
 
 /// The kinds of a run, in order of asking.
 using FileKinds = std::vector<std::unique_ptr<FileKind>>;
+
+/// A descriptor of a process that is dumped. Processes that share a table count as one, the first of them.
+struct SeenFd {
+    pid_t pid = 0;
+    int fd = -1;
+    FileId id;
+};
 
 /// What a kind may use while dumping.
 class FileDump {
@@ -90,10 +103,21 @@ public:
     virtual FileId nextId() = 0;
     /// Adds an entry to files.img that no descriptor refers to.
     virtual void add(FileEntry& entry) = 0;
+    /// The entry that FileKind::dump() is filling isn't to be added when that returns: the kind does so itself, later at the
+    /// latest in finishDump(). For kinds whose entries must be in some order.
+    virtual void hold(const FileEntry& entry) = 0;
     /// Dumps a path that is no descriptor of anybody, as a regular-file entry: the path of a fifo or terminal.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
+    /// The id of a description that was found in flight, not in a descriptor table; dumped now if it is new.
+    virtual FileId addInFlight(UniqueFd fd) = 0;
     /// The owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description, as an image message.
     virtual FownEntry* owner(const OpenFd& file) = 0;
+    /// Descriptions of an inode, each by the first descriptor seen. All are known in finishDump().
+    [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
+    /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
+    [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
+    /// All descriptors of a process by ascending number, once its table was dumped.
+    [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(pid_t pid) const = 0;
 };
 
 /// What a kind may use while images are read.
@@ -105,6 +129,8 @@ public:
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// The entry of an id; throws Error if the images have none.
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
+    /// All entries of a kind, in order of their ids.
+    [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
 };
@@ -137,6 +163,10 @@ public:
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// A descriptor of this process that refers to the id; -1 if it has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// Moves a descriptor out of the range of numbers that restored files need.
+    virtual UniqueFd lift(UniqueFd fd) = 0;
+    /// A descriptor, out of that range, of an id that any process of the tree has.
+    virtual UniqueFd fetch(FileId id) = 0;
 };
 
 }  // namespace criu::files

@@ -209,9 +209,15 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     ImageReader image = images.openRequired(ImageKind::GhostFile, id);
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
     directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
+    oldInode_ = {entry->dev, entry->ino};
     makeParents(path);
-    // The pid makes the name this restore's own; nobody else may have it.
-    temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
+    // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name this
+    // restore's own.
+    struct stat there {};
+    if (directory_ && ::lstat(path.c_str(), &there) != 0)
+        temporary_ = path;
+    else
+        temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
     try {
         createInode(*entry, temporary_, image);
         setMetadata(*entry, temporary_);
@@ -250,14 +256,7 @@ UniqueFd GhostFile::openAs(const std::string& path) {
     makeParents(path);
     if (!directory_)
         return openUnderName(temporary_, path);
-    // A directory has one name at a time.
-    struct stat there {};
-    if (::lstat(path.c_str(), &there) == 0)
-        return openPathOnly(temporary_);
-    sys(::rename(temporary_.c_str(), path.c_str()), "rename {} to {}", temporary_, path);
-    UniqueFd fd = openPathOnly(path);
-    sys(::rename(path.c_str(), temporary_.c_str()), "rename {} to {}", path, temporary_);
-    return fd;
+    return openPathOnly(temporary_);
 }
 
 UniqueFd openUnderName(const std::string& existing, const std::string& path) {

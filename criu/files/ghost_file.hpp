@@ -23,6 +23,8 @@ public:
     /// Number of the ghost for this file; written now if it is new.
     std::uint32_t add(const OpenFd& file, const ImageDir& images);
 
+    [[nodiscard]] bool has(dev_t device, ino_t inode) const { return ids_.contains({device, inode}); }
+
 private:
     void write(std::uint32_t id, const OpenFd& file, const ImageDir& images) const;
 
@@ -43,10 +45,14 @@ public:
     /// both cases deleted when this object ends. Missing directories on the way are made and taken away again.
     [[nodiscard]] UniqueFd openAs(const std::string& path);
 
+    /// Device (minor in the low 20 bits) and inode it had when it was dumped.
+    [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
+
 private:
     void makeParents(const std::string& path);
 
     std::string temporary_;
+    std::pair<std::uint32_t, std::uint64_t> oldInode_;
     bool directory_ = false;
     std::vector<std::string> parents_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -16,13 +17,16 @@ namespace criu::files {
 /// A descriptor of a stopped process, and what the kernel says of the open file description behind it.
 struct OpenFd {
     pid_t pid = 0;
-    int fd = -1;               ///< its number in the process; -1: not a descriptor (exe link, mapped file, cwd, root)
-    UniqueFd copy;             ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
-    struct stat stat {};       ///< of the file
-    std::string link;          ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
-    kernel::FdInfo info;       ///< position, flags, mount id and lines of the kind
+    int fd = -1;            ///< its number in the process; -1: not a descriptor (exe link, mapped file, cwd, root)
+    UniqueFd copy;          ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
+    struct stat stat {};    ///< of the file
+    std::string link;       ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
+    bool inFlight = false;  ///< found in a socket's queue: pid and fd are criu's own
+    kernel::FdInfo info;    ///< position, flags, mount id and lines of the kind
 
     [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == fmt::format("anon_inode:{}", name); }
+    /// Flags of open(2) that belong to the description. O_CLOEXEC, which fdinfo shows among them, is the descriptor's.
+    [[nodiscard]] std::uint32_t statusFlags() const { return info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC); }
     /// "fd 7 of pid 12 (pipe:[123])", for messages.
     [[nodiscard]] std::string describe() const;
 };

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
+#include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
 
 namespace criu::files {
@@ -24,6 +27,17 @@ bool sameFile(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+bool isOnProcfs(const OpenFd& file) {
+    struct statfs fs {};
+    sys(::fstatfs(file.copy.get(), &fs), "find out the file system of {}", file.describe());
+    return fs.f_type == PROC_SUPER_MAGIC;
+}
+
+void dropSuffix(std::string& path, std::string_view suffix) {
+    if (path.ends_with(suffix))
+        path.resize(path.size() - suffix.size());
+}
+
 }  // namespace
 
 void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out, FileDump& dump) {
@@ -33,15 +47,10 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
             fail("{} lies on a mount that can't be reached from here", file.describe());
         fail("{} is of a kind that can't be dumped", file.describe());
     }
-    // The text is appended by the kernel, but may also be part of a name: the file system knows.
-    struct stat there {};
-    const auto leadsToFile = [&] { return ::lstat(path.c_str(), &there) == 0 && sameFile(there, file.stat); };
-    if (!leadsToFile()) {
-        if (path.ends_with(kDeleted))
-            path.resize(path.size() - kDeleted.size());
-        if (!leadsToFile())
-            remap(file, path, out, dump);
-    }
+    if (isOnProcfs(file))
+        remapDeadProcess(path, out);
+    else
+        findPath(file, path, out, dump);
 
     out.name = dump.arena().string(path);
     out.flags = flags;
@@ -64,6 +73,32 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
             std::memcpy(out.build_id, id.data(), id.size());
         }
     }
+}
+
+void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
+    // The text is appended by the kernel, but may also be part of a name: the file system knows.
+    struct stat there {};
+    const auto leadsToFile = [&] { return ::lstat(path.c_str(), &there) == 0 && sameFile(there, file.stat); };
+    if (leadsToFile())
+        return;
+    dropSuffix(path, kDeleted);
+    if (!leadsToFile())
+        remap(file, path, out, dump);
+}
+
+void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out) {
+    // Inode numbers say nothing here: they change from look to look.
+    dropSuffix(path, kDeleted);
+    const std::optional<pid_t> pid = processOfPath(path);
+    if (!pid || deadProcesses_.contains(*pid) || ::access(fmt::format("/proc/{}", *pid).c_str(), F_OK) == 0)
+        return;
+    deadProcesses_.insert(*pid);
+    RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
+    entry.orig_id = out.id;
+    entry.has_remap_type = 1;
+    entry.remap_type = REMAP_TYPE__PROCFS;
+    entry.remap_id = static_cast<std::uint32_t>(*pid);
+    remaps_.push_back(entry);
 }
 
 void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump) {
@@ -94,10 +129,18 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     }
     const FileId id = dump.nextId();
     const std::size_t slash = path.rfind('/');
-    std::string link = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    const std::string stem = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    std::string link = stem;
     const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
-    sys(::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW), "link {} to {}", file.describe(),
-        link);
+    constexpr int kTries = 1000;  // others' links of the same name stay theirs
+    int result = -1;
+    for (int next = 1; next <= kTries; ++next) {
+        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW);
+        if (result == 0 || errno != EEXIST)
+            break;
+        link = fmt::format("{}.{}", stem, next);
+    }
+    sys(result, "link {} to {}", file.describe(), link);
     links_.push_back(link);
     linked_.emplace(key, id);
 

@@ -9,6 +9,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
+#include "criu/files/proc_path.hpp"
+#include "criu/kernel/short_process.hpp"
 
 namespace criu::files {
 namespace {
@@ -46,6 +48,9 @@ public:
 
     [[nodiscard]] std::string describe() const override { return entry_.name; }
 
+    /// A directory of /proc exists as long as its process.
+    [[nodiscard]] bool late() const override { return processOfPath(pathOf(entry_)).has_value(); }
+
     void open(FileOpener& opener) override {
         const FileId id{entry_.id};
         if (entry_.has_ext != 0 && entry_.ext != 0) {
@@ -58,6 +63,9 @@ public:
             return;
         }
         const int flags = static_cast<int>(entry_.flags);
+        std::unique_ptr<kernel::ShortProcess> owner;
+        if (const auto pid = processOfPath(pathOf(entry_)); pid && remaps_.hadEnded(*pid))
+            owner = createOwner(*pid);
         UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
@@ -72,6 +80,20 @@ public:
 private:
     static UniqueFd copyOf(int given) {
         return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given));
+    }
+
+    /// Another process of the tree may be doing the same at this moment.
+    static std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
+        constexpr int kTries = 2000;
+        for (int tries = 1;; ++tries) {
+            try {
+                return std::make_unique<kernel::ShortProcess>(pid);
+            } catch (const Error& error) {
+                if (error.code() != EEXIST || tries == kTries)
+                    throw;
+            }
+            ::usleep(1000);
+        }
     }
 
     void useExternal(FileOpener& opener) {
@@ -145,7 +167,10 @@ void PathRemaps::load(const ImageDir& images) {
         } else {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
-        remaps_[FileId{remap.orig_id}] = out;
+        if (out.type == REMAP_TYPE__PROCFS)  // made when files of it are opened
+            deadProcesses_.insert(static_cast<pid_t>(out.id));
+        else
+            remaps_[FileId{remap.orig_id}] = out;
     }
 }
 
@@ -164,6 +189,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                           if (!ghost)
                               ghost = std::make_unique<GhostFile>(remap.id, path, restore.images());
                           fd = ghost->openAs(path);
+                          ghosts_.emplace(ghost->oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
@@ -171,7 +197,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                           links_.push_back(pathOf(*link.reg));
                           fd = openUnderName(links_.back(), path);
                       } else {
-                          fail("files of processes that are gone (/proc/PID/…) can't be restored yet");
+                          fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
                       fds_[id] = lift(std::move(fd));
                   });
@@ -183,6 +209,11 @@ int PathRemaps::find(FileId regular) const {
     return found == fds_.end() ? -1 : found->second.get();
 }
 
+int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
+    const auto found = ghosts_.find({device, inode});
+    return found == ghosts_.end() ? -1 : find(found->second);
+}
+
 void PathRemaps::removeLinks(Log& log) const noexcept {
     for (const std::string& link : links_)
         if (::unlink(link.c_str()) != 0 && errno != ENOENT)
@@ -191,7 +222,10 @@ void PathRemaps::removeLinks(Log& log) const noexcept {
 
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options) {
     const std::string path = pathOf(entry);
-    const int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
+    int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
+    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
+    if ((flags & kTemporary) != 0)
+        how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
     if (remapped >= 0) {
         // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.

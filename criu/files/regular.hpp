@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,15 +28,23 @@ public:
     /// Writes remap-fpath.img if there is anything in it.
     void finish(const ImageDir& images);
 
+    /// Whether the inode is among the deleted files that go into the images.
+    [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
+
     /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
     void removeLinks() noexcept;
 
 private:
+    /// Finds a path that leads to the file, in place; adds a remap if none does.
+    void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
+    /// For paths under /proc: processes may have ended while files of theirs are still open.
+    void remapDeadProcess(std::string& path, const RegFileEntry& out);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
+    std::set<pid_t> deadProcesses_;  ///< one remap stands for all files of a process
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<std::string> links_;
 };
@@ -53,6 +62,14 @@ public:
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 
+    /// Whether a process that files in /proc belong to had ended when they were dumped. It has to exist while they are
+    /// opened.
+    [[nodiscard]] bool hadEnded(pid_t pid) const { return deadProcesses_.contains(pid); }
+
+    /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
+    /// if it isn't among them.
+    [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
+
     /// After success: takes away the temporary hard links the dump left for us.
     void removeLinks(Log& log) const noexcept;
 
@@ -62,7 +79,9 @@ private:
         RemapType type{};
     };
     std::map<FileId, Remap> remaps_;
+    std::set<pid_t> deadProcesses_;
     std::map<FileId, UniqueFd> fds_;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
 };
 

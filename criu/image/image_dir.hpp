@@ -52,6 +52,12 @@ public:
     void setVersion(ImageVersion version) noexcept { version_ = version; }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
 
+    /// Exchanges the directory's descriptor for what `mover` makes of it: to keep numbers free for restored files.
+    template <typename Mover>
+    void move(Mover&& mover) {
+        directory_ = mover(std::move(directory_));
+    }
+
     [[nodiscard]] int fd() const noexcept { return directory_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

@@ -169,6 +169,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
     // First let go of what isn't common, so that its addresses are free.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
+        if (is(*vma, VmaStatus::Guard))
+            space.guards_.push_back({vma->start, vma->end});
         if (isSpecial(*vma))
             continue;
         refuseUnknown(*vma);
@@ -292,7 +294,20 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
     drop(done, placed.vma->end);
 }
 
+void AddressSpace::installGuards() const {
+    for (const Range& guard : guards_)
+        for (const PlacedVma& placed : vmas_) {
+            const std::uint64_t from = std::max(guard.start, placed.vma->start);
+            const std::uint64_t to = std::min(guard.end, placed.vma->end);
+            if (from < to)
+                sys(::madvise(reinterpret_cast<void*>(placed.at + (from - placed.vma->start)), to - from,
+                              kGuardInstall),
+                    "install guard pages at {:#x}", from);
+        }
+}
+
 void AddressSpace::seal() {
+    installGuards();
     for (PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         void* const at = reinterpret_cast<void*>(placed.at);
@@ -304,7 +319,8 @@ void AddressSpace::seal() {
             if ((vma.madv >> advice & 1U) != 0)
                 sys(::madvise(at, placed.size(), static_cast<int>(advice)), "madvise({}) memory of {:#x}", advice,
                     vma.start);
-        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock(at, placed.size()) != 0) {
+        const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
+        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
             // Memory that can't be touched can't be made present, but is marked as locked all the same.
             if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
                 failErrno("lock memory of {:#x}", vma.start);

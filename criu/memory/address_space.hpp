@@ -75,10 +75,12 @@ public:
 
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
+    void installGuards() const;
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
 
     std::vector<PlacedVma> vmas_;
+    std::vector<Range> guards_;
 };
 
 }  // namespace criu::memory

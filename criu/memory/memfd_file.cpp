@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "images/memfd.hpp"
 
 namespace criu::memory {
@@ -11,15 +13,24 @@ namespace {
 
 class RestoredMemfd final : public files::RestoredFile {
 public:
-    RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments) : entry_(entry), segments_(segments) {}
+    /// `original`: takes the description that memfd_create(2) made instead of opening the memory anew. One does, if any is
+    /// open for writing: unlike those that were opened later, it doesn't keep the memfd from being executed.
+    RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments, bool original)
+        : entry_(entry), segments_(segments), original_(original) {}
 
     [[nodiscard]] std::string describe() const override { return fmt::format("memfd {}", entry_.inode_id); }
 
     void open(files::FileOpener& opener) override {
-        // A further description of the same memory.
-        const std::string path = fmt::format("/proc/self/fd/{}", segments_.memfd(entry_.inode_id));
+        const int made = segments_.memfd(entry_.inode_id);
         const int flags = static_cast<int>(entry_.flags) & ~(O_CREAT | O_EXCL | O_TRUNC);
-        UniqueFd fd(sys(::open(path.c_str(), flags | O_CLOEXEC), "open with flags {:#o}", flags));
+        UniqueFd fd;
+        if (original_) {
+            fd.reset(sys(::fcntl(made, F_DUPFD_CLOEXEC, 0), "copy its descriptor"));
+            sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o}", flags);
+        } else {
+            const std::string path = fmt::format("/proc/self/fd/{}", made);
+            fd.reset(sys(::open(path.c_str(), flags | O_CLOEXEC), "open with flags {:#o}", flags));
+        }
         if (entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set the position to {}", entry_.pos);
         opener.provide(FileId{entry_.id}, std::move(fd));
@@ -30,6 +41,7 @@ public:
 private:
     const MemfdFileEntry& entry_;
     const Segments& segments_;
+    bool original_;
 };
 
 class MemfdKind final : public files::FileKind {
@@ -53,12 +65,15 @@ public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
         if (entry.memfd == nullptr)
             fail("file {} is a memfd without data", entry.id);
-        return std::make_shared<RestoredMemfd>(*entry.memfd, restored_);
+        const bool readWrite = (entry.memfd->flags & O_ACCMODE) == O_RDWR && (entry.memfd->flags & O_PATH) == 0;
+        const bool original = readWrite && originals_.insert(entry.memfd->inode_id).second;
+        return std::make_shared<RestoredMemfd>(*entry.memfd, restored_, original);
     }
 
 private:
     SegmentsDump& dumped_;
     const Segments& restored_;
+    std::set<std::uint64_t> originals_;  ///< inodes whose first description is spoken for
 };
 
 }  // namespace

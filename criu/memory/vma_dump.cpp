@@ -89,6 +89,10 @@ private:
         for (const auto& [flag, value] : kMapFlags)
             if (vma.flags.has(flag))
                 entry.flags |= value;
+        if (vma.flags.has(VmFlag::LockOnFault)) {
+            entry.has_lock_on_fault = 1;
+            entry.lock_on_fault = 1;
+        }
         if (vma.flags.has(VmFlag::Droppable))
             entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
         if (vma.flags.has(VmFlag::HugeTlb))

@@ -12,15 +12,6 @@ const compel::Blob& interpreterBlob() noexcept;
 
 /// Leaves this program for good: goes on at `entry` (the blob's start, in this process) with `program` as its argument and
 /// `stackTop` as its stack.
-[[noreturn]] inline void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept {
-    asm volatile(
-        "mov %1, %%rsp\n\t"
-        "xor %%ebp, %%ebp\n\t"
-        "jmp *%2"
-        :
-        : "D"(program), "r"(stackTop & ~std::uint64_t{15}), "r"(entry)
-        : "memory");
-    __builtin_unreachable();
-}
+[[noreturn]] void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 }  // namespace criu::pie

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint32_t kNoLoginUid = 0xffffffff;
 
+constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
+
 /// Writes a number to a file of /proc/self unless it holds that number already.
 void settle(const char* name, std::int64_t wanted) {
     const kernel::ProcPid self = kernel::ProcDir().self();
@@ -36,7 +38,8 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     : subreaperAt_(data.reserve(sizeof(std::uint64_t))),
       dumpableAt_(data.reserve(sizeof(std::uint64_t))),
       breakAt_(data.reserve(sizeof(std::uint64_t))),
-      noHugePagesAt_(data.reserve(sizeof(std::uint64_t))) {
+      noHugePagesAt_(data.reserve(sizeof(std::uint64_t))),
+      membarrierAt_(data.reserve(sizeof(std::uint64_t))) {
     steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::Dumpable, 0, dumpableAt_);
@@ -44,6 +47,9 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).judge = pie::Judge::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
+    // Kernels before 6.3 can't say; then there is nothing to keep.
+    steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).judge = pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).judge = pie::Judge::Any;
 }
 
 void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
@@ -52,6 +58,11 @@ void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEnt
     mm.has_dumpable = 1;
     mm.dumpable = static_cast<std::int32_t>(answers.local<std::uint64_t>(dumpableAt_));
     mm.mm_brk = answers.local<std::uint64_t>(breakAt_);
+    const auto registered = static_cast<std::int64_t>(answers.local<std::uint64_t>(membarrierAt_));
+    if (registered > 0) {
+        core.has_membarrier_registration_mask = 1;
+        core.membarrier_registration_mask = static_cast<std::uint32_t>(registered);
+    }
     mm.has_thp_disabled = 1;
     mm.thp_disabled = answers.local<std::uint64_t>(noHugePagesAt_) != 0;
 }
@@ -61,6 +72,8 @@ void restoreEarlyAttributes(const TaskCoreEntry& core) {
         settle("loginuid", core.loginuid);
     if (core.has_oom_score_adj != 0)
         settle("oom_score_adj", core.oom_score_adj);
+    if (core.has_coredump_filter != 0)
+        kernel::ProcDir().self().write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
     if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
         sys(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become child subreaper");
 }
@@ -69,6 +82,10 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
     // Returns the previous personality, so any result is fine.
     steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).judge =
         pie::Judge::Any;
+    // The mask is made of the very commands that register.
+    for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
+        if ((core.membarrier_registration_mask >> command & 1U) != 0)
+            steps.call(pie::Subject::Other, command, SYS_membarrier, 1U << command, 0, 0);
     if (mm.has_thp_disabled != 0 && mm.thp_disabled != 0)
         steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }

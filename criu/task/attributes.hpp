@@ -22,6 +22,7 @@ private:
     std::uint64_t dumpableAt_;
     std::uint64_t breakAt_;
     std::uint64_t noHugePagesAt_;
+    std::uint64_t membarrierAt_;
 };
 
 /// Done by the restored process itself, in ordinary code, before its memory changes. A value the kernel refuses is an

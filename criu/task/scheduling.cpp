@@ -5,12 +5,19 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+#include "criu/kernel/sched.hpp"
 
 namespace criu::task {
 namespace {
 
-bool isRealTime(std::uint32_t policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
+/// The policy without SCHED_RESET_ON_FORK, which the kernel or's to it.
+std::uint32_t plain(std::uint32_t policy) { return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK); }
+
+bool isRealTime(std::uint32_t policy) { return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR; }
 
 constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
 
@@ -26,12 +33,13 @@ Scheduling Scheduling::of(pid_t tid) {
     now.nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(tid));
     if (now.nice == -1 && errno != 0)
         failErrno("read nice value of thread {}", tid);
+    now.affinity = kernel::cpuAffinity(tid);
     return now;
 }
 
-void storeScheduling(pid_t tid, ThreadCoreEntry& core) {
+void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena) {
     const Scheduling now = Scheduling::of(tid);
-    if (now.policy == kDeadline)
+    if (plain(now.policy) == kDeadline)
         fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
     core.has_sched_policy = 1;
     core.sched_policy = now.policy;
@@ -41,6 +49,8 @@ void storeScheduling(pid_t tid, ThreadCoreEntry& core) {
     }
     core.has_sched_nice = 1;
     core.sched_nice = now.nice;
+    core.has_cpu_affinity = 1;
+    core.cpu_affinity = arena.bytes(std::as_bytes(std::span(now.affinity)));
 }
 
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps,
@@ -48,6 +58,13 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
     const std::int32_t nice = core.has_sched_nice != 0 ? core.sched_nice : now.nice;
     if (nice != now.nice)
         steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(nice), SYS_setpriority, PRIO_PROCESS, 0, nice);
+    const std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
+    if (core.has_cpu_affinity != 0 && !affinity.empty() &&
+        !std::ranges::equal(affinity, std::as_bytes(std::span(now.affinity)))) {
+        // A machine without those processors is no reason to fail.
+        steps.call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, affinity.size(), data.put(affinity)).judge =
+            pie::Judge::Any;
+    }
     const std::uint32_t policy = core.has_sched_policy != 0 ? core.sched_policy : now.policy;
     const std::uint32_t priority = isRealTime(policy) ? core.sched_prio : 0;
     if (policy != now.policy || priority != now.priority) {

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -14,13 +16,14 @@ struct Scheduling {
     std::uint32_t policy = 0;
     std::uint32_t priority = 0;  ///< of the real-time policies
     std::int32_t nice = 0;
+    std::vector<std::uint64_t> affinity;  ///< bit n%64 of word n/64 stands for CPU n
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 
     /// Of any thread; 0 is the caller.
     static Scheduling of(pid_t tid);
 };
 
-void storeScheduling(pid_t tid, ThreadCoreEntry& core);
+void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena);
 
 /// `now`: the scheduling the thread starts with.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);

@@ -12,10 +12,13 @@
 namespace criu::task {
 
 ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
-    : clearTidAt_(data.reserve(sizeof(std::uint64_t))), deathSignalAt_(data.reserve(sizeof(std::uint64_t))) {
+    : clearTidAt_(data.reserve(sizeof(std::uint64_t))), deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
+      timerSlackAt_(data.reserve(sizeof(std::uint64_t))) {
     // Kernels without CONFIG_CHECKPOINT_RESTORE refuse this one, and such a task couldn't be restored.
     steps.call(pie::Subject::ClearTid, 0, SYS_prctl, PR_GET_TID_ADDRESS, clearTidAt_, 0, 0, 0);
     steps.call(pie::Subject::ParentDeathSignal, 0, SYS_prctl, PR_GET_PDEATHSIG, deathSignalAt_, 0, 0, 0);
+    steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, timerSlackAt_);
 }
 
 void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
@@ -24,6 +27,8 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
     ThreadCoreEntry& thread = *core.thread_core;
     setClearTidAddress(core, answers.local<std::uint64_t>(clearTidAt_));
     thread.comm = arena.string(name);
+    thread.has_timer_slack = 1;
+    thread.timer_slack = answers.local<std::uint64_t>(timerSlackAt_);
     const auto deathSignal = answers.local<std::uint32_t>(deathSignalAt_);
     if (deathSignal != 0) {
         thread.has_pdeath_sig = 1;
@@ -55,6 +60,8 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
         pie::Judge::Any;  // returns the caller's tid
     if (thread == nullptr)
         return;
+    if (thread->has_timer_slack != 0 && thread->timer_slack != 0)
+        steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0, 0);
     if (thread->futex_rla_len != 0)
         steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,
                    thread->futex_rla_len);

@@ -31,6 +31,7 @@ public:
 private:
     std::uint64_t clearTidAt_;
     std::uint64_t deathSignalAt_;
+    std::uint64_t timerSlackAt_;
 };
 
 /// Steps of the thread itself, before its credentials change.

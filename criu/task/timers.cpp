@@ -29,7 +29,10 @@ struct KernelSigevent {
 };
 static_assert(sizeof(KernelSigevent) == 64);
 
-ItimerEntry* storeInterval(const itimerval& value, Arena& arena) {
+ItimerEntry* storeInterval(itimerval value, Arena& arena) {
+    // A timer that repeats has no time left only while its last signal waits to be taken: that would set it again.
+    if (value.it_value.tv_sec == 0 && value.it_value.tv_usec == 0)
+        value.it_value = value.it_interval;
     auto* const entry = arena.make<ItimerEntry>();
     entry->isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);
     entry->iusec = static_cast<std::uint64_t>(value.it_interval.tv_usec);
@@ -78,7 +81,9 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
     timers.posix = arena.array<PosixTimerEntry*>(known_.size());
     for (std::size_t i = 0; i < known_.size(); ++i) {
         const kernel::PosixTimer& timer = known_[i];
-        const auto& value = answers.local<itimerspec>(posixAt_ + sizeof(itimerspec) * i);
+        itimerspec value = answers.local<itimerspec>(posixAt_ + sizeof(itimerspec) * i);
+        if (value.it_value.tv_sec == 0 && value.it_value.tv_nsec == 0)
+            value.it_value = value.it_interval;  // as above
         auto& entry = *arena.make<PosixTimerEntry>();
         entry.it_id = static_cast<std::uint32_t>(timer.id);
         entry.clock_id = static_cast<std::uint32_t>(timer.clock);

@@ -79,3 +79,64 @@ TEST_CASE("the basics have names of their own") {
     for (const BasicCheck& basic : basicChecks())
         CHECK(names.insert(basic.what).second);
 }
+
+TEST_CASE("every feature name of CRIU 4.2 is known, in the same category") {
+    using enum FeatureCategory;
+    const std::pair<std::string_view, FeatureCategory> expected[] = {
+        {"mnt_id", Extra},
+        {"mem_dirty_track", Extra},
+        {"aio_remap", Extra},
+        {"timerfd", Extra},
+        {"tun", OnRequest},
+        {"tun_ns", OnRequest},
+        {"userns", Extra},
+        {"fdinfo_lock", Extra},
+        {"seccomp_suspend", Extra},
+        {"seccomp_filters", Extra},
+        {"loginuid", Extra},
+        {"cgroupns", Extra},
+        {"autofs", Experimental},
+        {"tcp_half_closed", Extra},
+        {"compat_cr", Experimental},
+        {"uffd", Extra},
+        {"uffd-noncoop", Extra},
+        {"can_map_vdso", Extra},
+        {"sk_ns", Extra},
+        {"sk_unix_file", OnRequest},
+        {"net_diag_raw", Extra},
+        {"nsid", OnRequest},
+        {"link_nsid", OnRequest},
+        {"kcmp_epoll", Extra},
+        {"timens", Extra},
+        {"external_net_ns", OnRequest},
+        {"clone3_set_tid", Extra},
+        {"newifindex", Extra},
+        {"nftables", OnRequest},
+        {"has_ipt_legacy", OnRequest},
+        {"pidfd_store", Extra},
+        {"ns_pid", Extra},
+        {"apparmor_stacking", Extra},
+        {"network_lock_nftables", Extra},
+        {"sockopt_buf_lock", Extra},
+        {"memfd_hugetlb", Extra},
+        {"move_mount_set_group", Extra},
+        {"openat2", Extra},
+        {"get_rseq_conf", Extra},
+        {"ipv6_freebind", Extra},
+        {"pagemap_scan", Extra},
+        {"timer_cr_ids", Extra},
+        {"overlayfs_maps", Extra},
+        {"breakpoints", OnRequest},
+        {"pagemap_scan_guard_pages", Extra},
+    };
+    kernel::Features kernelFeatures{std::string()};
+    const std::vector<FeatureProbe> probes = featureProbes(kernelFeatures);
+    CHECK(probes.size() == std::size(expected));
+    for (const auto& [name, category] : expected) {
+        CAPTURE(std::string(name));
+        const auto found = std::find_if(probes.begin(), probes.end(),
+                                        [name = name](const FeatureProbe& probe) { return probe.name == name; });
+        REQUIRE(found != probes.end());
+        CHECK(found->category == category);
+    }
+}

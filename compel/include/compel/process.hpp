@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
 namespace compel {
@@ -58,10 +57,13 @@ public:
 
 private:
     explicit FrozenProcess(pid_t pid) noexcept : pid_(pid), memory_(pid) {}
-    bool seizeNewThreads(const FreezeOptions& options, std::unordered_set<pid_t>& dead);
+    enum class Found { All, Perhaps };
+    using Deadline = std::chrono::steady_clock::time_point;
+
+    void seizeLeader(const FreezeOptions& options);
+    Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
+    void waitForStops(Deadline deadline);
     void release() noexcept;
-    void waitForStops(std::size_t first, const FreezeOptions& options);
-    void settleThreads(std::size_t first);
 
     pid_t pid_;
     RemoteMemory memory_;

@@ -43,8 +43,6 @@ extern "C" std::int64_t blob_entry(void* pointer) {
         case Task::Block:
             for (;;)
                 syscall(SYS_pause);
-        case Task::Serve:
-            return 0;
     }
     return -1;
 }

@@ -6,7 +6,7 @@
 /// What the tests ask their blob to do: the contract of both sides.
 namespace testblob {
 
-enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block, Serve };
+enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block };
 
 struct Argument {
     Task task{};

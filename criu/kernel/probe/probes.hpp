@@ -29,8 +29,6 @@ bool prctlMmMap();
 bool uffd();
 bool uffdNonCooperative();
 bool aioRemap();
-bool mapVdso();
-bool compatTasks();
 
 // process.cpp
 bool userNs();
@@ -43,13 +41,11 @@ bool pidfdStore();
 bool timerRestoreIds();
 bool membarrierRegistrations();
 bool appArmorStacking();
-bool shadowStack();
 
 // ptrace.cpp
 bool seccompSuspend();
 bool seccompFilters();
 bool rseqConfiguration();
-bool breakpoints();
 
 // sockets.cpp
 bool socketNetNs();
@@ -71,5 +67,11 @@ bool autofs();
 bool moveMountSetGroup();
 bool overlayfsMaps();
 bool mountApi();
+
+// arch/*/probes.cpp; false where the processor has no such thing
+bool mapVdso();
+bool compatTasks();
+bool shadowStack();
+bool breakpoints();
 
 }  // namespace criu::kernel::probe

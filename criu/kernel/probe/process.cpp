@@ -96,36 +96,4 @@ bool appArmorStacking() {
     return major > 1 || (major == 1 && minor >= 2);
 }
 
-#if defined(__x86_64__)
-
-bool shadowStack() {
-    // Switched on and off again with no return in between, since no return address is on the new shadow stack.
-    return inChild([] {
-        constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
-        constexpr std::int64_t disable = 0x5002;
-        constexpr std::int64_t feature = 1;
-        std::int64_t enabled = SYS_arch_prctl;
-        asm volatile(
-            "syscall\n\t"
-            "test %%rax, %%rax\n\t"
-            "jnz 1f\n\t"
-            "mov %[call], %%eax\n\t"
-            "mov %[disable], %%edi\n\t"
-            "syscall\n"
-            "1:"
-            : "+a"(enabled)
-            : "D"(enable), "S"(feature), [call] "i"(SYS_arch_prctl), [disable] "i"(disable)
-            : "rcx", "r11", "memory", "cc");
-        return enabled == 0;
-    });
-}
-
-#else
-
-bool shadowStack() {
-    return false;
-}
-
-#endif
-
 }  // namespace criu::kernel::probe

@@ -6,10 +6,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "criu/kernel/probe/child.hpp"
@@ -55,34 +53,5 @@ bool rseqConfiguration() {
     return ptraceCall(PTRACE_GET_RSEQ_CONFIGURATION, child.pid(), sizeof(configuration), &configuration) ==
            sizeof(configuration);
 }
-
-#if defined(__x86_64__)
-
-namespace {
-
-[[gnu::noinline]] void breakHere() {
-    asm volatile("" ::: "memory");
-}
-
-}  // namespace
-
-bool breakpoints() {
-    TracedChild child([] { breakHere(); });
-    constexpr auto debugRegister = [](std::size_t number) {
-        return offsetof(struct user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
-    };
-    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, its kind "execute", length 1
-    return ptraceCall(PTRACE_POKEUSR, child.pid(), debugRegister(0), reinterpret_cast<const void*>(&breakHere)) == 0 &&
-           ptraceCall(PTRACE_POKEUSR, child.pid(), debugRegister(7), asData(executeAtFirst)) == 0 &&
-           child.resumeUntilStop() == SIGTRAP;
-}
-
-#else
-
-bool breakpoints() {
-    return false;
-}
-
-#endif
 
 }  // namespace criu::kernel::probe

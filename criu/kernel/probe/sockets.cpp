@@ -18,7 +18,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/probe/child.hpp"
-#include "criu/kernel/probe/netlink.hpp"
+#include "criu/kernel/netlink.hpp"
 #include "criu/kernel/probe/probes.hpp"
 
 namespace criu::kernel::probe {

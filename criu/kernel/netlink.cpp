@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/probe/netlink.hpp"
+#include "criu/kernel/netlink.hpp"
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 
 #include "criu/base/error.hpp"
 
-namespace criu::kernel::probe {
+namespace criu::kernel {
 
 void NetlinkMessage::append(const void* data, std::size_t size) {
     const std::size_t at = bytes_.size();
@@ -64,18 +65,24 @@ int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
     }
 }
 
-bool hasAttribute(std::span<const std::byte> attributes, std::uint16_t type) noexcept {
+void forEachAttribute(std::span<const std::byte> attributes,
+                      const std::function<void(std::uint16_t, std::span<const std::byte>)>& visit) {
     nlattr header{};
     while (attributes.size() >= sizeof(header)) {
         std::memcpy(&header, attributes.data(), sizeof(header));
-        if ((header.nla_type & NLA_TYPE_MASK) == type)
-            return true;
-        const std::size_t step = NLA_ALIGN(header.nla_len);
-        if (header.nla_len < sizeof(header) || step > attributes.size())
-            return false;
-        attributes = attributes.subspan(step);
+        if (header.nla_len < sizeof(header) || header.nla_len > attributes.size())
+            return;
+        visit(static_cast<std::uint16_t>(header.nla_type & NLA_TYPE_MASK),
+              attributes.subspan(sizeof(header), header.nla_len - sizeof(header)));
+        attributes = attributes.subspan(std::min<std::size_t>(NLA_ALIGN(header.nla_len), attributes.size()));
     }
-    return false;
 }
 
-}  // namespace criu::kernel::probe
+bool hasAttribute(std::span<const std::byte> attributes, std::uint16_t type) noexcept {
+    bool found = false;
+    forEachAttribute(attributes,
+                     [&](std::uint16_t other, std::span<const std::byte>) { found = found || other == type; });
+    return found;
+}
+
+}  // namespace criu::kernel

@@ -14,7 +14,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-namespace criu::kernel::probe {
+namespace criu::kernel {
 
 /// A netlink message in the making: header, fixed part, attributes.
 class NetlinkMessage {
@@ -59,7 +59,11 @@ private:
     UniqueFd socket_;
 };
 
+/// Visits each attribute of a list: type (without the flag bits) and value. A cut-off attribute ends the list.
+void forEachAttribute(std::span<const std::byte> attributes,
+                      const std::function<void(std::uint16_t type, std::span<const std::byte> value)>& visit);
+
 /// Whether a list of attributes has one of this type.
 [[nodiscard]] bool hasAttribute(std::span<const std::byte> attributes, std::uint16_t type) noexcept;
 
-}  // namespace criu::kernel::probe
+}  // namespace criu::kernel

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+// The blob's side of a compel::Channel: a loop that answers one command after the other.
+
+#include <compel/blob/socket.hpp>
+#include <compel/channel_protocol.hpp>
+
+#include <errno.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace compel::blob {
+
+struct Command {
+    std::uint32_t number;
+    std::span<const std::byte> payload;
+    /// Closed after the answer, unless taken.
+    std::span<int> fds;
+
+    /// Makes the descriptor the handler's own; -1 if there is none with this index.
+    [[nodiscard]] int takeFd(std::size_t index) const {
+        if (index >= fds.size())
+            return -1;
+        const int fd = fds[index];
+        fds[index] = -1;
+        return fd;
+    }
+};
+
+struct Answer {
+    std::int64_t result = 0;
+    /// May lie in the command's payload.
+    std::span<const std::byte> payload{};
+    /// Stay open here. May be the command's.
+    std::span<const int> fds{};
+};
+
+/// A command whose descriptors couldn't all be received is answered with -EMFILE and not shown to the handler.
+/// Calls `handler(const Command&) -> Answer` for each command until told to stop (0) or a system call fails (-errno).
+template <typename Handler>
+std::int64_t serve(const protocol::DaemonArgument& daemon, Handler&& handler) {
+    auto* const buffer = reinterpret_cast<std::byte*>(daemon.buffer);
+    int fds[protocol::maximumFds];
+    for (;;) {
+        const auto received = receivePacket(daemon.socket, {buffer, protocol::bufferSize}, fds);
+        if (isError(received.size))
+            return received.size;
+        protocol::Request request{};
+        if (received.size < static_cast<long>(sizeof(request)))
+            return received.size == 0 ? -EPIPE : -EPROTO;
+        __builtin_memcpy(&request, buffer, sizeof(request));
+        if (request.size != static_cast<std::size_t>(received.size) - sizeof(request))
+            return -EPROTO;
+        Answer answer{};
+        const bool stop = request.command == protocol::stopCommand;
+        const Command command{request.command, {buffer + sizeof(request), request.size}, {fds, received.fdCount}};
+        if (received.fdsLost)
+            answer.result = -EMFILE;
+        else if (!stop)
+            answer = handler(command);
+        const protocol::Reply reply{answer.result, static_cast<std::uint32_t>(answer.payload.size()), 0};
+        const long sent = sendPacket(daemon.socket, std::as_bytes(std::span(&reply, 1)), answer.payload, answer.fds);
+        for (const int fd : command.fds)
+            if (fd >= 0)
+                syscall(SYS_close, fd);
+        if (isError(sent))
+            return sent;
+        if (stop)
+            return 0;
+    }
+}
+
+}  // namespace compel::blob

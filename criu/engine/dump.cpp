@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/dump_files.hpp"
+#include "criu/engine/dump_memory.hpp"
+#include "criu/engine/dump_task.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/progress.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "images/fs.hpp"
+#include "images/inventory.hpp"
+#include "images/pstree.hpp"
+#include "images/seccomp.hpp"
+#include "images/timens.hpp"
+
+namespace criu::engine {
+namespace {
+
+void setNamespaceIds(TaskKobjIdsEntry& ids) {
+    std::uint32_t next = 0;
+    const auto set = [&next](protobuf_c_boolean& has, std::uint32_t& field) {
+        has = 1;
+        field = ++next;
+    };
+    set(ids.has_pid_ns_id, ids.pid_ns_id);
+    set(ids.has_net_ns_id, ids.net_ns_id);
+    set(ids.has_ipc_ns_id, ids.ipc_ns_id);
+    set(ids.has_uts_ns_id, ids.uts_ns_id);
+    set(ids.has_time_ns_id, ids.time_ns_id);
+    set(ids.has_mnt_ns_id, ids.mnt_ns_id);
+    set(ids.has_user_ns_id, ids.user_ns_id);
+    set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
+}
+
+/// One dump, from the running tree to complete images.
+class DumpSession {
+public:
+    DumpSession(Run& run)
+        : options_(run.options),
+          log_(run.log),
+          stop_(run.stop),
+          images_(std::move(run.imagesDir), run.options.imagesDir),
+          scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
+          files_(run.options, run.log, images_, segments_),
+          memory_(run.options, images_, files_, segments_, statistics_),
+          progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
+
+    int run() {
+        // Without it the directory is recognisably no (or an incomplete) dump.
+        images_.unlink(ImageKind::Inventory);
+        images_.unlink(ImageKind::RemapFpath);
+        images_.unlink(ImageKind::PipesData);
+        images_.unlink(ImageKind::FifoData);
+        images_.unlink(ImageKind::SkQueues);
+        images_.unlink(ImageKind::Memfd);
+        images_.unlink(ImageKind::BpfmapData);
+        scripts_.setRootPid(*options_.tree);
+        scripts_.require(Stage::PreDump);
+
+        freeze();
+        checkSupported();
+        log_.info("Stage: processes");
+        dumpTasks();
+        log_.info("Stage: memory");
+        memory_.run(bytesDone_, progress_, stop_);
+        log_.info("Stage: files");
+        files_.finish();
+        writeTree();
+        writeRest();
+        stop_.throwIfRequested();
+        writeInventory();
+        return finish();
+    }
+
+private:
+    void freeze() {
+        log_.info("Stage: freeze");
+        const Stopwatch watch(statistics_.freezing);
+        frozenSince_ = std::chrono::steady_clock::now();
+        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        std::set<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            pids.insert(task->pid());
+        files_.setProcesses(std::move(pids));
+    }
+
+    /// Refuses what can't be dumped, before anything is changed.
+    void checkSupported() {
+        const kernel::NamespaceIds own = kernel::readNamespaceIds(kernel::ProcDir().self());
+        const FrozenTask& root = *tree_->tasks().front();
+        if (root.stat.session != root.pid() && !options_.shellJob) {
+            Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
+                                       root.status.name, root.stat.session));
+            error.addHint("start it with setsid, or dump with --shell-job");
+            throw error;
+        }
+        for (const auto& task : tree_->tasks()) {
+            if (!task->alive())
+                continue;
+            if (task->stat.session == 0)
+                fail("process {} is in a session of an outer pid namespace", task->pid());
+            const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
+            for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
+                if (theirs.of(kind) != own.of(kind))
+                    fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
+                         task->status.name, kernel::namespaceName(kind));
+            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
+                theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
+                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
+                     task->pid(), task->status.name);
+            for (const auto& other : tree_->tasks())
+                if (other->alive() && other->pid() < task->pid())
+                    refuseShared(*task, *other);
+        }
+    }
+
+    /// Processes may share descriptors but nothing else; that is possible only between creator and created.
+    static void refuseShared(const FrozenTask& task, const FrozenTask& other) {
+        const auto refuse = [&](kernel::KcmpType type, const char* what) {
+            if (kernel::kcmp(task.pid(), other.pid(), type) == std::partial_ordering::equivalent)
+                fail("processes {} and {} share {}, which can't be dumped", other.pid(), task.pid(), what);
+        };
+        if (task.stat.startStack != other.stat.startStack || task.stat.startCode != other.stat.startCode)
+            return;  // not even the same memory layout, so surely not the same memory
+        refuse(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+        refuse(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
+        refuse(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    }
+
+    void dumpTasks() {
+        std::uint32_t next = 1;
+        for (auto& task : tree_->tasks()) {
+            stop_.throwIfRequested();
+            inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
+                      [&] {
+                          if (!task->alive()) {
+                              dumpDead(*task, images_);
+                              return;
+                          }
+                          dumpTask(*task, ++next);
+                      });
+            progress_.tick();
+        }
+    }
+
+    void dumpTask(FrozenTask& task, std::uint32_t number) {
+        log_.info("Dumping process {} ({})", task.pid(), task.status.name);
+        MmEntry& mm = memory_.collect(task);
+        fillMemoryLayout(task, mm, files_.arena());
+        mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
+        TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
+        ids.vm_id = ids.fs_id = ids.sighand_id = number;
+        ids.files_id = files_.addTable(task);
+        setNamespaceIds(ids);
+        writeOne(ImageKind::Ids, task.pid(), ids);
+
+        FsEntry fs = FS_ENTRY__INIT;
+        fs.cwd_id = files_.addLink(task, "cwd", 0, false).value;
+        fs.root_id = files_.addLink(task, "root", 0, false).value;
+        fs.has_umask = task.status.umask.has_value();
+        fs.umask = task.status.umask.value_or(0);
+        writeOne(ImageKind::Fs, task.pid(), fs);
+
+        dumpCores(task, images_, mm, log_);
+    }
+
+    template <typename T>
+    void writeOne(ImageKind kind, pid_t pid, const T& message) {
+        ImageWriter image = images_.create(kind, static_cast<std::uint64_t>(pid));
+        image.write(message);
+        image.finish();
+    }
+
+    void writeTree() {
+        ImageWriter image = images_.create(ImageKind::Pstree);
+        const pid_t root = *options_.tree;
+        for (const auto& task : tree_->tasks()) {
+            PstreeEntry entry = PSTREE_ENTRY__INIT;
+            entry.pid = static_cast<std::uint32_t>(task->pid());
+            entry.ppid = task->pid() == root ? 0 : static_cast<std::uint32_t>(task->stat.ppid);
+            entry.pgid = static_cast<std::uint32_t>(task->stat.pgrp);
+            entry.sid = static_cast<std::uint32_t>(task->stat.session);
+            std::vector<std::uint32_t> threads;
+            if (task->alive())
+                for (const compel::FrozenThread& thread : task->process->threads())
+                    threads.push_back(static_cast<std::uint32_t>(thread.tracee.tid()));
+            else
+                threads.push_back(entry.pid);
+            entry.n_threads = threads.size();
+            entry.threads = threads.data();
+            image.write(entry);
+        }
+        image.finish();
+    }
+
+    void writeRest() {
+        ImageWriter seccomp = images_.create(ImageKind::Seccomp);
+        const SeccompEntry none = SECCOMP_ENTRY__INIT;
+        seccomp.write(none);
+        seccomp.finish();
+
+        const auto now = [](clockid_t clock, Timespec& out) {
+            timespec time{};
+            sys(::clock_gettime(clock, &time), "read clock {}", clock);
+            out.tv_sec = static_cast<std::uint64_t>(time.tv_sec);
+            out.tv_nsec = static_cast<std::uint64_t>(time.tv_nsec);
+        };
+        Timespec monotonic = TIMESPEC__INIT;
+        Timespec boottime = TIMESPEC__INIT;
+        now(CLOCK_MONOTONIC, monotonic);
+        now(CLOCK_BOOTTIME, boottime);
+        TimensEntry timens = TIMENS_ENTRY__INIT;
+        timens.monotonic = &monotonic;
+        timens.boottime = &boottime;
+        ImageWriter image = images_.create(ImageKind::Timens, 0);
+        image.write(timens);
+        image.finish();
+    }
+
+    /// Last of all images: it says that the others are there.
+    void writeInventory() {
+        InventoryEntry entry = INVENTORY_ENTRY__INIT;
+        TaskKobjIdsEntry own = TASK_KOBJ_IDS_ENTRY__INIT;
+        own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
+        setNamespaceIds(own);
+        PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+        std::string runId = kernel::ProcDir().readFile("sys/kernel/random/uuid");
+        while (!runId.empty() && runId.back() == '\n')
+            runId.pop_back();
+        entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
+        entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
+        entry.root_ids = &own;
+        entry.has_ns_per_id = entry.ns_per_id = 1;
+        entry.has_root_cg_set = 1;
+        entry.root_cg_set = 1;
+        entry.has_lsmtype = 1;
+        entry.lsmtype = LSMTYPE__NO_LSM;
+        entry.has_network_lock_method = 1;
+        entry.network_lock_method = 2;  // skip: nothing was locked
+        entry.plugins_entry = &plugins;
+        entry.dump_criu_run_id = runId.data();
+        entry.has_allow_uprobes = entry.allow_uprobes = memory_.sawUprobes();
+        ImageWriter image = images_.create(ImageKind::Inventory);
+        image.write(entry);
+        image.finish();
+    }
+
+    int finish() {
+        // A script that fails here asks for the tree to go on; the images stay.
+        const int status = scripts_.run(Stage::PostDump);
+        const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
+        if (goesOn || options_.finalState == model::FinalState::Stopped) {
+            tree_->letGo(!goesOn);
+            if (goesOn)
+                files_.releaseLinks();
+            files_.keepLinks();
+        } else {
+            tree_->kill();
+            files_.keepLinks();
+        }
+        statistics_.frozen = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
+                                                                                   frozenSince_);
+        writeStatistics(ImageDir::open("."), statistics_);
+        if (options_.displayStats)
+            ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics_).c_str());
+        log_.info("Dumping finished successfully");
+        return status;
+    }
+
+    const model::Options& options_;
+    Log& log_;
+    StopRequest& stop_;
+    ImageDir images_;
+    ActionScripts scripts_;
+    std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
+    DumpStatistics statistics_;
+    memory::SegmentsDump segments_;
+    FileCollector files_;
+    DumpMemory memory_;
+    std::atomic<std::uint64_t> bytesDone_{0};
+    Progress progress_;
+    std::chrono::steady_clock::time_point frozenSince_;
+};
+
+}  // namespace
+
+int dump(Run& run) {
+    return runGuarded(run.stop, [&run] {
+        try {
+            return DumpSession(run).run();
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            run.log.error("Dumping failed; the processes go on as before");
+            return 1;
+        }
+    });
+}
+
+}  // namespace criu::engine

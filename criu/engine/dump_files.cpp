@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/files/fown.hpp"
+#include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/tasks.hpp"
+
+namespace criu::engine {
+
+FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
+                             memory::SegmentsDump& segments)
+    : options_(options),
+      log_(log),
+      images_(images),
+      paths_(options.ghostLimit),
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
+
+FileCollector::~FileCollector() {
+    if (!keepLinks_)
+        paths_.removeLinks();
+}
+
+bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
+    return kernel::kcmpFile(one.pid, one.fd, other.pid, other.fd) == std::partial_ordering::less;
+}
+
+files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
+    for (const auto& kind : kinds_)
+        if (kind->claims(file))
+            return *kind;
+    fail("{} is of a kind that can't be dumped yet", file.describe());
+}
+
+const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
+    auto& candidates = known_[Key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}}];
+    Known wanted;
+    wanted.pid = file.pid;
+    wanted.fd = file.fd;
+    if (const auto found = candidates.find(wanted); found != candidates.end())
+        return *found;
+
+    files::FileKind& kind = kindOf(file);
+    auto& entry = *arena_.make<FileEntry>();
+    wanted.id = nextId();
+    wanted.type = kind.type();
+    entry.type = kind.type();
+    entry.id = wanted.id.value;
+    // Known before it is dumped: a socket may be in flight in its own queue.
+    const Known& known = *candidates.insert(wanted).first;
+    kind.dump(file, entry, *this);
+    if (held_.erase(&entry) == 0)
+        add(entry);
+    return known;
+}
+
+FileId FileCollector::addInFlight(UniqueFd fd) {
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    files::OpenFd file;
+    file.pid = ::getpid();
+    file.fd = fd.get();
+    file.inFlight = true;
+    file.link = self.readLink(fmt::format("fd/{}", file.fd));
+    file.copy = std::move(fd);
+    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    file.info = kernel::readFdInfo(self, file.fd, buffer_);
+    const std::uint32_t before = lastId_;
+    const FileId id = identify(file).id;
+    if (id.value > before)
+        inFlight_.push_back(std::move(file.copy));
+    return id;
+}
+
+std::uint32_t FileCollector::addTable(FrozenTask& task) {
+    for (const Table& table : tables_)
+        if (kernel::kcmp(table.pid, task.pid(), kernel::KcmpType::Files) == std::partial_ordering::equivalent)
+            return table.id;
+    const std::uint32_t id = ++lastTable_;
+    std::vector<files::SeenFd>& descriptors = tables_.emplace_back(Table{task.pid(), id, {}}).descriptors;
+
+    const kernel::PidFd process(task.pid());
+    std::optional<ImageWriter> image;
+    for (const int fd : kernel::readDescriptors(task.dir)) {
+        files::OpenFd file;
+        file.pid = task.pid();
+        file.fd = fd;
+        file.link = task.dir.readLink(fmt::format("fd/{}", fd));
+        file.copy = process.getFd(fd);
+        sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+        file.info = kernel::readFdInfo(task.dir, fd, buffer_);
+        if (!file.info.locks.empty() && !options_.fileLocks) {
+            Error error(0, fmt::format("{} holds a file lock", file.describe()));
+            error.addHint("locks need --file-locks");
+            throw error;
+        }
+        const Known& known = identify(file);
+        descriptors.push_back({file.pid, fd, known.id});
+
+        FdinfoEntry entry = FDINFO_ENTRY__INIT;
+        entry.id = known.id.value;
+        entry.flags = (file.info.flags & O_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+        entry.type = known.type;
+        entry.fd = static_cast<std::uint32_t>(fd);
+        if (!image)
+            image.emplace(images_.create(ImageKind::Fdinfo, id));
+        image->write(entry);
+    }
+    if (image)
+        image->finish();
+    return id;
+}
+
+FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId) {
+    files::OpenFd file;
+    file.pid = task.pid();
+    file.link = task.dir.readLink(link);
+    file.copy = task.dir.open(link, O_PATH);
+    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    return addPathEntry(file, flags, wantBuildId);
+}
+
+FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
+    return addPathEntry(file, flags, false);
+}
+
+FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
+    PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags};
+    if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
+        return found->second;
+    auto& entry = *arena_.make<FileEntry>();
+    auto& out = *arena_.make<RegFileEntry>();
+    const FileId id = nextId();
+    entry.type = FD_TYPES__REG;
+    entry.id = id.value;
+    entry.reg = &out;
+    out.id = id.value;
+    out.fown = arena_.make<FownEntry>();
+    paths_.fill(file, flags, wantBuildId, out, *this);
+    out.pos = 0;
+    add(entry);
+    knownPaths_.emplace(std::move(key), id);
+    return id;
+}
+
+FownEntry* FileCollector::owner(const files::OpenFd& file) {
+    return files::readOwner(file.copy.get(), arena_);
+}
+
+std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
+    std::vector<files::SeenFd> found;
+    for (auto at = known_.lower_bound(Key{device, inode, 0}); at != known_.end(); ++at) {
+        if (std::get<0>(at->first) != device || std::get<1>(at->first) != inode)
+            break;
+        for (const Known& known : at->second)
+            found.push_back({known.pid, known.fd, known.id});
+    }
+    return found;
+}
+
+std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
+    for (const Table& table : tables_)
+        if (table.pid == pid)
+            return table.descriptors;
+    return {};
+}
+
+void FileCollector::add(FileEntry& entry) {
+    entries_.push_back(&entry);
+}
+
+void FileCollector::finish() {
+    for (const auto& kind : kinds_)
+        kind->finishDump(*this);
+    paths_.finish(images_);
+    ImageWriter image = images_.create(ImageKind::Files);
+    for (const FileEntry* const entry : entries_)
+        image.write(*entry);
+    image.finish();
+}
+
+}  // namespace criu::engine

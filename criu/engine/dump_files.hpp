@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
+
+namespace criu::engine {
+
+/// Collects the files of all processes: one id and one record for each open file description, however many descriptors
+/// refer to it.
+class FileCollector final : public files::FileDump {
+public:
+    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments);
+    ~FileCollector() override;
+
+    /// The processes of the tree, dead ones included. Before any table is dumped.
+    void setProcesses(std::set<pid_t> pids) { processes_ = std::move(pids); }
+
+    /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
+    std::uint32_t addTable(FrozenTask& task);
+
+    /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
+    FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
+
+    /// Writes files.img and what kinds have of their own.
+    void finish();
+
+    /// The tasks go on after all: temporary hard links are taken away.
+    void releaseLinks() noexcept { paths_.removeLinks(); }
+    /// The images need the links.
+    void keepLinks() noexcept { keepLinks_ = true; }
+
+    // files::FileDump
+    [[nodiscard]] const model::Options& options() const override { return options_; }
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override { return images_; }
+    [[nodiscard]] Arena& arena() override { return arena_; }
+    FileId nextId() override { return FileId{++lastId_}; }
+    void add(FileEntry& entry) override;
+    void hold(const FileEntry& entry) override { held_.insert(&entry); }
+    FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
+    FileId addInFlight(UniqueFd fd) override;
+    FownEntry* owner(const files::OpenFd& file) override;
+    [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
+    [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
+
+    /// Kinds, for those who add to them from outside of descriptors.
+    [[nodiscard]] files::FileKinds& kinds() noexcept { return kinds_; }
+
+private:
+    /// An open file description seen before.
+    struct Known {
+        pid_t pid = 0;
+        int fd = -1;
+        FileId id;
+        FdTypes type = FD_TYPES__UND;
+    };
+    /// The kernel's own (arbitrary, constant) order of file descriptions.
+    struct KernelOrder {
+        bool operator()(const Known& one, const Known& other) const;
+    };
+    using Key = std::tuple<dev_t, ino_t, std::uint32_t>;
+    using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
+
+    const Known& identify(const files::OpenFd& file);
+    files::FileKind& kindOf(const files::OpenFd& file) const;
+    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
+
+    struct Table {
+        pid_t pid = 0;
+        std::uint32_t id = 0;
+        std::vector<files::SeenFd> descriptors;
+    };
+
+    const model::Options& options_;
+    Log& log_;
+    const ImageDir& images_;
+    Arena arena_;
+    std::uint32_t lastId_ = 0;
+    std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
+    bool keepLinks_ = false;
+    files::PathDump paths_;
+    files::PathRemaps unusedRemaps_;
+    memory::Segments unusedSegments_;
+    files::FileKinds kinds_;
+    std::vector<FileEntry*> entries_;
+    std::map<Key, std::set<Known, KernelOrder>> known_;
+    std::map<PathKey, FileId> knownPaths_;
+    std::set<const FileEntry*> held_;
+    std::vector<Table> tables_;
+    std::set<pid_t> processes_;
+    std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
+    kernel::ProcBuffer buffer_;
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <vector>
+
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump_files.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/progress.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/memory/page_dump.hpp"
+#include "criu/memory/segments_dump.hpp"
+#include "criu/memory/vma_dump.hpp"
+
+namespace criu::engine {
+
+/// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
+/// looked at.
+class DumpMemory {
+public:
+    DumpMemory(const model::Options& options, const ImageDir& images, FileCollector& files,
+               memory::SegmentsDump& segments, DumpStatistics& statistics)
+        : options_(options), images_(images), files_(files), segments_(segments), statistics_(statistics) {}
+
+    /// Reads a process' mappings. Returns its mm entry, in which others fill what they know; it is written by run().
+    MmEntry& collect(FrozenTask& task);
+
+    /// Moves contents into the images, and writes the mm images. `done` counts bytes.
+    void run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
+
+    /// Some process had an area of uprobes, which was left out.
+    [[nodiscard]] bool sawUprobes() const noexcept;
+
+private:
+    struct Item {
+        FrozenTask* task = nullptr;
+        MmEntry* mm = nullptr;
+        std::vector<kernel::Vma> vmas;
+        memory::DumpedMemory memory;
+    };
+
+    const model::Options& options_;
+    const ImageDir& images_;
+    FileCollector& files_;
+    memory::SegmentsDump& segments_;
+    DumpStatistics& statistics_;
+    Arena arena_;
+    memory::PagesIds pagesIds_;
+    std::deque<Item> items_;
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_task.hpp"
+
+#include <elf.h>
+
+#include <compel/injection.hpp>
+#include <compel/rseq.hpp>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/kernel/limits.hpp"
+#include "criu/kernel/timers.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/credentials.hpp"
+#include "criu/task/limits.hpp"
+#include "criu/task/registers.hpp"
+#include "criu/task/scheduling.hpp"
+#include "criu/task/signals.hpp"
+#include "criu/task/thread_state.hpp"
+#include "criu/task/timers.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Threads that are asked at the same time.
+constexpr std::size_t kBatch = 128;
+/// Memory for one thread's questions, answers and stack; the leader's process questions take a few more.
+constexpr std::size_t kRoomPerThread = 4096 + pie::kStackSize;
+constexpr std::size_t kRoomForProcess = 32768;
+
+std::vector<std::vector<std::byte>> asBytes(const std::vector<siginfo_t>& signals) {
+    std::vector<std::vector<std::byte>> out;
+    for (const siginfo_t& info : signals) {
+        const auto* const bytes = reinterpret_cast<const std::byte*>(&info);
+        out.emplace_back(bytes, bytes + sizeof(info));
+    }
+    return out;
+}
+
+/// Questions to a process as a whole, asked in its leader.
+struct ProcessQuestions {
+    ProcessQuestions(const FrozenTask& task, kernel::ProcBuffer& buffer, pie::StepList& steps, pie::RemoteData& data)
+        : actions(steps, data),
+          timers(kernel::readTimers(task.dir, buffer), steps, data),
+          attributes(steps, data) {}
+
+    task::SignalActionQuery actions;
+    task::TimerQuery timers;
+    task::AttributesQuery attributes;
+};
+
+/// One thread that is being asked.
+struct Interview {
+    Interview(compel::FrozenThread& who, pie::StepList& steps, pie::RemoteData& data)
+        : thread(who), signalStack(steps, data), state(steps, data), secureBits(steps, data) {}
+
+    compel::FrozenThread& thread;
+    task::SignalStackQuery signalStack;
+    task::ThreadStateQuery state;
+    task::SecureBitsQuery secureBits;
+    std::optional<ProcessQuestions> process;
+    std::uint64_t program = 0;
+    std::uint64_t stackTop = 0;
+    std::optional<compel::BlobRun> run;
+};
+
+class CoreDump {
+public:
+    CoreDump(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log)
+        : task_(task), images_(images), mm_(mm), log_(log) {}
+
+    void run() {
+        auto& threads = task_.process->threads();
+        const std::size_t room =
+            pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
+        compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
+                                    task_.process->syscallInstruction());
+        for (std::size_t first = 0; first < threads.size(); first += kBatch)
+            ask(injection, first, std::min(first + kBatch, threads.size()));
+        injection.cure();
+        log_.debug("pid {}: {} threads dumped", task_.pid(), threads.size());
+    }
+
+private:
+    std::size_t posixTimerRoom() {
+        constexpr std::size_t kRoomPerTimer = 3 * sizeof(pie::Step) + 64;
+        return kernel::readTimers(task_.dir, buffer_).size() * kRoomPerTimer;
+    }
+
+    void ask(compel::Injection& injection, std::size_t first, std::size_t end) {
+        pie::RemoteData data(injection.data());
+        std::vector<std::unique_ptr<Interview>> interviews;
+        for (std::size_t i = first; i < end; ++i) {
+            pie::StepList steps;
+            auto interview = std::make_unique<Interview>(task_.process->threads()[i], steps, data);
+            if (i == 0)
+                interview->process.emplace(task_, buffer_, steps, data);
+            interview->program = steps.place(data, 0, 0, false);
+            interview->stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
+            programs_.push_back({interview->program, steps.size()});
+            interviews.push_back(std::move(interview));
+        }
+        if (data.bytes().size() > injection.dataSize())
+            fail("{} bytes of questions don't fit the {} bytes in the process", data.bytes().size(),
+                 injection.dataSize());
+        injection.memory().write(data.base(), data.bytes());
+        for (auto& interview : interviews)
+            interview->run.emplace(
+                injection.start(interview->thread.tracee, interview->program, interview->stackTop));
+        for (auto& interview : interviews)
+            interview->run->finish();
+        injection.memory().read(data.base(), data.bytes());
+        for (auto& interview : interviews) {
+            checkAnswers(*interview, data);
+            store(*interview, data);
+            interview->run.reset();
+            arena_.clear();
+        }
+    }
+
+    static void checkAnswers(const Interview& interview, pie::RemoteData& data) {
+        const auto& head = data.local<pie::Program>(interview.program);
+        if (head.executed == head.count)
+            return;
+        const auto& step = data.local<pie::Step>(head.steps + sizeof(pie::Step) * (head.executed - 1));
+        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})",
+                 interview.thread.tracee.tid(), pie::subjectText(step.subject), step.detail, step.number);
+    }
+
+    void store(Interview& interview, pie::RemoteData& answers) {
+        compel::Tracee& tracee = interview.thread.tracee;
+        const pid_t tid = tracee.tid();
+        const bool leader = interview.process.has_value();
+        auto& core = *arena_.make<CoreEntry>();
+        auto& thread = *arena_.make<ThreadCoreEntry>();
+        core.thread_core = &thread;
+
+        const compel::Registers& registers = interview.run->savedRegisters();
+        task::storeRegisters(std::as_bytes(std::span(&registers.raw, 1)), tracee.extendedState(),
+                             tracee.shadowStackPointer().value_or(0), core, arena_);
+        const kernel::TaskStatus status =
+            leader ? task_.status : kernel::readThreadStatus(task_.dir, tid, buffer_);
+        interview.signalStack.store(answers, thread, arena_);
+        interview.state.store(answers, tid, status.name, rseqOf(tracee), core, arena_);
+        interview.secureBits.store(answers, status, thread, arena_);
+        task::storeScheduling(tid, thread, arena_);
+        thread.signals_p = task::storeSignalQueue(asBytes(tracee.pendingSignals(compel::SignalQueue::Thread)), arena_);
+        thread.has_cg_set = 1;
+        thread.cg_set = 1;
+        refuseSeccomp(status, tid);
+        const std::uint64_t mask = interview.run->savedMask();
+        if (leader) {
+            storeProcess(interview, answers, mask, core);
+        } else {
+            thread.has_blk_sigset = 1;
+            thread.blk_sigset = mask;
+        }
+        ImageWriter image = images_.create(ImageKind::Core, static_cast<std::uint64_t>(tid));
+        image.write(core);
+        image.finish();
+    }
+
+    static void refuseSeccomp(const kernel::TaskStatus& status, pid_t tid) {
+        if (status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled)
+            fail("thread {} runs under seccomp, which can't be dumped yet", tid);
+    }
+
+    static std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
+        const auto found = tracee.rseq();
+        if (!found)
+            return std::nullopt;
+        // A critical section was aborted when the thread was asked, so none is under way.
+        return task::RseqRegistration{found->address, found->size, found->signature, 0};
+    }
+
+    void storeProcess(Interview& interview, pie::RemoteData& answers, std::uint64_t mask, CoreEntry& core) {
+        auto& process = *arena_.make<TaskCoreEntry>();
+        core.tc = &process;
+        process.task_state = static_cast<std::uint32_t>(task_.state);
+        process.personality = kernel::readPersonality(task_.dir);
+        process.flags = task_.stat.flags;
+        process.blk_sigset = mask;
+        process.comm = arena_.string(task_.status.name);
+        interview.process->actions.store(answers, process, arena_);
+        interview.process->timers.store(answers, process, arena_);
+        interview.process->attributes.store(answers, process, mm_);
+        task::storeLimits(kernel::readLimits(task_.dir, buffer_), process, arena_);
+        process.signals_s = task::storeSignalQueue(
+            asBytes(interview.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena_);
+        if (const auto uid = kernel::readLoginUid(task_.dir)) {
+            process.has_loginuid = 1;
+            process.loginuid = *uid;
+        }
+        process.has_oom_score_adj = 1;
+        process.oom_score_adj = kernel::readOomScoreAdj(task_.dir);
+        if (const auto filter = kernel::readCoredumpFilter(task_.dir)) {
+            process.has_coredump_filter = 1;
+            process.coredump_filter = *filter;
+        }
+        if (task_.state == model::TaskState::Stopped) {
+            process.has_stop_signo = 1;
+            process.stop_signo = static_cast<std::uint32_t>(task_.stopSignal);
+        }
+    }
+
+    FrozenTask& task_;
+    const ImageDir& images_;
+    MmEntry& mm_;
+    Log& log_;
+    Arena arena_;
+    kernel::ProcBuffer buffer_;
+    struct PlacedProgram {
+        std::uint64_t head = 0;
+        std::size_t steps = 0;
+    };
+    std::vector<PlacedProgram> programs_;
+};
+
+}  // namespace
+
+void dumpCores(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log) {
+    CoreDump(task, images, mm, log).run();
+}
+
+void dumpDead(const FrozenTask& task, const ImageDir& images) {
+    CoreEntry core = CORE_ENTRY__INIT;
+    TaskCoreEntry process = TASK_CORE_ENTRY__INIT;
+    std::string name = task.status.name;
+    core.mtype = CORE_ENTRY__MARCH__X86_64;
+    core.tc = &process;
+    process.task_state = static_cast<std::uint32_t>(model::TaskState::Dead);
+    process.exit_code = static_cast<std::uint32_t>(task.stat.exitCode);
+    process.flags = task.stat.flags;
+    process.comm = name.data();
+    ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.pid()));
+    image.write(core);
+    image.finish();
+}
+
+void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena) {
+    const kernel::TaskStat& stat = task.stat;
+    mm.mm_start_code = stat.startCode;
+    mm.mm_end_code = stat.endCode;
+    mm.mm_start_data = stat.startData;
+    mm.mm_end_data = stat.endData;
+    mm.mm_start_stack = stat.startStack;
+    mm.mm_start_brk = stat.startBrk;
+    mm.mm_arg_start = stat.argStart;
+    mm.mm_arg_end = stat.argEnd;
+    mm.mm_env_start = stat.envStart;
+    mm.mm_env_end = stat.envEnd;
+    std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
+    // The end mark isn't kept: readers bound the vector's length tightly, and the kernel sets the mark by itself.
+    while (auxv.size() >= 2 && auxv[auxv.size() - 2] == AT_NULL)
+        auxv.resize(auxv.size() - 2);
+    mm.n_mm_saved_auxv = auxv.size();
+    mm.mm_saved_auxv = arena.copy(std::span<const std::uint64_t>(auxv));
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/maps.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+
+/// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core images
+/// of all threads. Fills the members of `mm` that the process itself knows (brk, dumpable …).
+/// Nothing is left in the process afterwards.
+void dumpCores(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log);
+
+/// The core image of a zombie.
+void dumpDead(const FrozenTask& task, const ImageDir& images);
+
+/// Layout, arguments, auxiliary vector: the members of `mm` that /proc knows.
+void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena);
+
+}  // namespace criu::engine

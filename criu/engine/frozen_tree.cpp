@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/frozen_tree.hpp"
+
+#include <signal.h>
+
+#include <compel/error.hpp>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/tasks.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool isDead(const kernel::TaskStat& stat) {
+    return stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
+}
+
+/// A task can't be traced twice, and kernel threads not at all.
+void refuseUntraceable(const FrozenTask& task) {
+    if (task.status.tracerPid != 0)
+        fail("is traced by process {} (a debugger?)", task.status.tracerPid);
+    constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
+    if ((task.stat.flags & kKernelThread) != 0)
+        fail("is a kernel thread");
+}
+
+}  // namespace
+
+void FrozenTree::add(pid_t pid) {
+    auto task = std::make_unique<FrozenTask>(proc_.open(pid));
+    inContext([&] { return fmt::format("process {}", pid); },
+              [&] {
+                  task->stat = kernel::readStat(task->dir, buffer_);
+                  task->status = kernel::readStatus(task->dir, buffer_);
+                  if (isDead(task->stat)) {
+                      task->state = model::TaskState::Dead;
+                      return;
+                  }
+                  refuseUntraceable(*task);
+                  task->process = compel::FrozenProcess::freeze(pid, options_);
+                  const compel::FrozenThread& leader = task->process->threads().front();
+                  if (leader.groupStopped()) {
+                      task->state = model::TaskState::Stopped;
+                      task->stopSignal = leader.stopSignal;
+                  }
+                  // What was true before the stop may have changed up to it.
+                  task->stat = kernel::readStat(task->dir, buffer_);
+                  task->status = kernel::readStatus(task->dir, buffer_);
+              });
+    tasks_.push_back(std::move(task));
+}
+
+bool FrozenTree::addChildren(FrozenTask& parent) {
+    bool found = false;
+    if (!parent.alive())
+        return false;
+    for (const compel::FrozenThread& thread : parent.process->threads())
+        for (const pid_t child : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
+            if (std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) { return task->pid() == child; }))
+                continue;
+            stop_->throwIfRequested();
+            try {
+                add(child);
+            } catch (const Error& error) {
+                if (error.code() != ENOENT && error.code() != ESRCH)
+                    throw;
+                continue;  // it ended before it could be stopped, and was reaped
+            } catch (const compel::Error&) {
+                // Ended while it was being stopped: a zombie now, found as such by the next pass.
+                kernel::TaskStat stat;
+                try {
+                    stat = kernel::readStat(proc_.open(child), buffer_);
+                } catch (const Error&) {
+                    found = true;
+                    continue;
+                }
+                if (!isDead(stat))
+                    throw;
+            }
+            found = true;
+        }
+    return found;
+}
+
+FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log) {
+    FrozenTree tree;
+    tree.stop_ = &stop;
+    constexpr std::chrono::hours kForEver{24 * 365};
+    tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
+    tree.add(root);
+    if (!tree.tasks_.front()->alive())
+        fail("process {} has ended (it is a zombie)", root);
+    // Frozen processes have no more children, but may be given those of others that end meanwhile.
+    for (bool found = true; found;) {
+        found = false;
+        for (std::size_t i = 0; i < tree.tasks_.size(); ++i)
+            found = tree.addChildren(*tree.tasks_[i]) || found;
+    }
+    log.info("Frozen: {} processes", tree.tasks_.size());
+    return tree;
+}
+
+void FrozenTree::kill() {
+    // The root last: whoever waits for it may rely on the others being gone.
+    for (auto task = tasks_.rbegin(); task != tasks_.rend(); ++task)
+        if ((*task)->alive())
+            (*task)->process->kill();
+    tasks_.clear();
+}
+
+void FrozenTree::letGo(bool stopped) {
+    for (const auto& task : tasks_) {
+        if (!task->alive())
+            continue;
+        if (stopped && task->state != model::TaskState::Stopped)
+            ::kill(task->pid(), SIGSTOP);
+    }
+    for (const auto& task : tasks_) {
+        if (!task->alive())
+            continue;
+        try {
+            task->process->detach();
+        } catch (const compel::Error&) {
+            // A thread that was let go first has ended the process.
+        }
+    }
+    tasks_.clear();
+}
+
+}  // namespace criu::engine

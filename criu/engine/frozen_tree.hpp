@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/process.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/stat.hpp"
+#include "criu/kernel/status.hpp"
+#include "criu/model/process_tree.hpp"
+
+namespace criu::engine {
+
+/// A process of the tree that is dumped.
+struct FrozenTask {
+    explicit FrozenTask(kernel::ProcPid directory) : dir(std::move(directory)) {}
+
+    kernel::ProcPid dir;
+    kernel::TaskStat stat;
+    kernel::TaskStatus status;
+    std::optional<compel::FrozenProcess> process;  ///< none for a zombie
+    model::TaskState state = model::TaskState::Alive;
+    int stopSignal = 0;  ///< of a stopped process
+
+    [[nodiscard]] pid_t pid() const noexcept { return stat.pid; }
+    [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
+};
+
+/// A process tree whose every thread stands still. Unless it is killed, destruction lets all go on as they were.
+class FrozenTree {
+public:
+    /// Stops `root` and all its descendants; throws Error, with everybody running again, when that takes longer than
+    /// `timeout` (0: no limit).
+    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log);
+
+    /// Parents before children.
+    [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
+
+    /// Ends all processes.
+    void kill();
+    /// Lets all go on; with `stopped` they are sent SIGSTOP first.
+    void letGo(bool stopped);
+
+private:
+    bool addChildren(FrozenTask& parent);
+    void add(pid_t pid);
+
+    kernel::ProcDir proc_;
+    kernel::ProcBuffer buffer_;
+    compel::FreezeOptions options_;
+    StopRequest* stop_ = nullptr;
+    std::vector<std::unique_ptr<FrozenTask>> tasks_;
+};
+
+}  // namespace criu::engine

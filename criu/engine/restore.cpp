@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/pid_file.hpp"
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/restore_files.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_resume.hpp"
+#include "criu/engine/restore_task.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/kernel/features.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/stat.hpp"
+
+namespace criu::engine {
+namespace {
+
+using model::BirthFacts;
+using model::BirthPlan;
+
+/// How often the master looks whether processes are still alive while it waits for them.
+constexpr unsigned kLookEvery = 200;
+
+BirthPlan planBirths(const model::ProcessTree& tree, const model::Options& options) {
+    const pid_t ownSession = ::getsid(0);
+    const pid_t ownGroup = ::getpgid(0);
+    const pid_t oldSession = tree.root().sid;
+    const pid_t oldGroup = tree.root().pgid;
+    const bool adopt = oldSession != tree.root().pid;
+    if (adopt && !options.shellJob) {
+        Error error(0, fmt::format("process {} doesn't lead its session ({})", tree.root().pid, oldSession));
+        error.addHint("restore with --shell-job to put the tree into the session of criu");
+        throw error;
+    }
+    std::vector<BirthFacts> facts;
+    for (const auto& task : tree.tasks) {
+        BirthFacts fact{task->pid, task->ppid, task->pgid, task->sid};
+        if (adopt && fact.sid == oldSession)
+            fact.sid = ownSession;
+        if (adopt && fact.pgid == oldGroup && oldGroup != tree.root().pid)
+            fact.pgid = ownGroup;
+        facts.push_back(fact);
+    }
+    return BirthPlan::make(facts, ownSession);
+}
+
+bool hasPosixTimers(const model::ProcessTree& tree) {
+    return std::any_of(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) {
+        const TaskTimersEntry* const timers = task->core().tc->timers;
+        return timers != nullptr && timers->n_posix != 0;
+    });
+}
+
+kernel::ResourceLimits ownLimits() {
+    kernel::ProcBuffer buffer;
+    return kernel::readLimits(kernel::ProcDir().self(), buffer);
+}
+
+/// As many descriptors as allowed, while files of the tree are opened.
+int raiseFileLimit() {
+    rlimit limit{};
+    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
+    limit.rlim_cur = limit.rlim_max;
+    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    constexpr rlim_t kPlenty = 1U << 30;
+    return static_cast<int>(std::min(limit.rlim_max, kPlenty));
+}
+
+/// Processes that exist because of this restore: killed unless the restore has come through.
+class NewProcesses {
+public:
+    NewProcesses(const RestoreControl& control, Log& log) : control_(control), log_(log) {
+        // Whoever loses its parent while all are killed becomes our child, to be reaped here.
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    }
+    ~NewProcesses() {
+        if (!kept_)
+            killAll();
+        ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    }
+    NewProcesses(const NewProcesses&) = delete;
+    NewProcesses& operator=(const NewProcesses&) = delete;
+
+    void keep() noexcept { kept_ = true; }
+
+private:
+    void killAll() noexcept {
+        // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
+        constexpr int kRounds = 2000;
+        for (int round = 0; round < kRounds; ++round) {
+            bool left = false;
+            for (const pid_t pid : control_.created()) {
+                left = ::kill(pid, SIGKILL) == 0 || left;
+                ::waitpid(pid, nullptr, WNOHANG | __WALL);
+            }
+            while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
+                left = true;
+            if (!left)
+                return;
+            ::usleep(1000);
+        }
+        log_.warn("not all processes of the failed restore could be ended");
+    }
+
+    const RestoreControl& control_;
+    Log& log_;
+    bool kept_ = false;
+};
+
+/// Throws if a process that should be on its way has died.
+void checkAlive(const model::ProcessTree& tree, const RestoreControl& control) {
+    kernel::ProcBuffer buffer;
+    const kernel::ProcDir proc;
+    const std::vector<pid_t> created = control.created();
+    for (const auto& task : tree.tasks) {
+        if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
+            continue;
+        try {
+            const kernel::TaskStat stat = kernel::readStat(proc.open(task->pid), buffer);
+            if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
+                continue;
+            // A crash is told by the exit code, which is a wait(2) status.
+            if (WIFSIGNALED(stat.exitCode))
+                fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
+                     WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+        fail("process {} ended while it was restored", task->pid);
+    }
+}
+
+void awaitParked(const RestoreControl& control, const model::ProcessTree& tree, std::uint32_t alive,
+                 StopRequest& stop) {
+    for (;;) {
+        switch (control.await(alive, kLookEvery)) {
+            case RestoreControl::Outcome::Parked: return;
+            case RestoreControl::Outcome::Failed: fail("{}", control.failureText());
+            case RestoreControl::Outcome::Idle: break;
+        }
+        stop.throwIfRequested();
+        checkAlive(tree, control);
+    }
+}
+
+int awaitRoot(pid_t root, StopRequest& stop, Log& log) {
+    int status = 0;
+    for (;;) {
+        const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);
+        if (ended < 0)
+            failErrno("wait for the restored process {}", root);
+        if (ended == root)
+            break;
+        siginfo_t info{};
+        timespec limit{0, 50'000'000};
+        sigset_t child;
+        ::sigemptyset(&child);
+        ::sigaddset(&child, SIGCHLD);
+        ::sigtimedwait(&child, &info, &limit);
+        if (stop.requested())
+            return 1;
+    }
+    log.info("Restored process {} has ended with status {:#x}", root, status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+int restore(Run& run) {
+    Log& log = run.log;
+    const auto started = std::chrono::steady_clock::now();
+    RestoreStatistics statistics;
+
+    ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    RestoreImages content = readImages(images, log);
+    model::ProcessTree& tree = content.tree;
+
+    log.info("Stage: plan");
+    BirthPlan births = planBirths(tree, run.options);
+    memory::Segments segments;
+    FilePlan files(run.options, log, images, content, births, segments);
+    files.make();
+    segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
+        const FileEntry& entry = files.entry(id);
+        return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
+    });
+
+    const kernel::ResourceLimits limitsBefore = ownLimits();
+    const ServiceFds service = files.chooseServiceFds(raiseFileLimit());
+    const auto lift = [&service](UniqueFd fd) { return service.lift(std::move(fd)); };
+    images.move(lift);
+    log.move(lift);
+    files.takeInherited(service);
+
+    RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
+    control.descriptor() = lift(std::move(control.descriptor()));
+
+    RestoreRun state{run.options,
+                     log,
+                     images,
+                     content,
+                     births,
+                     files,
+                     segments,
+                     control,
+                     service,
+                     task::Credentials::ofSelf(),
+                     task::Scheduling::of(0),
+                     ownLimits(),
+                     hasPosixTimers(tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)};
+
+    ActionScripts scripts(run.options.actionScripts, images.fd(), run.stop, log);
+    scripts.setRootPid(tree.root().pid);
+    scripts.require(Stage::PreRestore);
+
+    log.info("Stage: deleted files and shared memory");
+    files.remaps().create(files, lift);
+    segments.create(images, lift);
+
+    log.info("Stage: processes");
+    NewProcesses processes(control, log);
+    const auto forking = std::chrono::steady_clock::now();
+    createRoot(state, run.options.restoreSibling);
+    const std::uint64_t sharedBytes = segments.fill(images);
+
+    std::uint32_t alive = 0;
+    for (const auto& task : tree.tasks)
+        alive += task->alive() ? 1 : 0;
+    awaitParked(control, tree, alive, run.stop);
+    statistics.forking =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
+
+    log.info("Stage: registers");
+    ResumedTree resumed(tree, control, service);
+    scripts.require(Stage::PostRestore);
+    if (run.options.pidFile)
+        writePidFile(*run.options.pidFile, tree.root().pid);
+    run.stop.throwIfRequested();
+    scripts.run(Stage::PreResume);
+
+    // From here on nothing may fail: first one goes, then they are on their own.
+    resumed.letGo(run.options.finalState == model::FinalState::Stopped);
+    processes.keep();
+    files.remaps().removeLinks(log);
+
+    statistics.restore =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
+    statistics.pagesRestored = control.page().restoredPages + sharedBytes / kPageSize;
+    statistics.pagesCompared = control.page().comparedPages;
+    statistics.pagesSkippedCow = control.page().sharedPages;
+    writeStatistics(ImageDir::open("."), statistics);
+    if (run.options.displayStats)
+        ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics).c_str());
+    log.info("Restore finished: {} processes run", alive);
+    scripts.run(Stage::PostResume);
+
+    // Restored limits of criu itself matter for the command that --exec-cmd becomes.
+    ::setrlimit(RLIMIT_NOFILE, &limitsBefore[RLIMIT_NOFILE]);
+    if (run.options.detached || !run.options.execCommand.empty() || run.options.finalState == model::FinalState::Stopped)
+        return 0;
+    return awaitRoot(tree.root().pid, run.stop, log);
+}
+
+}  // namespace criu::engine

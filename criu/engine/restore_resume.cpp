@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_resume.hpp"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <compel/error.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "criu/base/error.hpp"
+#include "criu/task/registers.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::uint64_t signalMaskOf(const CoreEntry& core) {
+    if (core.tc != nullptr)
+        return core.tc->blk_sigset;
+    return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
+}
+
+compel::Registers asRegisters(const std::vector<std::byte>& general) {
+    compel::Registers registers;
+    if (general.size() != sizeof(registers.raw))
+        fail("register set of {} bytes, not {}", general.size(), sizeof(registers.raw));
+    std::memcpy(&registers.raw, general.data(), general.size());
+    return registers;
+}
+
+}  // namespace
+
+ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service)
+    : tree_(tree) {
+    std::unordered_map<pid_t, const AreaSlot*> areas;
+    for (const AreaSlot& area : control.areas())
+        areas.emplace(area.pid, &area);
+
+    for (const auto& task : tree.tasks) {
+        if (!task->alive())
+            continue;
+        inContext(
+            [&] { return fmt::format("process {}", task->pid); },
+            [&] {
+                compel::FreezeOptions options;
+                options.seize.killOnExit = true;
+                processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
+                compel::FrozenProcess& process = processes_.back();
+                {
+                    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+                    const auto area = areas.find(task->pid);
+                    if (area == areas.end())
+                        fail("didn't say where its restorer is");
+                    if (task->files->users.size() > 1 && task->files->users.front() == task->pid)
+                        calls.checkedCall("close criu's descriptors", SYS_close_range,
+                                          {static_cast<std::uint64_t>(service.first),
+                                           static_cast<std::uint64_t>(service.last)});
+                    calls.munmap(area->second->start, area->second->size);
+                }
+                setThreads(*task, process);
+            });
+    }
+}
+
+void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& process) {
+    if (process.threads().size() != task.threads.size())
+        fail("has {} threads instead of {}", process.threads().size(), task.threads.size());
+    std::unordered_map<pid_t, const CoreEntry*> cores;
+    for (const model::Thread& thread : task.threads)
+        cores.emplace(thread.tid, thread.core->get());
+    for (compel::FrozenThread& thread : process.threads()) {
+        const auto found = cores.find(thread.tracee.tid());
+        if (found == cores.end())
+            fail("has thread {}, which the image doesn't", thread.tracee.tid());
+        const CoreEntry& core = *found->second;
+        const task::RegisterSets sets = task::loadRegisters(core);
+        thread.tracee.setRegisters(asRegisters(sets.general));
+        if (!sets.extended.empty())
+            thread.tracee.setExtendedState(sets.extended);
+        if (sets.shadowStackPointer != 0)
+            thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
+        thread.tracee.setSignalMask(signalMaskOf(core));
+    }
+}
+
+void ResumedTree::letGo(bool stopAll) {
+    // Whoever dies now was killed from outside; that must not keep the others.
+    for (compel::FrozenProcess& process : processes_) {
+        const model::Task& task = *tree_.byPid.at(process.pid());
+        if (stopAll || task.state == model::TaskState::Stopped) {
+            const TaskCoreEntry& core = *task.core().tc;
+            const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
+            ::kill(process.pid(), stopAll ? SIGSTOP : signal);
+        }
+    }
+    for (compel::FrozenProcess& process : processes_) {
+        try {
+            process.detach();
+        } catch (const compel::Error&) {
+            // A thread that was let go first has ended the process.
+        }
+    }
+    processes_.clear();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/process.hpp>
+
+#include <vector>
+
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/model/process_tree.hpp"
+
+namespace criu::engine {
+
+/// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
+/// registers and signal masks are the image's. Nothing of it has run yet. Destroyed before letGo() the processes are to be
+/// killed by the caller; they have no memory to go on with.
+class ResumedTree {
+public:
+    ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service);
+
+    /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
+    void letGo(bool stopAll);
+
+private:
+    void setThreads(const model::Task& task, compel::FrozenProcess& process);
+
+    const model::ProcessTree& tree_;
+    std::vector<compel::FrozenProcess> processes_;
+};
+
+}  // namespace criu::engine

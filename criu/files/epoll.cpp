@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/epoll.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "criu/kernel/kcmp.hpp"
+#include "images/eventpoll.hpp"
+
+namespace criu::files {
+namespace {
+
+class RestoredEpoll final : public RestoredFile {
+public:
+    explicit RestoredEpoll(const EventpollFileEntry& entry) : entry_(entry) {}
+
+    [[nodiscard]] std::string describe() const override { return "epoll"; }
+
+    void open(FileOpener& opener) override {
+        UniqueFd fd(sys(::epoll_create1(EPOLL_CLOEXEC), "create an epoll file"));
+        const int flags = static_cast<int>(entry_.flags);
+        sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of an epoll file", flags);
+        opener.provide(FileId{entry_.id}, std::move(fd));
+    }
+
+    void complete(PlacedFiles& files) override {
+        const int self = files.find(FileId{entry_.id});
+        for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
+            const int fd = static_cast<int>(target->tfd);
+            inContext([&] { return fmt::format("target fd {}", fd); },
+                      [&] {
+                          if (target->id == 0)
+                              add(self, *target);
+                          else
+                              addUnderOldNumber(self, *target, files);
+                      });
+        }
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    static void add(int self, const EventpollTfdEntry& target) {
+        epoll_event event{};
+        event.events = target.events;
+        event.data.u64 = target.data;
+        sys(::epoll_ctl(self, EPOLL_CTL_ADD, static_cast<int>(target.tfd), &event), "add events {:#x} to epoll fd {}",
+            target.events, self);
+    }
+
+    /// The kernel keeps a target under the number it was added by. If that number is another file's now, it is lent.
+    static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
+        const int number = static_cast<int>(target.tfd);
+        const UniqueFd file = files.fetch(FileId{target.id});
+        UniqueFd present;
+        const int flags = ::fcntl(number, F_GETFD);
+        if (flags >= 0)
+            present = files.lift(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
+        // It may be the epoll file's own number that the target once had.
+        const int through = number == self ? present.get() : self;
+        sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
+        try {
+            add(through, target);
+        } catch (...) {
+            takeBack(number, present.get(), flags);
+            throw;
+        }
+        takeBack(number, present.get(), flags);
+    }
+
+    static void takeBack(int number, int present, int flags) {
+        if (present < 0)
+            ::close(number);
+        else
+            sys(::dup3(present, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0), "put fd {} back", number);
+    }
+
+    const EventpollFileEntry& entry_;
+};
+
+class EpollKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EVENTPOLL; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[eventpoll]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        const std::vector<kernel::EpollTarget> targets = kernel::parseEpoll(file.info.text);
+        auto& out = *dump.arena().make<EventpollFileEntry>();
+        entry.epfd = &out;
+        out.id = entry.id;
+        out.flags = file.statusFlags();
+        out.fown = dump.owner(file);
+        out.n_tfd = targets.size();
+        out.tfd = dump.arena().messages<EventpollTfdEntry>(targets.size());
+        for (std::size_t i = 0; i < targets.size(); ++i) {
+            const kernel::EpollTarget& from = targets[i];
+            EventpollTfdEntry& to = *out.tfd[i];
+            to.tfd = static_cast<std::uint32_t>(from.fd);
+            to.events = from.events;
+            to.data = from.data;
+            if (!from.pos || !from.inode || !from.device)
+                continue;
+            to.has_pos = to.has_inode = to.has_dev = 1;
+            to.pos = static_cast<std::uint64_t>(*from.pos);
+            to.inode = *from.inode;
+            to.dev = *from.device;
+        }
+        dumped_.push_back({&out, file.pid, file.fd, file.describe()});
+    }
+
+    void finishDump(FileDump& dump) override {
+        for (const Dumped& epoll : dumped_)
+            inContext([&] { return epoll.name; }, [&] { resolve(epoll, dump); });
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.epfd == nullptr)
+            fail("file {} is an epoll file without data", entry.id);
+        return std::make_shared<RestoredEpoll>(*entry.epfd);
+    }
+
+private:
+    struct Dumped {
+        EventpollFileEntry* entry;
+        pid_t pid;
+        int fd;
+        std::string name;
+    };
+
+    /// Finds out which file each target is; numbers may have been closed or reused since.
+    static void resolve(const Dumped& epoll, FileDump& dump) {
+        const std::span<const SeenFd> own = dump.descriptorsOf(epoll.pid);
+        std::map<std::uint32_t, std::uint32_t>
+            seenNumbers;  // the kernel counts targets added by one number in set order
+        std::set<std::uint32_t> taken;
+        std::vector<std::pair<EventpollTfdEntry*, kernel::EpollSlot>> strays;
+        for (EventpollTfdEntry* const target : list(epoll.entry->tfd, epoll.entry->n_tfd)) {
+            const kernel::EpollSlot slot{static_cast<std::uint32_t>(epoll.fd), target->tfd, seenNumbers[target->tfd]++};
+            const auto there = std::lower_bound(own.begin(), own.end(), static_cast<int>(target->tfd),
+                                                [](const SeenFd& seen, int fd) { return seen.fd < fd; });
+            if (there != own.end() && there->fd == static_cast<int>(target->tfd) && same(*there, epoll, slot))
+                taken.insert(target->tfd);
+            else
+                strays.emplace_back(target, slot);
+        }
+        for (const auto& [target, slot] : strays)
+            resolveStray(epoll, *target, slot, own, taken, dump);
+    }
+
+    static void resolveStray(const Dumped& epoll, EventpollTfdEntry& target, const kernel::EpollSlot& slot,
+                             std::span<const SeenFd> own, std::set<std::uint32_t>& taken, FileDump& dump) {
+        constexpr unsigned kMinorBits = 20;  // of the kernel's own form
+        const dev_t device = makedev(target.dev >> kMinorBits, target.dev & ((1U << kMinorBits) - 1));
+        const std::vector<SeenFd> candidates =
+            target.has_inode != 0 ? dump.seen(device, target.inode) : std::vector<SeenFd>{};
+        const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](const SeenFd& candidate) { return same(candidate, epoll, slot); });
+        if (found == candidates.end()) {
+            Error error(0,
+                        fmt::format("its target fd {} (inode {}) was closed, and no process of the tree has the file "
+                                    "under another number",
+                                    target.tfd, target.inode));
+            error.addHint("the file lives on outside of the tree or in a message");
+            throw error;
+        }
+        // As CRIU does it, the target moves to another number of the same file, if there is one that isn't in the set.
+        for (const SeenFd& descriptor : own)
+            if (descriptor.id == found->id && taken.insert(static_cast<std::uint32_t>(descriptor.fd)).second) {
+                target.tfd = static_cast<std::uint32_t>(descriptor.fd);
+                return;
+            }
+        target.id = found->id.value;
+    }
+
+    static bool same(const SeenFd& candidate, const Dumped& epoll, const kernel::EpollSlot& slot) {
+        return kernel::kcmpEpollTarget(candidate.pid, candidate.fd, epoll.pid, slot) ==
+               std::partial_ordering::equivalent;
+    }
+
+    std::vector<Dumped> dumped_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeEpollKind() {
+    return std::make_unique<EpollKind>();
+}
+
+}  // namespace criu::files

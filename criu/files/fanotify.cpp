@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/fanotify.h>
+#include <sys/sysmacros.h>
+
+#include "criu/files/fsnotify.hpp"
+#include "criu/files/watched_inode.hpp"
+#include "images/fsnotify.hpp"
+
+namespace criu::files {
+namespace {
+
+// Newer than libc's header; <linux/fanotify.h> clashes with it.
+constexpr unsigned kMarkEvictable = 0x200;  // FAN_MARK_EVICTABLE, Linux 5.19
+constexpr unsigned kMarkIgnore = 0x400;     // FAN_MARK_IGNORE, Linux 6.0
+
+/// What describes the mark as a whole, beside its masks.
+constexpr unsigned kWholeMark = kMarkEvictable;
+
+class RestoredFanotify final : public RestoredFile {
+public:
+    RestoredFanotify(const FanotifyFileEntry& entry, const PathRemaps& remaps) : entry_(entry), remaps_(remaps) {}
+
+    [[nodiscard]] std::string describe() const override { return "fanotify"; }
+
+    void open(FileOpener& opener) override {
+        const int flags = static_cast<int>(entry_.flags);
+        // As they were given: fdinfo goes on showing FAN_NONBLOCK and FAN_CLOEXEC, whatever became of the file's flags.
+        UniqueFd fd(sys(::fanotify_init(entry_.faflags, entry_.evflags),
+                        "create a fanotify file with flags {:#x} and {:#x}", entry_.faflags, entry_.evflags));
+        sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of a fanotify file", flags);
+        opener.provide(FileId{entry_.id}, std::move(fd));
+    }
+
+    /// Marks are set when nobody opens files any more, so that restoring makes no events.
+    void complete(PlacedFiles& files) override {
+        const int self = files.find(FileId{entry_.id});
+        // The kernel lists the newest first.
+        const auto marks = list(entry_.mark, entry_.n_mark);
+        for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
+            const FanotifyMarkEntry* const mark = *at;
+            if (mark->type == MARK_TYPE__MOUNT)
+                markMount(self, *mark);
+            else
+                markInode(self, *mark);
+        }
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    void markInode(int self, const FanotifyMarkEntry& mark) const {
+        if (mark.ie == nullptr)
+            fail("a mark on an inode lacks the inode");
+        const UniqueFd target = openWatched(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle, remaps_);
+        inContext([&] { return fmt::format("mark on inode {}", mark.ie->i_ino); },
+                  [&] { set(self, mark, FAN_MARK_INODE, target); });
+    }
+
+    static void markMount(int self, const FanotifyMarkEntry& mark) {
+        if (mark.me == nullptr || mark.me->path == nullptr)
+            fail("a mark on a mount lacks the path");
+        const std::string path = mark.me->path[0] == '/' ? mark.me->path : std::string("/") + mark.me->path;
+        const UniqueFd target(sys(::open(path.c_str(), O_PATH | O_CLOEXEC), "open mount point {}", path));
+        inContext([&] { return fmt::format("mark on mount {}", path); },
+                  [&] { set(self, mark, FAN_MARK_MOUNT, target); });
+    }
+
+    /// Events to report and events to ignore are set one after the other.
+    static void set(int self, const FanotifyMarkEntry& mark, unsigned type, const UniqueFd& target) {
+        const std::string path = selfPath(target);
+        const unsigned add = FAN_MARK_ADD | type | (mark.mflags & kWholeMark);
+        if (mark.mask != 0)
+            sys(::fanotify_mark(self, add, mark.mask, AT_FDCWD, path.c_str()), "set mask {:#x}", mark.mask);
+        if (mark.ignored_mask == 0)
+            return;
+        const unsigned survive = mark.mflags & FAN_MARK_IGNORED_SURV_MODIFY;
+        const unsigned form = (mark.mflags & kMarkIgnore) != 0 ? kMarkIgnore : unsigned{FAN_MARK_IGNORED_MASK};
+        sys(::fanotify_mark(self, add | survive | form, mark.ignored_mask, AT_FDCWD, path.c_str()),
+            "set mask {:#x} of ignored events", mark.ignored_mask);
+    }
+
+    const FanotifyFileEntry& entry_;
+    const PathRemaps& remaps_;
+};
+
+class FanotifyKind final : public FileKind {
+public:
+    FanotifyKind(const PathDump& paths, const PathRemaps& remaps) : watched_(paths), remaps_(remaps) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__FANOTIFY; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[fanotify]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        kernel::FanotifyInfo info = kernel::parseFanotify(file.info.text);
+        for (const kernel::FanotifyMark& mark : info.marks)
+            if (mark.kind == kernel::FanotifyMarkKind::Filesystem)
+                fail("{} marks a whole file system (FAN_MARK_FILESYSTEM), for which images have no room",
+                     file.describe());
+        auto& out = *dump.arena().make<FanotifyFileEntry>();
+        entry.ffy = &out;
+        out.id = entry.id;
+        out.flags = file.statusFlags();
+        out.fown = dump.owner(file);
+        out.faflags = info.flags;
+        out.evflags = info.eventFlags;
+        pollfd pending{file.copy.get(), POLLIN, 0};
+        if (sys(::poll(&pending, 1, 0), "poll {}", file.describe()) > 0)
+            dump.log().warn("{} has events that weren't read: they will be lost", file.describe());
+        dumped_.push_back({&out, std::move(info.marks), file.describe()});
+    }
+
+    /// Deleted files are known now.
+    void finishDump(FileDump& dump) override {
+        for (const Dumped& fanotify : dumped_)
+            inContext([&] { return fanotify.name; }, [&] { fillMarks(fanotify, dump); });
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.ffy == nullptr)
+            fail("file {} is a fanotify file without data", entry.id);
+        return std::make_shared<RestoredFanotify>(*entry.ffy, remaps_);
+    }
+
+private:
+    struct Dumped {
+        FanotifyFileEntry* entry;
+        std::vector<kernel::FanotifyMark> marks;
+        std::string name;
+    };
+
+    void fillMarks(const Dumped& fanotify, FileDump& dump) {
+        FanotifyFileEntry& out = *fanotify.entry;
+        out.n_mark = fanotify.marks.size();
+        out.mark = dump.arena().messages<FanotifyMarkEntry>(out.n_mark);
+        for (std::size_t i = 0; i < out.n_mark; ++i) {
+            const kernel::FanotifyMark& from = fanotify.marks[i];
+            FanotifyMarkEntry& to = *out.mark[i];
+            to.mflags = from.flags;
+            to.mask = from.mask;
+            to.ignored_mask = from.ignoredMask;
+            if (from.kind == kernel::FanotifyMarkKind::Mount)
+                fillMount(from, to, dump);
+            else
+                fillInode(from, to, dump);
+        }
+    }
+
+    void fillMount(const kernel::FanotifyMark& from, FanotifyMarkEntry& to, FileDump& dump) {
+        const kernel::MountInfo* const mount = watched_.mounts().find(from.mountId);
+        if (mount == nullptr)
+            fail("it marks mount {}, which can't be seen from here", from.mountId);
+        to.type = MARK_TYPE__MOUNT;
+        to.s_dev = kernelForm(makedev(mount->devMajor, mount->devMinor));
+        to.me = dump.arena().make<FanotifyMountMarkEntry>();
+        to.me->mnt_id = static_cast<std::uint32_t>(from.mountId);
+        to.me->path = dump.arena().string(mount->mountPoint);
+    }
+
+    void fillInode(const kernel::FanotifyMark& from, FanotifyMarkEntry& to, FileDump& dump) {
+        to.type = MARK_TYPE__INODE;
+        to.s_dev = from.device;
+        to.ie = dump.arena().make<FanotifyInodeMarkEntry>();
+        to.ie->i_ino = from.inode;
+        to.ie->f_handle = watched_.describe(from.device, from.inode, from.handle, dump);
+    }
+
+    WatchedInodes watched_;
+    const PathRemaps& remaps_;
+    std::vector<Dumped> dumped_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeFanotifyKind(const PathDump& paths, const PathRemaps& remaps) {
+    return std::make_unique<FanotifyKind>(paths, remaps);
+}
+
+}  // namespace criu::files

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+#include "criu/files/regular.hpp"
+
+namespace criu::files {
+
+/// inotify(7): watches with their numbers and masks. Events that weren't read are lost; the log warns.
+std::unique_ptr<FileKind> makeInotifyKind(const PathDump& paths, const PathRemaps& remaps);
+
+/// fanotify(7): flags, marks on inodes and mounts. Events that weren't read are lost; the log warns.
+std::unique_ptr<FileKind> makeFanotifyKind(const PathDump& paths, const PathRemaps& remaps);
+
+}  // namespace criu::files

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+
+namespace criu::files {
+
+/// Finds paths of inodes by walking directories, for watches whose inode says of itself only its number. Each
+/// directory is read at most once, and only as far as needed.
+class InodeSearch {
+public:
+    /// `first`: directories of the user (--irmap-scan-path), walked before places where watched files often are.
+    InodeSearch(std::vector<std::string> first, Log& log);
+
+    /// A path that leads to the inode now; nothing if no walked directory has it.
+    std::optional<std::string> find(dev_t device, ino_t inode);
+
+    /// Adds a whole mount to what is searched; other file systems below it are left out.
+    void addMount(const std::string& mountPoint);
+
+private:
+    using Key = std::pair<dev_t, ino_t>;
+    struct Directory {
+        std::string path;
+        std::optional<dev_t> stayOn;  ///< don't leave this file system
+    };
+
+    void note(const std::string& path, const std::optional<dev_t>& stayOn);
+    void walk(const Directory& directory);
+
+    Log& log_;
+    std::deque<Directory> pending_;
+    std::map<Key, std::string> known_;
+    std::set<Key> walked_;
+    std::set<std::string> mounts_;
+};
+
+}  // namespace criu::files

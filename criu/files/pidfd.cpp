@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/pidfd.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "criu/kernel/short_process.hpp"
+#include "images/pidfd.hpp"
+
+namespace criu::files {
+namespace {
+
+constexpr std::uint32_t kThreadFlag = O_EXCL;     // PIDFD_THREAD, Linux 6.9
+constexpr std::uint32_t kOpenFlags = O_NONBLOCK;  // PIDFD_NONBLOCK
+constexpr std::int32_t kReaped = -1;
+
+UniqueFd openPidFd(pid_t pid, const PidfdEntry& entry) {
+    return UniqueFd(static_cast<int>(sys(::syscall(SYS_pidfd_open, pid, entry.flags & kOpenFlags),
+                                         "open a pidfd of process {} with flags {:#o}", pid, entry.flags)));
+}
+
+/// One pidfd of a process of the tree.
+class RestoredPidFd final : public RestoredFile {
+public:
+    explicit RestoredPidFd(const PidfdEntry& entry) : entry_(entry) {}
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("pidfd of {}", entry_.nspid); }
+    [[nodiscard]] bool late() const override { return true; }
+    void open(FileOpener& opener) override { opener.provide(FileId{entry_.id}, openPidFd(entry_.nspid, entry_)); }
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    const PidfdEntry& entry_;
+};
+
+/// All pidfds of one process that is gone: whoever compares them must find one process, and not that of others.
+class RestoredDeadPidFds final : public RestoredFile {
+public:
+    void add(const PidfdEntry& entry) { entries_.push_back(&entry); }
+
+    [[nodiscard]] std::string describe() const override { return "pidfd of a process that has ended"; }
+
+    /// A pid is used for a moment, which mustn't be one that is still to be created.
+    [[nodiscard]] bool late() const override { return true; }
+
+    void open(FileOpener& opener) override {
+        const kernel::ShortProcess process;
+        for (const PidfdEntry* const entry : entries_)
+            opener.provide(FileId{entry->id}, opener.lift(openPidFd(process.pid(), *entry)));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId id) const override {
+        for (const PidfdEntry* const entry : entries_)
+            if (entry->id == id.value)
+                return entry->fown;
+        return nullptr;
+    }
+
+private:
+    std::vector<const PidfdEntry*> entries_;
+};
+
+class PidFdKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__PIDFD; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[pidfd]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        const kernel::PidFdInfo info = kernel::parsePidFd(file.info.text);
+        if ((file.info.flags & kThreadFlag) != 0)
+            fail("{} refers to a thread (PIDFD_THREAD), which can't be restored: threads are created last",
+                 file.describe());
+        if (info.pid != kReaped && !dump.isDumped(info.pid)) {
+            Error error(
+                0, fmt::format("{} refers to process {}, which isn't part of the tree", file.describe(), info.pid));
+            error.addHint("close it before the dump; only processes that are dumped too exist at restore");
+            throw error;
+        }
+        auto& out = *dump.arena().make<PidfdEntry>();
+        entry.pidfd = &out;
+        out.id = entry.id;
+        out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
+        out.flags = file.statusFlags() & ~static_cast<std::uint32_t>(O_RDWR);
+        out.nspid = info.nsPid.empty() ? info.pid : info.nsPid.back();
+        out.fown = dump.owner(file);
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.pidfd == nullptr)
+            fail("file {} is a pidfd without data", entry.id);
+        if (entry.pidfd->nspid != kReaped)
+            return std::make_shared<RestoredPidFd>(*entry.pidfd);
+        auto& dead = dead_[entry.pidfd->ino];
+        if (!dead)
+            dead = std::make_shared<RestoredDeadPidFds>();
+        dead->add(*entry.pidfd);
+        return dead;
+    }
+
+private:
+    std::map<std::uint32_t, std::shared_ptr<RestoredDeadPidFds>> dead_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makePidFdKind() {
+    return std::make_unique<PidFdKind>();
+}
+
+}  // namespace criu::files

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::files {
+
+/// pidfd_open(2) of processes of the tree, and of processes that have ended and been reaped: those come back as
+/// pidfds of one that has ended, too (how it ended isn't kept).
+std::unique_ptr<FileKind> makePidFdKind();
+
+}  // namespace criu::files

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/signalfd.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <cstring>
+
+#include "images/signalfd.hpp"
+
+namespace criu::files {
+namespace {
+
+class RestoredSignalFd final : public RestoredFile {
+public:
+    explicit RestoredSignalFd(const SignalfdEntry& entry) : entry_(entry) {}
+
+    [[nodiscard]] std::string describe() const override { return "signalfd"; }
+
+    void open(FileOpener& opener) override {
+        // libc's set begins with the kernel's 64 bits; taken as they are, so that signals libc keeps to itself stay in.
+        sigset_t mask;
+        ::sigemptyset(&mask);
+        static_assert(sizeof(mask) >= sizeof(entry_.sigmask));
+        std::memcpy(&mask, &entry_.sigmask, sizeof(entry_.sigmask));
+        UniqueFd fd(sys(::signalfd(-1, &mask, SFD_CLOEXEC), "create signalfd for {:#x}", entry_.sigmask));
+        const int flags = static_cast<int>(entry_.flags);
+        sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of signalfd", flags);
+        opener.provide(FileId{entry_.id}, std::move(fd));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    const SignalfdEntry& entry_;
+};
+
+class SignalFdKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__SIGNALFD; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[signalfd]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        auto& out = *dump.arena().make<SignalfdEntry>();
+        entry.sgfd = &out;
+        out.id = entry.id;
+        out.flags = file.statusFlags();
+        out.fown = dump.owner(file);
+        out.sigmask = kernel::parseSignalFd(file.info.text);
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.sgfd == nullptr)
+            fail("file {} is a signalfd without data", entry.id);
+        return std::make_shared<RestoredSignalFd>(*entry.sgfd);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeSignalFdKind() {
+    return std::make_unique<SignalFdKind>();
+}
+
+}  // namespace criu::files

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::files {
+
+/// signalfd(2): the mask. The signals themselves are pending in the process, not in the file.
+std::unique_ptr<FileKind> makeSignalFdKind();
+
+}  // namespace criu::files

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::files {
+
+/// timerfd_create(2): clock, time left, interval, expirations not yet read, flags of the last timerfd_settime(2).
+/// Images keep time left, not deadlines: an absolute timer goes off that much later than the restore, by its clock.
+std::unique_ptr<FileKind> makeTimerFdKind();
+
+}  // namespace criu::files

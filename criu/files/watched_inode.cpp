@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/watched_inode.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstring>
+
+namespace criu::files {
+namespace {
+
+constexpr unsigned kMinorBits = 20;
+constexpr std::size_t kHandleWords = FH_ENTRY_SIZES__min_entries;
+constexpr std::size_t kMaxHandle = kHandleWords * sizeof(std::uint64_t);
+static_assert(kMaxHandle == MAX_HANDLE_SZ);
+
+/// struct file_handle with room for the largest handle.
+struct alignas(file_handle) HandleBuffer {
+    std::array<std::byte, sizeof(file_handle) + kMaxHandle> bytes{};
+
+    HandleBuffer(int type, std::span<const std::byte> content) {
+        file_handle head{};
+        head.handle_type = type;
+        head.handle_bytes = static_cast<unsigned>(content.size());
+        std::memcpy(bytes.data(), &head, sizeof(head));
+        if (!content.empty())
+            std::memcpy(bytes.data() + offsetof(file_handle, f_handle), content.data(), content.size());
+    }
+    file_handle* get() noexcept { return reinterpret_cast<file_handle*>(bytes.data()); }
+};
+
+std::string linkOf(int fd) {
+    std::array<char, PATH_MAX> target{};
+    const std::string self = fmt::format("/proc/self/fd/{}", fd);
+    const ssize_t length = ::readlink(self.c_str(), target.data(), target.size());
+    return {target.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+bool leadsTo(const std::string& path, const struct stat& wanted) {
+    struct stat there {};
+    return path.starts_with('/') && ::lstat(path.c_str(), &there) == 0 && there.st_dev == wanted.st_dev &&
+           there.st_ino == wanted.st_ino;
+}
+
+/// A directory through which handles of a mounted file system can be opened; none if it is a single file. What is
+/// mounted over it shows when no handle opens.
+UniqueFd openMount(const kernel::MountInfo& mount) {
+    return UniqueFd(::open(mount.mountPoint.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+}
+
+bool isOn(const kernel::MountInfo& mount, std::uint32_t device) {
+    return (mount.devMajor << kMinorBits | mount.devMinor) == device;
+}
+
+}  // namespace
+
+dev_t deviceOf(std::uint32_t kernelForm) noexcept {
+    return makedev(kernelForm >> kMinorBits, kernelForm & ((1U << kMinorBits) - 1));
+}
+
+std::uint32_t kernelForm(dev_t device) noexcept {
+    return static_cast<std::uint32_t>(major(device) << kMinorBits | minor(device));
+}
+
+std::string selfPath(const UniqueFd& fd) {
+    return fmt::format("/proc/self/fd/{}", fd.get());
+}
+
+const kernel::MountTable& WatchedInodes::mounts() {
+    if (!mounts_) {
+        kernel::ProcBuffer buffer;
+        mounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
+    }
+    return *mounts_;
+}
+
+const std::vector<WatchedInodes::Root>& WatchedInodes::rootsOf(std::uint32_t device) {
+    const auto [at, fresh] = roots_.try_emplace(device);
+    if (!fresh)
+        return at->second;
+    for (const kernel::MountInfo& mount : mounts().all())
+        if (isOn(mount, device))
+            if (UniqueFd fd = openMount(mount); fd)
+                at->second.push_back({std::move(fd), mount.fsType == "tmpfs" || mount.fsType == "devtmpfs"});
+    return at->second;
+}
+
+WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kernel::FileHandle& handle) {
+    Lookup found;
+    HandleBuffer buffer(handle.type, std::as_bytes(std::span(handle.bytes)));
+    for (const Root& root : rootsOf(device)) {
+        const UniqueFd fd(::open_by_handle_at(root.fd.get(), buffer.get(), O_PATH | O_CLOEXEC));
+        if (!fd)
+            continue;
+        found.result = Opened::WithoutPath;
+        found.inMemoryOnly = root.inMemoryOnly;
+        struct stat stat {};
+        sys(::fstat(fd.get(), &stat), "stat a watched inode");
+        found.symbolicLink = S_ISLNK(stat.st_mode);
+        // Paths through a mount of a part of the file system may lead elsewhere.
+        found.path = linkOf(fd.get());
+        if (leadsTo(found.path, stat)) {
+            found.result = Opened::WithPath;
+            break;
+        }
+    }
+    return found;
+}
+
+std::string WatchedInodes::search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump) {
+    if (!search_)
+        search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.log());
+    if (const auto path = search_->find(deviceOf(device), inode))
+        return *path;
+    if (everywhere) {
+        for (const kernel::MountInfo& mount : mounts().all()) {
+            if (!isOn(mount, device))
+                continue;
+            search_->addMount(mount.mountPoint);
+            if (const auto path = search_->find(deviceOf(device), inode))
+                return *path;
+        }
+    }
+    Error error(0, fmt::format("no path leads to the watched inode {} on device {:#x}", inode, device));
+    error.addHint("name a directory it lies below with --irmap-scan-path");
+    throw error;
+}
+
+FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
+                                 const std::optional<kernel::FileHandle>& handle, FileDump& dump) {
+    auto& out = *dump.arena().make<FhEntry>();
+    out.n_handle = kHandleWords;
+    out.handle = dump.arena().array<std::uint64_t>(kHandleWords);
+    Lookup found;
+    if (handle) {
+        out.type = static_cast<std::uint32_t>(handle->type);
+        out.bytes = static_cast<std::uint32_t>(handle->bytes.size());
+        if (!handle->bytes.empty())
+            std::memcpy(out.handle, handle->bytes.data(), handle->bytes.size());
+        found = openHandle(device, *handle);
+    }
+    if (found.result == Opened::WithPath) {
+        // Path of a link: CRIU would follow it.
+        if (!found.symbolicLink || found.inMemoryOnly)
+            out.path = dump.arena().string(found.path);
+        return &out;
+    }
+    if (paths_.hasGhost(deviceOf(device), inode))
+        return &out;
+    const bool handleSuffices = found.result == Opened::WithoutPath && !found.inMemoryOnly;
+    if (!handleSuffices || dump.options().forceIrmap)
+        out.path = dump.arena().string(search(device, inode, !handleSuffices, dump));
+    return &out;
+}
+
+namespace {
+
+UniqueFd openByPath(const std::string& path, std::uint64_t inode) {
+    const std::string absolute = path.starts_with('/') ? path : '/' + path;
+    UniqueFd fd(sys(::open(absolute.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open the watched file {}", absolute));
+    struct stat stat {};
+    sys(::fstat(fd.get(), &stat), "stat {}", absolute);
+    if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // somebody moved the file and left a link
+        fd.reset(sys(::open(absolute.c_str(), O_PATH | O_CLOEXEC), "open the watched file {}", absolute));
+    return fd;
+}
+
+UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle) {
+    const std::size_t size = std::min<std::size_t>(handle.n_handle * sizeof(std::uint64_t), kMaxHandle);
+    if (handle.bytes > size)
+        fail("a file handle of {} bytes, of which {} are there", handle.bytes, size);
+    HandleBuffer buffer(static_cast<int>(handle.type),
+                        std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes));
+    kernel::ProcBuffer text;
+    int code = ENOENT;
+    const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), text);
+    for (const kernel::MountInfo& mount : mounts.all()) {
+        if (!isOn(mount, device))
+            continue;
+        const UniqueFd root = openMount(mount);
+        UniqueFd fd(root ? ::open_by_handle_at(root.get(), buffer.get(), O_PATH | O_CLOEXEC) : -1);
+        if (fd)
+            return fd;
+        code = errno;
+    }
+    failWith(code, "open a watched file on device {:#x} by its handle", device);
+}
+
+}  // namespace
+
+UniqueFd openWatched(std::uint32_t device, std::uint64_t inode, const FhEntry& handle, const PathRemaps& remaps) {
+    if (const int ghost = remaps.findGhost(device, inode); ghost >= 0)
+        return UniqueFd(sys(::fcntl(ghost, F_DUPFD_CLOEXEC, 0), "copy a deleted file"));
+    if (handle.path != nullptr && handle.path[0] != '\0')
+        return openByPath(handle.path, inode);
+    return openByHandle(device, handle);
+}
+
+}  // namespace criu::files

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/files/inode_search.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/mountinfo.hpp"
+#include "images/fh.hpp"
+
+/// Inodes that inotify and fanotify watch. The kernel tells their device, number and file handle, but no path.
+namespace criu::files {
+
+/// Device numbers as fdinfo and images have them: minor in the low 20 bits.
+[[nodiscard]] dev_t deviceOf(std::uint32_t kernelForm) noexcept;
+[[nodiscard]] std::uint32_t kernelForm(dev_t device) noexcept;
+
+/// Dump half: finds a path for each, because handles mean nothing on another machine or a fresh tmpfs.
+class WatchedInodes {
+public:
+    explicit WatchedInodes(const PathDump& paths) : paths_(paths) {}
+
+    /// The image of a watched inode. Called when all files were seen. Throws Error if restore couldn't find it again.
+    FhEntry* describe(std::uint32_t device, std::uint64_t inode, const std::optional<kernel::FileHandle>& handle,
+                      FileDump& dump);
+
+    /// Mounts of criu's mount namespace.
+    const kernel::MountTable& mounts();
+
+private:
+    enum class Opened { No, WithoutPath, WithPath };
+    struct Lookup {
+        Opened result = Opened::No;
+        std::string path;
+        bool inMemoryOnly = false;  ///< the file system's inodes don't outlive its mount
+        bool symbolicLink = false;
+    };
+    struct Root {
+        UniqueFd fd;
+        bool inMemoryOnly = false;
+    };
+
+    Lookup openHandle(std::uint32_t device, const kernel::FileHandle& handle);
+    const std::vector<Root>& rootsOf(std::uint32_t device);
+    std::string search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump);
+
+    const PathDump& paths_;
+    std::optional<kernel::MountTable> mounts_;
+    std::map<std::uint32_t, std::vector<Root>> roots_;
+    std::unique_ptr<InodeSearch> search_;
+};
+
+/// Restore half: an O_PATH descriptor of the inode: the deleted file brought back by the images, else by path, else by
+/// handle.
+UniqueFd openWatched(std::uint32_t device, std::uint64_t inode, const FhEntry& handle, const PathRemaps& remaps);
+
+/// A name of an O_PATH descriptor for calls that want one; leads to the inode itself, even to a symbolic link.
+[[nodiscard]] std::string selfPath(const UniqueFd& fd);
+
+}  // namespace criu::files

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Probes of what only this processor has.
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/probe/child.hpp"
+#include "criu/kernel/probe/probes.hpp"
+
+namespace criu::kernel::probe {
+
+namespace {
+
+constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_… of <asm/prctl.h>
+constexpr int kMapVdso64 = 0x2003;
+
+/// A process can have one vDSO: a kernel that knows the request says so, others find it invalid.
+bool knowsVdsoRequest(int request) {
+    return ::syscall(SYS_arch_prctl, request, 0) < 0 && errno == EEXIST;
+}
+
+/// mmap2 as a 32-bit program calls it. Kills the process on a kernel without 32-bit emulation.
+std::uint64_t mapBy32BitCall(std::uint32_t size) {
+    constexpr std::uint64_t mmap2 = 192;
+    std::uint64_t result = mmap2;
+    // The stack below rsp is the compiler's, so it has to be stepped over before rbp, the sixth argument, is saved
+    // there.
+    asm volatile(
+        "lea -128(%%rsp), %%rsp\n\t"
+        "push %%rbp\n\t"
+        "xor %%ebp, %%ebp\n\t"
+        "int $0x80\n\t"
+        "pop %%rbp\n\t"
+        "lea 128(%%rsp), %%rsp"
+        : "+a"(result)
+        : "b"(0ULL), "c"(static_cast<std::uint64_t>(size)), "d"(static_cast<std::uint64_t>(PROT_READ)),
+          "S"(static_cast<std::uint64_t>(MAP_PRIVATE | MAP_ANONYMOUS)), "D"(0xffffffffULL)
+        : "r8", "r9", "r10", "r11", "memory", "cc");
+    return result;
+}
+
+[[gnu::noinline]] void breakHere() {
+    asm volatile("" ::: "memory");
+}
+
+bool setDebugRegister(pid_t pid, std::size_t number, std::uint64_t value) {
+    const std::size_t offset = offsetof(struct user, u_debugreg) + number * sizeof(user::u_debugreg[0]);
+    return ::ptrace(PTRACE_POKEUSER, pid, offset, value) == 0;
+}
+
+}  // namespace
+
+bool mapVdso() {
+    return knowsVdsoRequest(kMapVdso64);
+}
+
+bool compatTasks() {
+    if (!knowsVdsoRequest(kMapVdso32))
+        return false;
+    // Kernels before 4.12 choose an address a 32-bit program can't reach.
+    return inChild([] {
+        const std::uint64_t address = mapBy32BitCall(kPageSize);
+        constexpr std::uint64_t errorsFrom = 0xfffff000;  // as 32-bit calls return them
+        return address != 0 && address < errorsFrom && ::munmap(reinterpret_cast<void*>(address), kPageSize) == 0;
+    });
+}
+
+bool shadowStack() {
+    // Switched on and off again with no return in between, since no return address is on the new shadow stack.
+    return inChild([] {
+        constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
+        constexpr std::int64_t disable = 0x5002;
+        constexpr std::int64_t feature = 1;
+        std::int64_t enabled = SYS_arch_prctl;
+        asm volatile(
+            "syscall\n\t"
+            "test %%rax, %%rax\n\t"
+            "jnz 1f\n\t"
+            "mov %[call], %%eax\n\t"
+            "mov %[disable], %%edi\n\t"
+            "syscall\n"
+            "1:"
+            : "+a"(enabled)
+            : "D"(enable), "S"(feature), [call] "i"(SYS_arch_prctl), [disable] "i"(disable)
+            : "rcx", "r11", "memory", "cc");
+        return enabled == 0;
+    });
+}
+
+bool breakpoints() {
+    TracedChild child([] { breakHere(); });
+    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, its kind "execute", length 1
+    return setDebugRegister(child.pid(), 0, reinterpret_cast<std::uint64_t>(&breakHere)) &&
+           setDebugRegister(child.pid(), 7, executeAtFirst) && child.resumeUntilStop() == SIGTRAP;
+}
+
+}  // namespace criu::kernel::probe

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/namespace_file.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "criu/namespaces/image_order.hpp"
+#include "images/inventory.hpp"
+#include "images/ns.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using files::FileDump;
+using files::FileOpener;
+using files::FileRestore;
+using files::OpenFd;
+
+/// The number an image gives to one of criu's own namespaces; nothing if it says nothing of that kind.
+std::optional<std::uint32_t> idOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) {
+    const auto known = [](protobuf_c_boolean has, std::uint32_t id) {
+        return has != 0 ? std::optional(id) : std::nullopt;
+    };
+    switch (kind) {
+        case kernel::NamespaceKind::Pid:
+            return known(ids.has_pid_ns_id, ids.pid_ns_id);
+        case kernel::NamespaceKind::Net:
+            return known(ids.has_net_ns_id, ids.net_ns_id);
+        case kernel::NamespaceKind::Ipc:
+            return known(ids.has_ipc_ns_id, ids.ipc_ns_id);
+        case kernel::NamespaceKind::Uts:
+            return known(ids.has_uts_ns_id, ids.uts_ns_id);
+        case kernel::NamespaceKind::Time:
+            return known(ids.has_time_ns_id, ids.time_ns_id);
+        case kernel::NamespaceKind::Mount:
+            return known(ids.has_mnt_ns_id, ids.mnt_ns_id);
+        case kernel::NamespaceKind::User:
+            return known(ids.has_user_ns_id, ids.user_ns_id);
+        case kernel::NamespaceKind::Cgroup:
+            return known(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
+    }
+    return std::nullopt;
+}
+
+/// "net" of "net:[4026531833]", if the text has that form.
+std::string_view nameOf(std::string_view link) {
+    const std::size_t colon = link.find(":[");
+    return colon != std::string_view::npos && link.ends_with(']') ? link.substr(0, colon) : std::string_view{};
+}
+
+class RestoredNamespaceFile final : public files::RestoredFile {
+public:
+    RestoredNamespaceFile(const NsFileEntry& entry, kernel::NamespaceKind kind)
+        : entry_(entry), path_(fmt::format("/proc/self/ns/{}", kernel::namespaceName(kind))) {}
+
+    [[nodiscard]] std::string describe() const override { return path_; }
+
+    void open(FileOpener& opener) override {
+        const int flags = static_cast<int>(entry_.flags) | O_CLOEXEC;
+        opener.provide(FileId{entry_.id}, UniqueFd(sys(::open(path_.c_str(), flags), "open {}", path_)));
+    }
+
+private:
+    const NsFileEntry& entry_;
+    std::string path_;
+};
+
+class NamespaceFileKind final : public files::FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__NS; }
+
+    [[nodiscard]] bool claims(const OpenFd& file) const override {
+        const std::string_view name = nameOf(file.link);
+        return std::any_of(std::begin(kImageOrder), std::end(kImageOrder),
+                           [&](kernel::NamespaceKind kind) { return kernel::namespaceName(kind) == name; });
+    }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        const auto* const kind = std::find_if(
+            std::begin(kImageOrder), std::end(kImageOrder),
+            [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
+        if (kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
+            fail("{} refers to a namespace that criu isn't in, which can't be dumped yet", file.describe());
+        auto& out = *dump.arena().make<NsFileEntry>();
+        entry.nsf = &out;
+        out.id = entry.id;
+        out.ns_id = static_cast<std::uint32_t>(kind - std::begin(kImageOrder)) + 1;
+        out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
+        out.flags = file.statusFlags();
+    }
+
+    void prepareRestore(FileRestore& restore) override {
+        inventory_ = restore.images().openRequired(ImageKind::Inventory).only<InventoryEntry>();
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.nsf == nullptr)
+            fail("file {} is a namespace file without data", entry.id);
+        const TaskKobjIdsEntry* const own = (*inventory_)->root_ids;
+        for (const kernel::NamespaceKind kind : kImageOrder)
+            if (own != nullptr && idOf(*own, kind) == entry.nsf->ns_id)
+                return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
+        fail("file {} refers to a namespace of the tree (number {}), which can't be restored yet", entry.id,
+             entry.nsf->ns_id);
+    }
+
+private:
+    std::optional<Record<InventoryEntry>> inventory_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeNamespaceFileKind() {
+    return std::make_unique<NamespaceFileKind>();
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::namespaces {
+
+/// Open files of /proc/PID/ns/, of namespaces that criu itself is in. Others are refused.
+std::unique_ptr<files::FileKind> makeNamespaceFileKind();
+
+}  // namespace criu::namespaces

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/socket_queue.hpp"
+#include "images/sk-packet.hpp"
+
+namespace criu::sockets {
+namespace {
+
+constexpr std::size_t kFirstBuffer = 64 << 10;
+constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
+/// At most 253 descriptors, credentials, a security label and a pidfd.
+constexpr std::size_t kControlSize = 8192;
+constexpr uid_t kOverflowUid = 65534;
+constexpr int kScmPidFd = 4;  // SCM_PIDFD of kernel 6.5
+
+/// What one look into the queue showed.
+struct Peeked {
+    bool any = false;
+    bool truncated = false;
+    std::size_t length = 0;
+    std::vector<UniqueFd> rights;
+    std::optional<ucred> sender;
+    std::string address;
+};
+
+/// Sets an option for the time of the copying.
+class TemporaryOption {
+public:
+    TemporaryOption(int fd, int option, int value, const char* name) : fd_(fd), option_(option) {
+        socklen_t size = sizeof(before_);
+        sys(::getsockopt(fd, SOL_SOCKET, option, &before_, &size), "read socket option {}", name);
+        sys(::setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)), "set socket option {}", name);
+    }
+    ~TemporaryOption() { ::setsockopt(fd_, SOL_SOCKET, option_, &before_, sizeof(before_)); }
+    TemporaryOption(const TemporaryOption&) = delete;
+    TemporaryOption& operator=(const TemporaryOption&) = delete;
+
+private:
+    int fd_;
+    int option_;
+    int before_ = 0;
+};
+
+void takeControl(msghdr& message, Peeked& out) {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET)
+            continue;
+        const unsigned char* const data = CMSG_DATA(header);
+        const std::size_t size = header->cmsg_len - CMSG_LEN(0);
+        if (header->cmsg_type == SCM_RIGHTS || header->cmsg_type == kScmPidFd) {
+            for (std::size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
+                int fd = -1;
+                std::memcpy(&fd, data + at, sizeof(fd));
+                UniqueFd received(fd);
+                if (header->cmsg_type == SCM_RIGHTS)
+                    out.rights.push_back(std::move(received));
+            }
+        } else if (header->cmsg_type == SCM_CREDENTIALS && size >= sizeof(ucred)) {
+            ucred sender{};
+            std::memcpy(&sender, data, sizeof(sender));
+            out.sender = sender;
+        }
+    }
+}
+
+/// Looks at queues through SO_PEEK_OFF: a peek begins there, and moves it.
+class Peeker {
+public:
+    explicit Peeker(int fd)
+        : fd_(fd),
+          offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF"),
+          credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED"),
+          buffer_(kFirstBuffer) {}
+
+    /// Looks at the next piece, as long as the buffer has room.
+    Peeked next() {
+        for (;;) {
+            Peeked piece = peek(buffer_.size());
+            // A piece may go on behind the buffer's end. With descriptors it must be had in one: each look gives them.
+            if (!piece.truncated && (piece.rights.empty() || piece.length < buffer_.size())) {
+                position_ += piece.length;
+                return piece;
+            }
+            if (buffer_.size() >= kLargestBuffer)
+                fail("a message of more than {} bytes waits in a socket", buffer_.size());
+            buffer_.resize(buffer_.size() * 2);
+            rewind(position_);
+        }
+    }
+
+    /// How many bytes of a stream's piece, which ended at the current position, come before those that descriptors are
+    /// attached to: a reader may stop there.
+    std::size_t plainPart(std::size_t length) {
+        const std::size_t start = position_ - length;
+        const auto hasRights = [&](std::size_t bytes) {
+            rewind(start);
+            return !peek(bytes).rights.empty();
+        };
+        std::size_t without = 0;
+        std::size_t with = hasRights(1) ? 1 : length;
+        while (with - without > 1) {
+            const std::size_t middle = without + (with - without) / 2;
+            (hasRights(middle) ? with : without) = middle;
+        }
+        rewind(position_);
+        return with - 1;
+    }
+
+    [[nodiscard]] std::size_t position() const noexcept { return position_; }
+    [[nodiscard]] std::span<const std::byte> data(std::size_t length) const { return {buffer_.data(), length}; }
+
+private:
+    void rewind(std::size_t position) {
+        const int value = static_cast<int>(position);
+        sys(::setsockopt(fd_, SOL_SOCKET, SO_PEEK_OFF, &value, sizeof(value)), "move in the queue of a socket");
+    }
+
+    Peeked peek(std::size_t most) {
+        alignas(cmsghdr) char control[kControlSize];
+        sockaddr_un from{};
+        iovec vector{buffer_.data(), most};
+        msghdr message{};
+        message.msg_name = &from;
+        message.msg_namelen = sizeof(from);
+        message.msg_iov = &vector;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        constexpr int kHow = MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+        ssize_t got = ::recvmsg(fd_, &message, kHow);
+        if (got < 0 && errno == ECONNRESET)  // a report for the reader, which comes before any data and only once
+            got = ::recvmsg(fd_, &message, kHow);
+        Peeked out;
+        if (got < 0) {
+            if (errno == EAGAIN)
+                return out;
+            failErrno("look at what waits in a socket");
+        }
+        takeControl(message, out);
+        if ((message.msg_flags & MSG_CTRUNC) != 0)
+            fail("not all descriptors in flight could be received");
+        out.length = static_cast<std::size_t>(got);
+        out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+        // An end of file has no credentials, not even empty ones; an empty message has.
+        out.any = got > 0 || out.sender;
+        constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
+        if (message.msg_namelen > kHead)
+            out.address.assign(from.sun_path,
+                               std::min<std::size_t>(message.msg_namelen - kHead, sizeof(from.sun_path)));
+        // What a message without credentials shows.
+        if (out.sender && out.sender->pid == 0 && out.sender->uid == kOverflowUid && out.sender->gid == kOverflowUid)
+            out.sender.reset();
+        return out;
+    }
+
+    int fd_;
+    TemporaryOption offset_;
+    TemporaryOption credentials_;
+    std::vector<std::byte> buffer_;
+    std::size_t position_ = 0;
+};
+
+void refuseOutOfBand(int fd) {
+    char byte = 0;
+    if (::recv(fd, &byte, sizeof(byte), MSG_OOB | MSG_PEEK | MSG_DONTWAIT) > 0)
+        fail("an out-of-band byte waits to be received, which can't be dumped");
+}
+
+}  // namespace
+
+void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump) {
+    const bool stream = type == SOCK_STREAM;
+    if (stream && waiting == 0)
+        return;
+    if (stream)
+        refuseOutOfBand(fd);
+    Peeker peeker(fd);
+    // A look into an empty stream would take away a connection error that waits there for the reader.
+    while (!stream || peeker.position() < waiting) {
+        Peeked piece = peeker.next();
+        if (!piece.any || (stream && piece.length == 0))
+            return;
+        const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
+
+        // First the files: they may have queues, which are written meanwhile.
+        ScmEntry rights = SCM_ENTRY__INIT;
+        ScmEntry* all = &rights;
+        std::vector<std::uint32_t> ids;
+        for (UniqueFd& right : piece.rights)
+            ids.push_back(dump.addInFlight(std::move(right)).value);
+        rights.type = SCM_RIGHTS;
+        rights.n_rights = ids.size();
+        rights.rights = ids.data();
+
+        SkUcredEntry sender = SK_UCRED_ENTRY__INIT;
+        SkPacketEntry packet = SK_PACKET_ENTRY__INIT;
+        packet.id_for = socket.value;
+        if (piece.sender) {
+            sender.pid = static_cast<std::uint32_t>(piece.sender->pid);
+            sender.uid = piece.sender->uid;
+            sender.gid = piece.sender->gid;
+            packet.ucred = &sender;
+        }
+        if (!stream && !piece.address.empty()) {
+            packet.has_addr = 1;
+            packet.addr = dump.arena().bytes(std::as_bytes(std::span(piece.address)));
+        }
+        if (!writer_)
+            writer_.emplace(dump.images().create(ImageKind::SkQueues));
+        const auto put = [&](std::span<const std::byte> data) {
+            packet.length = static_cast<std::uint32_t>(data.size());
+            writer_->write(packet);
+            writer_->payload(data);
+        };
+        const std::span<const std::byte> data = peeker.data(piece.length);
+        if (plain > 0)
+            put(data.first(plain));
+        if (!ids.empty()) {
+            packet.n_scm = 1;
+            packet.scm = &all;
+        }
+        put(data.subspan(plain));
+    }
+}
+
+void SocketQueueDump::finish() {
+    if (writer_)
+        writer_->finish();
+}
+
+}  // namespace criu::sockets

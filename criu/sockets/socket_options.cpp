@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/socket_options.hpp"
+
+#include <linux/filter.h>
+#include <linux/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+
+namespace criu::sockets {
+namespace {
+
+// Younger than the headers of some systems.
+constexpr int kBufLock = 72;
+constexpr int kReserveMemory = 73;
+constexpr int kTxRehash = 74;
+constexpr int kRcvMark = 75;
+constexpr int kPassPidFd = 76;
+constexpr int kRcvPriority = 82;
+constexpr int kPassRights = 83;
+
+enum class Dumped : std::uint8_t {
+    Always,
+    NonZero,      ///< absent means 0
+    Credentials,  ///< only for families whose messages carry credentials
+    Never,        ///< in old images only
+};
+
+/// An option that is one int, and its field in the image.
+struct IntOption {
+    const char* name;
+    int level;
+    int option;
+    Dumped dumped;
+    void (*store)(SkOptsEntry&, int);
+    std::optional<int> (*load)(const SkOptsEntry&);
+};
+
+template <auto Has, auto Value>
+void store(SkOptsEntry& entry, int value) {
+    entry.*Has = 1;
+    entry.*Value = static_cast<std::remove_reference_t<decltype(entry.*Value)>>(value);
+}
+
+template <auto Has, auto Value>
+void storeFlag(SkOptsEntry& entry, int value) {
+    entry.*Has = 1;
+    entry.*Value = value != 0;
+}
+
+template <auto Has, auto Value>
+std::optional<int> load(const SkOptsEntry& entry) {
+    return entry.*Has != 0 ? std::optional<int>(static_cast<int>(entry.*Value)) : std::nullopt;
+}
+
+#define CRIU_NUMBER(name, level, option, dumped, field)                                     \
+    {                                                                                       \
+        name, level, option, dumped, store<&SkOptsEntry::has_##field, &SkOptsEntry::field>, \
+            load<&SkOptsEntry::has_##field, &SkOptsEntry::field>                            \
+    }
+#define CRIU_FLAG(name, option, dumped, field)                                                       \
+    {                                                                                                \
+        name, SOL_SOCKET, option, dumped, storeFlag<&SkOptsEntry::has_##field, &SkOptsEntry::field>, \
+            load<&SkOptsEntry::has_##field, &SkOptsEntry::field>                                     \
+    }
+
+// In the order of restoring. Setting a buffer's size pins it; SO_BUF_LOCK, which comes behind, says whether it was.
+constexpr IntOption kIntOptions[] = {
+    CRIU_NUMBER("SO_BUF_LOCK", SOL_SOCKET, kBufLock, Dumped::Always, so_buf_lock),
+    CRIU_NUMBER("SO_PRIORITY", SOL_SOCKET, SO_PRIORITY, Dumped::Always, so_priority),
+    CRIU_NUMBER("SO_RCVLOWAT", SOL_SOCKET, SO_RCVLOWAT, Dumped::Always, so_rcvlowat),
+    CRIU_NUMBER("SO_MARK", SOL_SOCKET, SO_MARK, Dumped::NonZero, so_mark),
+    CRIU_FLAG("SO_REUSEADDR", SO_REUSEADDR, Dumped::Always, reuseaddr),
+    CRIU_FLAG("SO_REUSEPORT", SO_REUSEPORT, Dumped::Always, so_reuseport),
+    CRIU_FLAG("SO_PASSCRED", SO_PASSCRED, Dumped::Credentials, so_passcred),
+    CRIU_FLAG("SO_PASSSEC", SO_PASSSEC, Dumped::Credentials, so_passsec),
+    CRIU_FLAG("SO_DONTROUTE", SO_DONTROUTE, Dumped::Always, so_dontroute),
+    CRIU_FLAG("SO_NO_CHECK", SO_NO_CHECK, Dumped::Always, so_no_check),
+    CRIU_FLAG("SO_BROADCAST", SO_BROADCAST, Dumped::Always, so_broadcast),
+    CRIU_FLAG("SO_KEEPALIVE", SO_KEEPALIVE, Dumped::Always, so_keepalive),
+    CRIU_FLAG("SO_OOBINLINE", SO_OOBINLINE, Dumped::Always, so_oobinline),
+    CRIU_NUMBER("TCP_KEEPCNT", IPPROTO_TCP, TCP_KEEPCNT, Dumped::Never, tcp_keepcnt),
+    CRIU_NUMBER("TCP_KEEPIDLE", IPPROTO_TCP, TCP_KEEPIDLE, Dumped::Never, tcp_keepidle),
+    CRIU_NUMBER("TCP_KEEPINTVL", IPPROTO_TCP, TCP_KEEPINTVL, Dumped::Never, tcp_keepintvl),
+};
+
+#undef CRIU_NUMBER
+#undef CRIU_FLAG
+
+/// An option without a field of its own: carried as it is where it isn't what a new socket has.
+struct MoreOption {
+    const char* name;
+    int option;
+    int usual;
+};
+
+// In the order of restoring. A locked filter can't be set any more.
+constexpr MoreOption kMoreOptions[] = {
+    {"SO_DEBUG", SO_DEBUG, 0},
+    {"SO_TIMESTAMP", SO_TIMESTAMP, 0},
+    {"SO_TIMESTAMPNS", SO_TIMESTAMPNS, 0},
+    {"SO_RXQ_OVFL", SO_RXQ_OVFL, 0},
+    {"SO_WIFI_STATUS", SO_WIFI_STATUS, 0},
+    {"SO_PEEK_OFF", SO_PEEK_OFF, -1},
+    {"SO_NOFCS", SO_NOFCS, 0},
+    {"SO_SELECT_ERR_QUEUE", SO_SELECT_ERR_QUEUE, 0},
+    {"SO_ZEROCOPY", SO_ZEROCOPY, 0},
+    {"SO_RESERVE_MEM", kReserveMemory, 0},
+    {"SO_RCVMARK", kRcvMark, 0},
+    {"SO_PASSPIDFD", kPassPidFd, 0},
+    {"SO_RCVPRIORITY", kRcvPriority, 0},
+    {"SO_PASSRIGHTS", kPassRights, 1},
+    {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
+};
+
+/// The kernel's way to say that it, or this family, doesn't have an option.
+bool unknownOption(int code) {
+    return code == ENOPROTOOPT || code == EOPNOTSUPP;
+}
+
+template <typename T>
+std::optional<T> read(int fd, int level, int option, const char* name) {
+    T value{};
+    socklen_t size = sizeof(value);
+    if (::getsockopt(fd, level, option, &value, &size) == 0)
+        return value;
+    if (unknownOption(errno))
+        return std::nullopt;
+    failErrno("read socket option {}", name);
+}
+
+void write(int fd, int level, int option, const void* value, socklen_t size, const char* name, Log& log) {
+    if (::setsockopt(fd, level, option, value, size) == 0)
+        return;
+    if (!unknownOption(errno))
+        failErrno("set socket option {}", name);
+    log.warn("This kernel doesn't know socket option {}, which the dumped socket had set", name);
+}
+
+void writeInt(int fd, int level, int option, int value, const char* name, Log& log) {
+    if (read<int>(fd, level, option, name) != value)
+        write(fd, level, option, &value, sizeof(value), name, log);
+}
+
+/// `size` is what getsockopt gives: the kernel doubles what is set.
+void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name) {
+    constexpr int kDoubled = 2;
+    if (read<int>(fd, SOL_SOCKET, option, name) == static_cast<int>(size))
+        return;
+    const int half = static_cast<int>(size / kDoubled);
+    if (::setsockopt(fd, SOL_SOCKET, force, &half, sizeof(half)) != 0)  // without CAP_NET_ADMIN: up to the limit
+        sys(::setsockopt(fd, SOL_SOCKET, option, &half, sizeof(half)), "set socket option {}", name);
+}
+
+void writeTimeLimit(int fd, int option, std::uint64_t seconds, std::uint64_t micros, const char* name, Log& log) {
+    const timeval wanted{static_cast<time_t>(seconds), static_cast<suseconds_t>(micros)};
+    const timeval now = read<timeval>(fd, SOL_SOCKET, option, name).value_or(timeval{});
+    if (now.tv_sec != wanted.tv_sec || now.tv_usec != wanted.tv_usec)
+        write(fd, SOL_SOCKET, option, &wanted, sizeof(wanted), name, log);
+}
+
+void dumpDevice(int fd, SkOptsEntry& out, Arena& arena) {
+    char name[IFNAMSIZ] = {};
+    socklen_t size = sizeof(name);
+    if (::getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size) != 0) {
+        if (unknownOption(errno))
+            return;
+        failErrno("read socket option SO_BINDTODEVICE");
+    }
+    if (size > 0 && name[0] != '\0')
+        out.so_bound_dev = arena.string(std::string_view(name, ::strnlen(name, sizeof(name))));
+}
+
+// One instruction is a 64-bit number in the image: code, jt, jf and k, from the top.
+constexpr unsigned kCodeShift = 48;
+constexpr unsigned kTrueShift = 40;
+constexpr unsigned kFalseShift = 32;
+
+void dumpFilter(int fd, SkOptsEntry& out, Arena& arena) {
+    socklen_t count = 0;  // of instructions, not bytes
+    if (::getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, nullptr, &count) != 0) {
+        if (unknownOption(errno))
+            return;
+        Error error(errno, "read the filter of a socket");
+        if (error.code() == EACCES)
+            error.addHint("it is an extended BPF program, which can't be dumped");
+        throw error;
+    }
+    if (count == 0)
+        return;
+    std::vector<sock_filter> filter(count);
+    sys(::getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, filter.data(), &count), "read the filter of a socket");
+    out.n_so_filter = filter.size();
+    out.so_filter = arena.array<std::uint64_t>(filter.size());
+    for (std::size_t i = 0; i < filter.size(); ++i)
+        out.so_filter[i] = static_cast<std::uint64_t>(filter[i].code) << kCodeShift |
+                           static_cast<std::uint64_t>(filter[i].jt) << kTrueShift |
+                           static_cast<std::uint64_t>(filter[i].jf) << kFalseShift | filter[i].k;
+}
+
+void restoreFilter(int fd, std::span<const std::uint64_t> image) {
+    if (image.empty())
+        return;
+    if (image.size() > BPF_MAXINSNS)
+        fail("the filter of a socket has {} instructions, more than {}", image.size(), BPF_MAXINSNS);
+    std::vector<sock_filter> filter;
+    for (const std::uint64_t one : image)
+        filter.push_back({static_cast<std::uint16_t>(one >> kCodeShift), static_cast<std::uint8_t>(one >> kTrueShift),
+                          static_cast<std::uint8_t>(one >> kFalseShift), static_cast<std::uint32_t>(one)});
+    const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+    sys(::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "attach the filter of a socket");
+}
+
+void dumpMore(int fd, SkOptsEntry& out, Arena& arena) {
+    out.more = arena.array<SkMoreOpt*>(std::size(kMoreOptions));
+    for (const MoreOption& row : kMoreOptions) {
+        const std::optional<int> value = read<int>(fd, SOL_SOCKET, row.option, row.name);
+        if (value.value_or(row.usual) == row.usual)
+            continue;
+        auto& more = *arena.make<SkMoreOpt>();
+        more.level = SOL_SOCKET;
+        more.name = static_cast<std::uint32_t>(row.option);
+        more.value = arena.bytes(std::as_bytes(std::span(&*value, 1)));
+        out.more[out.n_more++] = &more;
+    }
+}
+
+void restoreMore(int fd, const SkOptsEntry& options, Log& log) {
+    for (const MoreOption& row : kMoreOptions)
+        for (const SkMoreOpt* const more : list(options.more, options.n_more))
+            if (more->level == SOL_SOCKET && more->name == static_cast<std::uint32_t>(row.option))
+                write(fd, SOL_SOCKET, row.option, more->value.data, static_cast<socklen_t>(more->value.len), row.name,
+                      log);
+}
+
+}  // namespace
+
+SkOptsEntry* dumpSocketOptions(int fd, Arena& arena) {
+    auto& out = *arena.make<SkOptsEntry>();
+    const int family = read<int>(fd, SOL_SOCKET, SO_DOMAIN, "SO_DOMAIN").value_or(AF_UNSPEC);
+    const bool credentials = family == AF_UNIX || family == AF_NETLINK;
+    for (const IntOption& row : kIntOptions) {
+        if (row.dumped == Dumped::Never || (row.dumped == Dumped::Credentials && !credentials))
+            continue;
+        const std::optional<int> value = read<int>(fd, row.level, row.option, row.name);
+        if (value && (*value != 0 || row.dumped != Dumped::NonZero))
+            row.store(out, *value);
+    }
+    out.so_sndbuf = static_cast<std::uint32_t>(read<int>(fd, SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF").value_or(0));
+    out.so_rcvbuf = static_cast<std::uint32_t>(read<int>(fd, SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF").value_or(0));
+    const timeval send = read<timeval>(fd, SOL_SOCKET, SO_SNDTIMEO, "SO_SNDTIMEO").value_or(timeval{});
+    out.so_snd_tmo_sec = static_cast<std::uint64_t>(send.tv_sec);
+    out.so_snd_tmo_usec = static_cast<std::uint64_t>(send.tv_usec);
+    const timeval receive = read<timeval>(fd, SOL_SOCKET, SO_RCVTIMEO, "SO_RCVTIMEO").value_or(timeval{});
+    out.so_rcv_tmo_sec = static_cast<std::uint64_t>(receive.tv_sec);
+    out.so_rcv_tmo_usec = static_cast<std::uint64_t>(receive.tv_usec);
+    if (const auto wait = read<linger>(fd, SOL_SOCKET, SO_LINGER, "SO_LINGER"); wait && wait->l_onoff != 0) {
+        out.has_so_linger = 1;
+        out.so_linger = static_cast<std::uint32_t>(wait->l_linger);
+    }
+    dumpDevice(fd, out, arena);
+    dumpFilter(fd, out, arena);
+    dumpMore(fd, out, arena);
+    return &out;
+}
+
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log) {
+    if (options.so_sndbuf != 0)
+        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF");
+    if (options.so_rcvbuf != 0)
+        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF");
+    for (const IntOption& row : kIntOptions)
+        if (const std::optional<int> value = row.load(options))
+            writeInt(fd, row.level, row.option, *value, row.name, log);
+    writeTimeLimit(fd, SO_SNDTIMEO, options.so_snd_tmo_sec, options.so_snd_tmo_usec, "SO_SNDTIMEO", log);
+    writeTimeLimit(fd, SO_RCVTIMEO, options.so_rcv_tmo_sec, options.so_rcv_tmo_usec, "SO_RCVTIMEO", log);
+    if (options.has_so_linger != 0) {
+        const linger wait{1, static_cast<int>(options.so_linger)};
+        write(fd, SOL_SOCKET, SO_LINGER, &wait, sizeof(wait), "SO_LINGER", log);
+    }
+    if (options.so_bound_dev != nullptr)
+        write(fd, SOL_SOCKET, SO_BINDTODEVICE, options.so_bound_dev,
+              static_cast<socklen_t>(std::strlen(options.so_bound_dev)), "SO_BINDTODEVICE", log);
+    restoreFilter(fd, {options.so_filter, options.n_so_filter});
+    restoreMore(fd, options, log);
+}
+
+void raiseSendBuffer(int fd) {
+    const int most = INT_MAX / 2;
+    if (::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &most, sizeof(most)) != 0)  // without CAP_NET_ADMIN: the limit
+        sys(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)), "enlarge the send buffer of a socket");
+}
+
+}  // namespace criu::sockets

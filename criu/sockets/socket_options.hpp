@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/base/log.hpp"
+#include "criu/image/arena.hpp"
+#include "images/sk-opts.hpp"
+
+/// Options of level SOL_SOCKET, which sockets of all families have (socket(7)).
+namespace criu::sockets {
+
+/// Reads them. What this kernel or this family of sockets doesn't know is left out. Throws Error for a filter that
+/// can't be read back (extended BPF).
+SkOptsEntry* dumpSocketOptions(int fd, Arena& arena);
+
+/// Sets those that differ from what the socket has. What this kernel doesn't know is passed over with a warning. For a
+/// socket that is otherwise ready: buffer sizes, filter and time limits apply at once.
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log);
+
+/// Makes room to send everything that belongs into a peer's queue. restoreSocketOptions() sets the sizes back.
+void raiseSendBuffer(int fd);
+
+}  // namespace criu::sockets

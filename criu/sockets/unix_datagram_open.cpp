@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/unix_group_opener.hpp"
+
+// The kernel's rules for datagram sockets: connect and send reach a socket only if that isn't connected to somebody
+// else. An unnamed socket can't be connected to, but by socketpair(2). Connecting to another socket
+// empties the queue, unless there was none before.
+
+namespace criu::sockets {
+namespace {
+
+/// Its other end was closed, which it doesn't know yet.
+bool lostPeer(const UnixSocket& socket) {
+    return socket.entry->has_peer_lost != 0 && socket.entry->peer_lost != 0 && socket.entry->peer == 0;
+}
+
+UnixName nameOf(int fd) {
+    sockaddr_un address{};
+    socklen_t length = sizeof(address);
+    sys(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), "read the name of a socket");
+    UnixName name;
+    name.text.assign(address.sun_path, length - offsetof(sockaddr_un, sun_path));
+    return name;
+}
+
+void bindAnywhere(int fd) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    sys(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address.sun_family)), "bind a socket");
+}
+
+}  // namespace
+
+void UnixGroupOpener::disconnect(const UnixSocket& socket) const {
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;
+    sys(::connect(fdOf(socket), &nobody, sizeof(nobody.sa_family)), "disconnect {}", socket.shown());
+}
+
+void UnixGroupOpener::openDatagram(UnixSocket& socket) {
+    if (made(socket))
+        return;
+    if (socket.has(UnixFlag::Callback))
+        fail("{} was dumped by a plugin, which is needed to restore it", socket.shown());
+    if (!socket.name.empty()) {
+        provide(socket, create(SOCK_DGRAM));
+        giveName(socket);
+        return;
+    }
+    UnixSocket* const partner = socket.mutual() && socket.peer != &socket ? socket.peer
+                                : socket.incoming.empty()                 ? nullptr
+                                                                          : socket.incoming[0];
+    if (socket.incoming.size() > (socket.mutual() ? 0 : 1) || (partner != nullptr && made(*partner)))
+        fail("{} has no name, but more than one socket is connected to it", socket.shown());
+    if (partner == nullptr && socket.queue.empty() && !lostPeer(socket)) {
+        provide(socket, create(SOCK_DGRAM));
+        return;
+    }
+    auto [end, other] = createPair(SOCK_DGRAM);
+    provide(socket, std::move(end));
+    if (partner != nullptr) {
+        provide(*partner, std::move(other));
+        connected_.insert(partner);
+        giveName(*partner);
+    } else {
+        senders_[&socket] = std::move(other);
+    }
+    if (socket.mutual() || lostPeer(socket))
+        connected_.insert(&socket);
+    else
+        disconnect(socket);
+}
+
+void UnixGroupOpener::settleDatagram(UnixSocket& socket) {
+    if (!settled_.insert(&socket).second)
+        return;
+    // Once it is connected itself, others can't connect any more.
+    for (UnixSocket* const caller : socket.incoming)
+        settleDatagram(*caller);
+
+    const bool ready = connected_.contains(&socket);
+    if (socket.mutual()) {
+        if (!ready)
+            connectTo(fdOf(socket), *socket.peer);
+        connected_.insert(&socket);
+        if (connected_.contains(socket.peer)) {
+            fillDatagram(socket);
+            if (socket.peer != &socket)
+                fillDatagram(*socket.peer);
+        }
+        return;
+    }
+    if (lostPeer(socket) && !ready) {
+        UniqueFd lost = opener_.lift(create(SOCK_DGRAM));
+        bindAnywhere(lost.get());
+        connectTo(lost.get(), socket);
+        connectName(fdOf(socket), nameOf(lost.get()), -1);
+        senders_[&socket] = std::move(lost);
+    }
+    fillDatagram(socket);
+    if (ready)
+        return;
+    if (socket.peer != nullptr)
+        connectTo(fdOf(socket), *socket.peer);
+    else if (socket.outside != nullptr)
+        connectOutside(socket);
+    connected_.insert(&socket);
+}
+
+void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
+    if (socket.queue.empty())
+        return;
+    if (const auto own = senders_.find(&socket); own != senders_.end()) {
+        fill(socket, std::move(own->second), nullptr);
+        return;
+    }
+    if (socket.mutual()) {
+        fill(socket, UniqueFd(), socket.peer);
+        return;
+    }
+    if (!socket.incoming.empty()) {
+        fill(socket, UniqueFd(), socket.incoming.front());
+        return;
+    }
+    UniqueFd passing = opener_.lift(create(SOCK_DGRAM));
+    connectTo(passing.get(), socket);
+    fill(socket, std::move(passing), nullptr);
+}
+
+}  // namespace criu::sockets

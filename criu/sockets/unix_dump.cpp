@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/unix_dump.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/unix_group.hpp"
+#include "criu/sockets/unix_name.hpp"
+
+namespace criu::sockets {
+namespace {
+
+using kernel::UnixSocketInfo;
+using kernel::UnixState;
+
+/// Number of criu's own network namespace in the images.
+constexpr std::uint32_t kOwnNetwork = 2;
+constexpr std::uint8_t kBothWays = 3;
+
+void refuseUnknown(const UnixSocketInfo& info, const std::string& shown) {
+    if (info.type != SOCK_STREAM && info.type != SOCK_DGRAM && info.type != SOCK_SEQPACKET)
+        fail("{} is a unix socket of type {}, which can't be dumped", shown, info.type);
+    if (info.state != UnixState::Established && info.state != UnixState::Close && info.state != UnixState::Listen)
+        fail("{} is a unix socket in state {}, which can't be dumped", shown, static_cast<int>(info.state));
+    // What a client has sent and whether it has shut down is known to nobody until the connection is accepted.
+    if (info.state == UnixState::Listen && std::count(info.pending.begin(), info.pending.end(), 0U) != 0)
+        fail("a connection that waits to be accepted by {} was closed by its client already", shown);
+}
+
+bool isListed(const model::Options& options, std::uint32_t inode) {
+    if (std::count(options.extUnixInodes.begin(), options.extUnixInodes.end(), inode) != 0)
+        return true;
+    const std::string id = std::to_string(inode);
+    return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
+        return external.type == model::ExternalType::Unix && external.id == id;
+    });
+}
+
+}  // namespace
+
+void UnixDump::readAll() {
+    if (read_)
+        return;
+    read_ = true;
+    for (UnixSocketInfo& info : kernel::readUnixSockets()) {
+        for (const std::uint32_t client : info.pending)
+            waitsFor_.emplace(client, info.inode);
+        all_.emplace(info.inode, std::move(info));
+    }
+}
+
+const UnixSocketInfo* UnixDump::find(std::uint32_t inode) {
+    readAll();
+    if (const auto found = all_.find(inode); found != all_.end())
+        return &found->second;
+    auto missed = kernel::readUnixSocket(inode);
+    return missed ? &all_.emplace(inode, std::move(*missed)).first->second : nullptr;
+}
+
+std::uint32_t UnixDump::peerOf(const UnixSocketInfo& info, const std::string& shown) const {
+    if (info.peer.value_or(0) != 0)
+        return *info.peer;
+    if (info.type == SOCK_DGRAM || info.state != UnixState::Established)
+        return 0;
+    const auto waits = waitsFor_.find(info.inode);
+    if (waits != waitsFor_.end()) {
+        if (info.sendQueue != 0)
+            fail("{} has sent data over a connection that isn't accepted yet: nobody can read it now", shown);
+        return waits->second;
+    }
+    if (info.shutdown != kBothWays)
+        fail("{} is connected, but it can't be told to what", shown);
+    return 0;
+}
+
+void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
+    const std::string shown = file.describe();
+    const auto inode = static_cast<std::uint32_t>(file.stat.st_ino);
+    const UnixSocketInfo* const info = find(inode);
+    if (info == nullptr)
+        fail("{} is a unix socket of another network namespace, which can't be dumped", shown);
+    refuseUnknown(*info, shown);
+
+    auto& out = *dump.arena().make<UnixSkEntry>();
+    entry.usk = &out;
+    out.id = entry.id;
+    out.ino = inode;
+    out.type = static_cast<std::uint32_t>(info->type);
+    out.state = static_cast<std::uint32_t>(info->state);
+    out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
+    out.backlog = info->sendQueue;
+    out.fown = dump.owner(file);
+    out.name = dump.arena().bytes(std::as_bytes(std::span(info->name)));
+    out.has_ns_id = 1;
+    out.ns_id = kOwnNetwork;
+    if (info->shutdown != 0) {
+        out.has_shutdown = 1;
+        out.shutdown = static_cast<SkShutdown>(info->shutdown);
+    }
+    if (!info->name.empty() && info->name.front() != '\0')
+        dumpPath(file, info->name, out, dump.arena());
+    out.opts = dumpSocketOptions(file.copy.get(), dump.arena());
+    out.peer = peerOf(*info, shown);
+    peers_.emplace(inode, out.peer);
+    write(entry, shown, dump);
+
+    if (info->type == SOCK_DGRAM && info->peer == 0U) {
+        out.has_peer_lost = 1;
+        out.peer_lost = 1;
+    }
+    if (info->type == SOCK_DGRAM || info->state == UnixState::Established)
+        inContext([&] { return shown; },
+                  [&] { queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump); });
+}
+
+// CRIU 4.2 reads the entries in one pass: a socket must come behind the one that it is connected to, unless that is
+// connected to it as well.
+void UnixDump::write(FileEntry& entry, const std::string& shown, files::FileDump& dump) {
+    const std::uint32_t inode = entry.usk->ino;
+    const std::uint32_t peer = entry.usk->peer;
+    dump.hold(entry);
+    const auto seen = peers_.find(peer);
+    const bool mutual = seen != peers_.end() && seen->second == inode;
+    if (peer != 0 && !mutual && !written_.contains(peer)) {
+        waiting_[peer].push_back({&entry, shown});
+        return;
+    }
+    dump.add(entry);
+    release(inode, dump);
+}
+
+void UnixDump::release(std::uint32_t inode, files::FileDump& dump) {
+    std::vector<std::uint32_t> written{inode};
+    while (!written.empty()) {
+        const std::uint32_t next = written.back();
+        written.pop_back();
+        written_.insert(next);
+        const auto waiting = waiting_.extract(next);
+        if (waiting.empty())
+            continue;
+        for (const Waiting& socket : waiting.mapped()) {
+            dump.add(*socket.entry);
+            written.push_back(socket.entry->usk->ino);
+        }
+    }
+}
+
+void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, const model::Options& options) const {
+    const UnixSkEntry& entry = *socket.entry->usk;
+    if (isListed(options, entry.ino))
+        return;
+    const auto refuse = [&](std::string_view why, std::string_view hint) {
+        Error error(
+            0, fmt::format("{} is connected to socket:[{}], outside of the tree{}", socket.shown, entry.peer, why));
+        error.addHint(hint);
+        throw error;
+    };
+    const std::string listed = fmt::format("--external unix[{}]", entry.ino);
+    if (!options.extUnixSockets)
+        refuse("", fmt::format("dump with --ext-unix-sk, or with {}", listed));
+    if (peer == nullptr || peer->type != SOCK_DGRAM)
+        refuse(", and half of a stream can't be dumped", fmt::format("{} cuts it off", listed));
+    if (peer->name.empty())
+        refuse(", which has no name to connect to again", fmt::format("{} cuts it off", listed));
+}
+
+void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files::FileDump& dump) const {
+    Arena& arena = dump.arena();
+    auto& entry = *arena.make<FileEntry>();
+    auto& out = *arena.make<UnixSkEntry>();
+    entry.type = FD_TYPES__UNIXSK;
+    entry.id = out.id = dump.nextId().value;
+    entry.usk = &out;
+    out.ino = peer;
+    // Whatever it is: only the name matters.
+    out.type = SOCK_DGRAM;
+    out.state = static_cast<std::uint32_t>(UnixState::Listen);
+    out.uflags = static_cast<std::uint32_t>(UnixFlag::Outside);
+    out.fown = arena.make<FownEntry>();
+    out.opts = arena.make<SkOptsEntry>();
+    if (info != nullptr)
+        out.name = arena.bytes(std::as_bytes(std::span(info->name)));
+    dump.add(entry);
+}
+
+void UnixDump::finish(files::FileDump& dump) {
+    while (!waiting_.empty()) {
+        // Others wait for one that waits itself.
+        const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                        [this](const auto& item) { return !peers_.contains(item.first); });
+        if (found == waiting_.end())
+            fail("the kernel says that unix sockets are connected in a circle: {}", waiting_.begin()->second[0].shown);
+        const std::uint32_t outside = found->first;
+        const UnixSocketInfo* const info = find(outside);
+        for (const Waiting& socket : found->second)
+            checkOutside(socket, info, dump.options());
+        addOutside(outside, info, dump);
+        release(outside, dump);
+    }
+    queues_.finish();
+}
+
+}  // namespace criu::sockets

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/kernel/sock_diag.hpp"
+#include "criu/sockets/socket_queue.hpp"
+#include "images/sk-unix.hpp"
+
+namespace criu::sockets {
+
+/// Dump half of Unix sockets.
+class UnixDump {
+public:
+    /// Fills the sub-message of a socket; dumps what waits in it.
+    void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
+
+    /// When all sockets of the tree were seen: refuses connections to the outside unless the options allow them.
+    void finish(files::FileDump& dump);
+
+private:
+    /// A socket that is connected to one which isn't written yet, and may turn out to be outside.
+    struct Waiting {
+        FileEntry* entry = nullptr;
+        std::string shown;
+    };
+
+    void readAll();
+    const kernel::UnixSocketInfo* find(std::uint32_t inode);
+    std::uint32_t peerOf(const kernel::UnixSocketInfo& info, const std::string& shown) const;
+    void write(FileEntry& entry, const std::string& shown, files::FileDump& dump);
+    void release(std::uint32_t inode, files::FileDump& dump);
+    void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, const model::Options& options) const;
+    void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
+
+    bool read_ = false;
+    std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
+    std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener
+    std::map<std::uint32_t, std::uint32_t> peers_;     ///< of those seen
+    std::set<std::uint32_t> written_;
+    std::map<std::uint32_t, std::vector<Waiting>> waiting_;  ///< by their peers
+    SocketQueueDump queues_;
+};
+
+}  // namespace criu::sockets

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/unix_group.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/unix_group_opener.hpp"
+
+namespace criu::sockets {
+
+bool UnixSocket::datagram() const {
+    return entry->type == SOCK_DGRAM;
+}
+
+std::string UnixSocket::shown() const {
+    if (name.empty())
+        return fmt::format("socket:[{}]", entry->ino);
+    return fmt::format("socket:[{}] ({})", entry->ino, name.shown());
+}
+
+std::string UnixGroup::describe() const {
+    std::string text = "unix ";
+    constexpr std::size_t kShown = 3;
+    for (std::size_t i = 0; i < sockets_.size() && i < kShown; ++i)
+        text += (i == 0 ? "" : ", ") + sockets_[i]->shown();
+    if (sockets_.size() > kShown)
+        text += fmt::format(" and {} more", sockets_.size() - kShown);
+    return text;
+}
+
+const FownEntry* UnixGroup::owner(FileId id) const {
+    for (const UnixSocket* const socket : sockets_)
+        if (socket->id == id)
+            return socket->entry->fown;
+    return nullptr;
+}
+
+std::vector<FileId> UnixGroup::needs() const {
+    std::vector<FileId> ids;
+    for (const UnixSocket* const socket : sockets_)
+        for (const QueuedPacket& packet : socket->queue)
+            ids.insert(ids.end(), packet.rights.begin(), packet.rights.end());
+    return ids;
+}
+
+bool UnixGroup::usesPaths() const {
+    return std::any_of(sockets_.begin(), sockets_.end(),
+                       [](const UnixSocket* socket) { return socket->name.isPath(); });
+}
+
+void UnixGroup::open(files::FileOpener& opener) {
+    std::optional<PathLock::Held> held;
+    if (usesPaths())
+        held.emplace(lock_);
+    UnixGroupOpener(*this, opener).run();
+}
+
+void UnixGroup::complete(files::PlacedFiles& placed) {
+    QueueFiller filler(placed.images(), [&placed](FileId id) { return placed.find(id); });
+    for (const Deferred& deferred : deferred_) {
+        const int sender = deferred.held ? deferred.held.get() : placed.find(deferred.sender);
+        raiseSendBuffer(sender);
+        for (const QueuedPacket& packet : deferred.target->queue)
+            filler.send(sender, packet);
+    }
+    deferred_.clear();
+    for (const UnixSocket* const socket : sockets_) {
+        if (std::find(given_.begin(), given_.end(), socket) != given_.end())
+            continue;
+        const UnixSkEntry& entry = *socket->entry;
+        const int fd = placed.find(socket->id);
+        if (fd < 0)
+            fail("{} isn't open where it should be", socket->shown());
+        inContext([&] { return socket->shown(); },
+                  [&] {
+                      if (socket->in(kernel::UnixState::Listen))
+                          sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}",
+                              entry.backlog);
+                      restoreSocketOptions(fd, *entry.opts, placed.log());
+                      if (entry.has_shutdown != 0 &&
+                          entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
+                          sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
+                      sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);
+                  });
+    }
+}
+
+}  // namespace criu::sockets

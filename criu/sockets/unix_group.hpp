@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/kernel/sock_diag.hpp"
+#include "criu/sockets/path_lock.hpp"
+#include "criu/sockets/socket_queue.hpp"
+#include "criu/sockets/unix_name.hpp"
+
+namespace criu::sockets {
+
+/// Values of unix_sk_entry.uflags.
+enum class UnixFlag : std::uint32_t {
+    Outside = 1,   ///< not of the tree: a name to connect to
+    Service = 2,   ///< was connected to a criu service, which dumped its own client
+    Callback = 4,  ///< restored by a plugin
+};
+
+/// A Unix socket of the images, and how it is tied to others.
+struct UnixSocket {
+    const UnixSkEntry* entry = nullptr;
+    FileId id;
+    UnixName name;
+    UnixSocket* peer = nullptr;         ///< the one it is connected to
+    UnixSocket* outside = nullptr;      ///< or the one outside of the tree (never opened)
+    UnixSocket* acceptor = nullptr;     ///< or the listener in whose queue its connection waits
+    UnixSocket* listener = nullptr;     ///< the listener that accepted it, whose name it has
+    std::vector<UnixSocket*> incoming;  ///< datagram sockets connected to it, but its own peer
+    std::span<const QueuedPacket> queue;
+
+    [[nodiscard]] bool has(UnixFlag flag) const { return (entry->uflags & static_cast<std::uint32_t>(flag)) != 0; }
+    [[nodiscard]] bool datagram() const;
+    [[nodiscard]] bool in(kernel::UnixState state) const { return entry->state == static_cast<std::uint32_t>(state); }
+    /// One end of a stream.
+    [[nodiscard]] bool isEnd() const {
+        return !datagram() && in(kernel::UnixState::Established) && outside == nullptr && acceptor == nullptr;
+    }
+    /// Connected with each other.
+    [[nodiscard]] bool mutual() const { return peer != nullptr && peer->peer == this; }
+    [[nodiscard]] std::string shown() const;
+};
+
+/// Sockets that are tied to each other, by connections or by being in flight in each other's queues: all made in one
+/// process, which needs nobody's help then.
+class UnixGroup final : public files::RestoredFile {
+public:
+    explicit UnixGroup(const PathLock& lock) : lock_(lock) {}
+
+    void add(UnixSocket& socket) { sockets_.push_back(&socket); }
+    /// Whether the opener must keep others away from paths meanwhile.
+    [[nodiscard]] bool usesPaths() const;
+
+    [[nodiscard]] std::string describe() const override;
+    void open(files::FileOpener& opener) override;
+    void complete(files::PlacedFiles& placed) override;
+    [[nodiscard]] const FownEntry* owner(FileId id) const override;
+    [[nodiscard]] std::vector<FileId> needs() const override;
+
+    [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
+
+    /// A queue to be filled when all processes exist, since senders are named in it.
+    struct Deferred {
+        const UnixSocket* target = nullptr;
+        FileId sender;
+        UniqueFd held;  ///< a sender that is no socket of the images
+    };
+
+private:
+    friend class UnixGroupOpener;
+
+    const PathLock& lock_;
+    std::vector<UnixSocket*> sockets_;
+    std::vector<Deferred> deferred_;
+    std::vector<const UnixSocket*> given_;  ///< by --inherit-fd: they are as they are
+};
+
+}  // namespace criu::sockets

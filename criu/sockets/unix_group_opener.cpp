@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/unix_group_opener.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "images/rpc.hpp"
+
+namespace criu::sockets {
+
+UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
+    : group_(group), opener_(opener), filler_(opener.images(), [&opener](FileId id) { return opener.find(id); }) {}
+
+void UnixGroupOpener::run() {
+    adoptInherited();
+    // Names that are gone again first: another socket may have the same name since.
+    std::vector<UnixSocket*> sockets(group_.sockets_);
+    std::stable_partition(sockets.begin(), sockets.end(),
+                          [](const UnixSocket* socket) { return socket->name.deleted; });
+
+    for (UnixSocket* const socket : sockets)
+        if (!socket->datagram() && !socket->isEnd())
+            openStandalone(*socket);
+    for (UnixSocket* const socket : sockets)
+        if (socket->isEnd())
+            openEnds(*socket);
+    for (UnixSocket* const socket : group_.sockets_)  // those that wait, in order
+        if (socket->acceptor != nullptr && !connected_.contains(socket))
+            connectTo(fdOf(*socket), *socket->acceptor);
+
+    // Unnamed ones first: they can only be connected as pairs.
+    std::stable_partition(sockets.begin(), sockets.end(),
+                          [](const UnixSocket* socket) { return socket->name.empty(); });
+    for (UnixSocket* const socket : sockets)
+        if (socket->datagram())
+            openDatagram(*socket);
+    for (UnixSocket* const socket : sockets)
+        if (socket->datagram())
+            settleDatagram(*socket);
+}
+
+int UnixGroupOpener::fdOf(const UnixSocket& socket) const {
+    const int fd = opener_.find(socket.id);
+    if (fd < 0)
+        fail("{} isn't open yet", socket.shown());
+    return fd;
+}
+
+UniqueFd UnixGroupOpener::create(int type) const {
+    return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "create a unix socket"));
+}
+
+std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(int type) const {
+    int ends[2];
+    sys(::socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of unix sockets");
+    UniqueFd one(ends[0]);
+    UniqueFd other(ends[1]);
+    one = opener_.lift(std::move(one));
+    other = opener_.lift(std::move(other));
+    return {std::move(one), std::move(other)};
+}
+
+void UnixGroupOpener::provide(UnixSocket& socket, UniqueFd fd) {
+    made_.insert(&socket);
+    opener_.provide(socket.id, std::move(fd));
+}
+
+void UnixGroupOpener::giveName(UnixSocket& socket) {
+    if (socket.name.empty())
+        return;
+    UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept);
+    if (file)
+        files_[&socket] = opener_.lift(std::move(file));
+}
+
+void UnixGroupOpener::connectTo(int fd, const UnixSocket& target) {
+    const auto file = files_.find(&target);
+    connectName(fd, target.name, file == files_.end() ? -1 : file->second.get());
+}
+
+void UnixGroupOpener::connectOutside(UnixSocket& socket) {
+    if (!opener_.options().extUnixSockets) {
+        Error error(0,
+                    fmt::format("{} is connected to {}, outside of the tree", socket.shown(), socket.outside->shown()));
+        error.addHint("restore with --ext-unix-sk to connect it there again");
+        throw error;
+    }
+    if (socket.outside->name.empty()) {
+        Error error(0, fmt::format("{} is connected to a socket outside of the tree that has no name", socket.shown()));
+        error.addHint(fmt::format("provide it: --inherit-fd fd[N]:socket:[{}]", socket.entry->ino));
+        throw error;
+    }
+    connectName(fdOf(socket), socket.outside->name, -1);
+}
+
+void UnixGroupOpener::adoptInherited() {
+    for (UnixSocket* const socket : group_.sockets_) {
+        const int given = opener_.inherited(fmt::format("socket:[{}]", socket->entry->ino));
+        if (given < 0)
+            continue;
+        group_.given_.push_back(socket);
+        connected_.insert(socket);
+        settled_.insert(socket);
+        provide(*socket, UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given)));
+    }
+}
+
+void UnixGroupOpener::answerAsService(UnixSocket& socket) {
+    // The client waits for the answer to the dump it asked for; it learns that it has been restored.
+    auto [end, service] = createPair(static_cast<int>(socket.entry->type));
+    CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
+    dump.has_restored = 1;
+    dump.restored = 1;
+    CriuResp answer = CRIU_RESP__INIT;
+    answer.type = CRIU_REQ_TYPE__DUMP;
+    answer.success = 1;
+    answer.dump = &dump;
+    std::vector<std::uint8_t> bytes(::criu_resp__get_packed_size(&answer));
+    ::criu_resp__pack(&answer, bytes.data());
+    if (::send(service.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
+        failErrno("answer {}, a client of the criu service", socket.shown());
+    provide(socket, std::move(end));
+}
+
+void UnixGroupOpener::fill(const UnixSocket& target, UniqueFd held, const UnixSocket* from) {
+    if (target.queue.empty())
+        return;
+    // A sender can be named only when its process exists. By then the target must still accept what it is sent.
+    const bool named = std::any_of(target.queue.begin(), target.queue.end(),
+                                   [](const QueuedPacket& packet) { return packet.sender.has_value(); });
+    const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);
+    if (named && accepts) {
+        group_.deferred_.push_back({&target, from != nullptr ? from->id : FileId{}, std::move(held)});
+        return;
+    }
+    const int sender = from != nullptr ? fdOf(*from) : held.get();
+    raiseSendBuffer(sender);
+    for (const QueuedPacket& packet : target.queue)
+        filler_.send(sender, packet);
+}
+
+}  // namespace criu::sockets

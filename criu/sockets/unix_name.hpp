@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/file_kind.hpp"
+#include "images/sk-unix.hpp"
+
+/// Names of Unix sockets: paths and abstract names.
+namespace criu::sockets {
+
+/// A socket's name and what belongs to it.
+struct UnixName {
+    /// As the kernel keeps it: abstract names begin with a zero byte, paths end with one.
+    std::string text;
+    /// For relative paths: the directory that bind(2) was called in.
+    std::string directory;
+    /// The file has lost its name since.
+    bool deleted = false;
+    const FilePermsEntry* permissions = nullptr;
+
+    static UnixName of(const UnixSkEntry& entry);
+
+    [[nodiscard]] bool empty() const noexcept { return text.empty(); }
+    [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
+    /// Whether both would be the same file, or the same abstract name.
+    [[nodiscard]] bool sameAs(const UnixName& other) const {
+        return text == other.text && (!isPath() || directory == other.directory);
+    }
+    /// What is passed to bind(2) and connect(2) behind the family.
+    [[nodiscard]] std::string_view address() const;
+    /// "/run/x", "@abstract".
+    [[nodiscard]] std::string shown() const;
+};
+
+/// Dump half: fills file_perms, name_dir and deleted for a socket that is bound to a path.
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, Arena& arena);
+
+/// What a path is to be when a socket has been bound to it.
+enum class PathFate {
+    Kept,     ///< a stale socket file in the way is replaced
+    Removed,  ///< gone again, with whatever else had the name back in its place
+};
+
+/// Gives `fd` its name. For paths: with mode and owner of the file; the descriptor that is returned (O_PATH) leads to
+/// the socket even if the name is gone. Only one process at a time may do this, see PathLock.
+UniqueFd bindName(int fd, const UnixName& name, PathFate fate);
+
+/// Connects to `name`. `path`: what bindName() returned for it, if it is a path of this restore; -1 otherwise.
+void connectName(int fd, const UnixName& name, int path);
+
+/// A zero-terminated list of what stands behind the family in an address, for messages.
+std::string showAddress(std::string_view address);
+
+}  // namespace criu::sockets

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/unix_plan.hpp"
+
+#include <sys/socket.h>
+
+#include <tuple>
+
+#include "criu/base/error.hpp"
+
+namespace criu::sockets {
+namespace {
+
+using kernel::UnixState;
+
+/// Which sockets belong together (disjoint sets with path halving).
+class Ties {
+public:
+    UnixSocket* rootOf(UnixSocket* socket) {
+        UnixSocket** parent = &parents_.try_emplace(socket, socket).first->second;
+        while (*parent != socket) {
+            UnixSocket*& above = parents_.at(*parent);
+            socket = *parent = above;
+            parent = &above;
+        }
+        return socket;
+    }
+    void tie(UnixSocket* one, UnixSocket* other) { parents_[rootOf(one)] = rootOf(other); }
+
+private:
+    std::map<UnixSocket*, UnixSocket*> parents_;
+};
+
+void check(const UnixSkEntry& entry) {
+    const auto state = static_cast<UnixState>(entry.state);
+    if (entry.type != SOCK_STREAM && entry.type != SOCK_DGRAM && entry.type != SOCK_SEQPACKET)
+        fail("socket:[{}] has type {}, which unix sockets can't have", entry.ino, entry.type);
+    if (state != UnixState::Established && state != UnixState::Close && state != UnixState::Listen)
+        fail("socket:[{}] has state {}, which unix sockets can't have", entry.ino, entry.state);
+    if (entry.has_shutdown != 0 && (entry.shutdown < SK_SHUTDOWN__NONE || entry.shutdown > SK_SHUTDOWN__BOTH))
+        fail("socket:[{}] has an unknown shutdown state, {}", entry.ino, static_cast<int>(entry.shutdown));
+}
+
+}  // namespace
+
+void UnixPlan::load(files::FileRestore& restore) {
+    queues_.load(restore.images());
+    for (const FileEntry* const file : restore.entries(FD_TYPES__UNIXSK)) {
+        if (file->usk == nullptr)
+            fail("file {} is a unix socket without data", file->id);
+        check(*file->usk);
+        UnixSocket& socket = sockets_.emplace_back();
+        socket.entry = file->usk;
+        socket.id = FileId{file->id};
+        socket.name = UnixName::of(*file->usk);
+        socket.queue = queues_.of(socket.id);
+        byId_.emplace(socket.id, &socket);
+        if (!byInode_.emplace(file->usk->ino, &socket).second)
+            fail("the images have socket:[{}] twice", file->usk->ino);
+    }
+    for (UnixSocket& socket : sockets_)
+        if (socket.entry->peer != 0)
+            linkPeer(socket);
+    for (UnixSocket& socket : sockets_)
+        if (socket.peer != nullptr && !socket.mutual())
+            socket.peer->incoming.push_back(&socket);
+    linkListeners();
+    makeGroups();
+}
+
+void UnixPlan::linkPeer(UnixSocket& socket) {
+    const auto found = byInode_.find(socket.entry->peer);
+    if (found == byInode_.end())
+        fail("{} is connected to socket:[{}], which the images don't have", socket.shown(), socket.entry->peer);
+    UnixSocket& peer = *found->second;
+    if (peer.has(UnixFlag::Outside)) {
+        socket.outside = &peer;
+        return;
+    }
+    if (peer.entry->type != socket.entry->type)
+        fail("{} is connected to {}, a socket of another type", socket.shown(), peer.shown());
+    if (socket.datagram()) {
+        socket.peer = &peer;
+    } else if (peer.in(UnixState::Listen)) {
+        socket.acceptor = &peer;
+    } else {
+        if (peer.entry->peer != socket.entry->ino)
+            fail("{} is connected to {}, but not the reverse", socket.shown(), peer.shown());
+        socket.peer = &peer;
+    }
+}
+
+void UnixPlan::linkListeners() {
+    using Key = std::tuple<std::uint32_t, std::string, std::string, bool>;
+    const auto keyOf = [](const UnixSocket& socket) {
+        return Key{socket.entry->type, socket.name.text, socket.name.directory, socket.name.deleted};
+    };
+    std::map<Key, UnixSocket*> listeners;
+    for (UnixSocket& socket : sockets_)
+        if (!socket.name.empty() && socket.in(UnixState::Listen) && !socket.has(UnixFlag::Outside))
+            listeners.emplace(keyOf(socket), &socket);
+    for (UnixSocket& socket : sockets_)
+        if (socket.isEnd() && !socket.name.empty())
+            if (const auto found = listeners.find(keyOf(socket)); found != listeners.end())
+                socket.listener = found->second;
+}
+
+void UnixPlan::makeGroups() {
+    Ties ties;
+    std::map<std::pair<std::string, std::string>, UnixSocket*> paths;
+    for (UnixSocket& socket : sockets_) {
+        if (socket.has(UnixFlag::Outside))
+            continue;
+        for (UnixSocket* const other : {socket.peer, socket.acceptor, socket.listener})
+            if (other != nullptr)
+                ties.tie(&socket, other);
+        for (const QueuedPacket& packet : socket.queue)
+            for (const FileId right : packet.rights)
+                if (const auto found = byId_.find(right); found != byId_.end())
+                    ties.tie(&socket, found->second);
+        // Those that had the same name one after the other.
+        if (socket.name.isPath())
+            ties.tie(&socket, paths.emplace(std::pair(socket.name.directory, socket.name.text), &socket).first->second);
+    }
+    std::map<UnixSocket*, std::shared_ptr<UnixGroup>> groups;
+    for (UnixSocket& socket : sockets_) {
+        if (socket.has(UnixFlag::Outside))
+            continue;
+        auto& group = groups[ties.rootOf(&socket)];
+        if (!group)
+            group = std::make_shared<UnixGroup>(lock_);
+        group->add(socket);
+        groups_.emplace(socket.id, group);
+    }
+}
+
+std::shared_ptr<UnixGroup> UnixPlan::groupOf(FileId id) const {
+    const auto found = groups_.find(id);
+    if (found == groups_.end())
+        fail("file {} is a unix socket outside of the tree", id);
+    return found->second;
+}
+
+}  // namespace criu::sockets

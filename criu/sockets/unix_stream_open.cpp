@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sys/socket.h>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/unix_group_opener.hpp"
+
+namespace criu::sockets {
+namespace {
+
+/// While connections are made again, none of them may have to wait.
+constexpr int kWideBacklog = 1 << 16;
+
+}  // namespace
+
+void UnixGroupOpener::openStandalone(UnixSocket& socket) {
+    if (made(socket))
+        return;
+    if (socket.has(UnixFlag::Callback))
+        fail("{} was dumped by a plugin, which is needed to restore it", socket.shown());
+    if (socket.has(UnixFlag::Service)) {
+        answerAsService(socket);
+        return;
+    }
+    provide(socket, create(static_cast<int>(socket.entry->type)));
+    giveName(socket);
+    if (socket.in(kernel::UnixState::Listen))
+        sys(::listen(fdOf(socket), kWideBacklog), "make {} listen", socket.shown());
+    if (socket.outside != nullptr)
+        connectOutside(socket);
+}
+
+void UnixGroupOpener::openEnds(UnixSocket& one) {
+    UnixSocket* const other = one.peer;
+    if (made(one)) {
+        if (other != nullptr && !made(*other))
+            fail("{} is given by --inherit-fd, but not its other end, {}", one.shown(), other->shown());
+        return;
+    }
+    // An accepted socket has the name of the listener. It can get that only in the same way.
+    UniqueFd rest;  // the end that nobody has any more
+    bool accepted = false;
+    if (listenerOf(one) != nullptr)
+        accepted = openAccepted(one, other, rest);
+    else if (other != nullptr && listenerOf(*other) != nullptr)
+        accepted = openAccepted(*other, &one, rest);
+    else if (!one.name.empty())
+        accepted = openAccepted(one, other, rest);
+    else if (other != nullptr && !other->name.empty())
+        accepted = openAccepted(*other, &one, rest);
+    if (!accepted) {
+        auto [end, otherEnd] = createPair(static_cast<int>(one.entry->type));
+        provide(one, std::move(end));
+        if (other != nullptr)
+            provide(*other, std::move(otherEnd));
+        else
+            rest = std::move(otherEnd);
+    }
+    fill(one, std::move(rest), other);
+    if (other != nullptr)
+        fill(*other, UniqueFd(), &one);
+}
+
+const UnixSocket* UnixGroupOpener::listenerOf(const UnixSocket& accepted) const {
+    // One that was given from outside may have other callers.
+    return accepted.listener != nullptr && !connected_.contains(accepted.listener) ? accepted.listener : nullptr;
+}
+
+bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, UniqueFd& rest) {
+    const int type = static_cast<int>(accepted.entry->type);
+    UniqueFd passing;  // a listener only for this, if the old one isn't there any more
+    UniqueFd file;
+    const UnixSocket* const listener = listenerOf(accepted);
+    if (listener == nullptr) {
+        passing = opener_.lift(create(type));
+        try {
+            file = bindName(passing.get(), accepted.name, PathFate::Removed);
+        } catch (const Error& error) {
+            if (error.code() != EADDRINUSE)
+                throw;
+            opener_.log().warn("{} loses its name, which others use now", accepted.shown());
+            return false;
+        }
+        if (file)
+            file = opener_.lift(std::move(file));
+        sys(::listen(passing.get(), 1), "listen for the other end of {}", accepted.shown());
+    }
+
+    if (other != nullptr) {
+        provide(*other, create(type));
+        giveName(*other);
+    } else {
+        rest = opener_.lift(create(type));
+    }
+    const int caller = other != nullptr ? fdOf(*other) : rest.get();
+    if (listener != nullptr)
+        connectTo(caller, *listener);
+    else
+        connectName(caller, accepted.name, file.get());
+    const int from = listener != nullptr ? fdOf(*listener) : passing.get();
+    provide(accepted, UniqueFd(sys(::accept4(from, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK),
+                                   "accept the other end of {}", accepted.shown())));
+    return true;
+}
+
+}  // namespace criu::sockets

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs of a criu binary."""
+
+import os
+import time
+
+
+class Run:
+    """One finished run of criu."""
+
+    def __init__(self, argv, log, code, seconds, peak_rss):
+        self.argv = argv
+        self.log = log
+        self.code = code  # negative: ended by that signal
+        self.seconds = seconds
+        self.peak_rss = peak_rss  # bytes, of criu itself
+
+    def describe(self):
+        """For a person: what ended how, and its last error."""
+        how = f"exit code {self.code}" if self.code >= 0 else f"killed by signal {-self.code}"
+        return f"criu {self.argv[1]}: {how}: {last_error(self.log) or 'no Error line'} (log: {self.log})"
+
+
+class Criu:
+    """A criu binary, run by the init of a namespace."""
+
+    def __init__(self, init, binary, timeout=60, verbosity=4):
+        self.init = init
+        self.binary = binary
+        self.timeout = timeout
+        self.verbosity = verbosity
+
+    def argv(self, action, images, log, options=()):
+        """The command line of one action; the log's name is relative to the images."""
+        return [self.binary, action, "--no-default-config", "-D", images, "-o", log, f"-v{self.verbosity}", *options]
+
+    def start(self, action, images, log, options=()):
+        """Starts criu and returns its pid."""
+        os.makedirs(images, exist_ok=True)
+        return self.init.start(self.argv(action, images, log, options), "/", os.path.join(images, log + ".output"))
+
+    def run(self, action, images, log, options=()):
+        """Runs criu to its end. Raises Timeout when it hangs."""
+        begin = time.monotonic()
+        pid = self.start(action, images, log, options)
+        ended = self.init.wait(pid, self.timeout, f"criu {action}, log {os.path.join(images, log)}")
+        seconds = time.monotonic() - begin
+        return Run(self.argv(action, images, log, options), os.path.join(images, log), ended.code, seconds,
+                   ended.peak_rss)
+
+    def dump(self, root, images, options=(), log="dump.log"):
+        """criu dump of the tree under root."""
+        return self.run("dump", images, log, ["-t", str(root), *options])
+
+    def restore(self, images, options=(), log="restore.log"):
+        """criu restore that goes on in the background."""
+        return self.run("restore", images, log, ["-d", *options])
+
+
+def error_lines(log):
+    """The Error lines of a log, and of what criu printed before it had one."""
+    found = []
+    for path in (log + ".output", log):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                found += [line.strip() for line in file if "Error" in line]
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def last_error(log):
+    """The last Error line that says more than that all failed, or None."""
+    lines = error_lines(log)
+    telling = [line for line in lines if not line.endswith("FAILED.")] or lines
+    return telling[-1] if telling else None

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a piece of a test as init of its own pid and mount namespaces.
+
+There every pid of a dumped tree is free again, criu is in the same namespaces as the tree, and ending init ends
+everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+INSIDE = "--inside-namespace"
+
+
+class Died(Exception):
+    """Init ended without an answer, or did not end in time."""
+
+
+def run(script, work, task, timeout):
+    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer."""
+    request = os.path.join(work, "task.json")
+    with open(request, "w", encoding="utf-8") as file:
+        json.dump(task, file)
+    command = ["unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
+               os.path.abspath(script), INSIDE, request]
+    with open(os.path.join(work, "init.log"), "wb") as log:
+        init = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            code = init.wait(timeout)
+        except BaseException as error:
+            # The kernel ends init when unshare dies, and with init the whole namespace.
+            init.kill()
+            init.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise Died(f"no end after {timeout:.0f} s, see {log.name}") from None
+            raise
+    try:
+        with open(request + ".answer", encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        raise Died(f"the runner's inner half ended with {code}, see {log.name}") from None
+
+
+def request():
+    """The task that run() gave, inside; None outside."""
+    if len(sys.argv) == 3 and sys.argv[1] == INSIDE:
+        # An interrupt is for the outer half, which ends us.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with open(sys.argv[2], encoding="utf-8") as file:
+            return json.load(file)
+    return None
+
+
+def answer(value):
+    """Gives run() its result."""
+    path = sys.argv[2] + ".answer"
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    os.rename(path + ".new", path)

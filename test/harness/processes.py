@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Processes of a pid namespace, seen from its init."""
+
+import os
+import signal
+import time
+
+
+class Timeout(Exception):
+    """Something did not happen in time."""
+
+
+class Ended:
+    """How a child ended."""
+
+    def __init__(self, status, usage):
+        self.code = os.waitstatus_to_exitcode(status)  # negative: the signal
+        self.peak_rss = usage.ru_maxrss * 1024  # bytes
+
+
+class Init:
+    """The single-threaded init of a namespace: starts processes and reaps all that end, orphans included."""
+
+    def __init__(self):
+        # Waited for with sigtimedwait, so that no end is noticed late.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        self.ended = {}
+
+    def start(self, argv, cwd, output, env=None, session=False, before_exec=None):
+        """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid."""
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
+        pid = os.fork()
+        if pid:
+            self.ended.pop(pid, None)
+            return pid
+        try:
+            if session:
+                os.setsid()
+            os.chdir(cwd)
+            null = os.open("/dev/null", os.O_RDONLY)
+            out = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            os.dup2(null, 0)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            os.closerange(3, 1024)
+            # Python ignores these two; a program expects the defaults.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, set())
+            if before_exec:
+                before_exec()
+            os.execve(argv[0], argv, environment)
+        except BaseException as error:  # pylint: disable=broad-except
+            os.write(2, f"exec {argv[0]}: {error}\n".encode())
+        finally:
+            os._exit(127)
+
+    def reap(self):
+        """Collects all that have ended, without waiting."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self.ended[pid] = Ended(status, usage)
+
+    def pause(self, seconds):
+        """Sleeps until a child ends, at most this long."""
+        if seconds > 0:
+            signal.sigtimedwait({signal.SIGCHLD}, seconds)
+        self.reap()
+
+    def until(self, condition, seconds, what):
+        """Waits for a condition, looked at when a child ends and every few milliseconds."""
+        deadline = time.monotonic() + seconds
+        self.reap()
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise Timeout(f"{what}: not within {seconds:.0f} s")
+            self.pause(0.003)
+
+    def wait(self, pid, seconds, what="end of a process"):
+        """Waits for the end of a child (or adopted orphan)."""
+        deadline = time.monotonic() + seconds
+        self.reap()
+        while pid not in self.ended:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Timeout(f"{what} (pid {pid}): not within {seconds:.0f} s")
+            self.pause(left)
+        return self.ended.pop(pid)
+
+    def kill_all(self):
+        """Ends every other process of the namespace and reaps it."""
+        while pids() != [1]:
+            for pid in pids():
+                if pid != 1:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+            self.pause(0.002)
+        self.reap()
+        self.ended.clear()
+
+
+def pids():
+    """Every process of the namespace, init and zombies included."""
+    return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def text(path):
+    """A file of /proc; None when the process is gone."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def status(pid, tid=None):
+    """/proc/PID/status as a dictionary; None when the process is gone."""
+    content = text(f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status")
+    if content is None:
+        return None
+    fields = (line.split(":", 1) for line in content.splitlines() if ":" in line)
+    return {name: value.strip() for name, value in fields}
+
+
+def threads(pid):
+    """Thread ids."""
+    try:
+        return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return []
+
+
+def tree(root):
+    """A process and its descendants, parents first."""
+    children = {}
+    for pid in pids():
+        fields = status(pid)
+        if fields:
+            children.setdefault(int(fields["PPid"]), []).append(pid)
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found

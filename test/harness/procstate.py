@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What /proc says about a tree: an oracle that needs no help of the program.
+
+A picture of every process is taken before the dump and after the restore; whatever the kernel shows of a process and
+is not bound to time, host or the kernel's own numbering has to be the same.
+"""
+
+import os
+import re
+
+from . import processes
+
+# Of /proc/PID/status, per thread.
+STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
+          "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
+          "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
+
+# Of /proc/PID/stat (numbers of proc_pid_stat(5)).
+STAT = {26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
+        47: "start_brk", 48: "arg_start", 49: "arg_end", 50: "env_start", 51: "env_end", 52: "exit_code"}
+
+FILES = ["comm", "cmdline", "environ", "limits", "personality", "oom_score_adj", "loginuid", "timerslack_ns"]
+LINKS = ["exe", "cwd", "root"]
+FDINFO = {"pos", "flags", "eventfd-count", "eventfd-semaphore", "sigmask"}
+
+# Of a zombie only this is left that matters.
+ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
+
+# VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE).
+TRANSIENT_FLAGS = {"sd", "ac"}
+
+# O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
+OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
+
+# sigwaitinfo(SIGTERM), where the test programs sleep, unblocks that signal as long as it sleeps.
+TRIGGER_BIT = 1 << 14
+
+# The kernel's own mappings: placed per boot, checked by the tests that call into them.
+KERNEL_MAPS = ("[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]")
+
+MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) (\S+) (\d+) *(.*)$")
+
+
+def picture(root):
+    """{pid: {what: value}} of the tree under root."""
+    names = {}
+    return {pid: _process(pid, names) for pid in processes.tree(root)}
+
+
+def differences(before, after, ignored=(), new_maps=False):
+    """What changed between two pictures, as lines.
+
+    `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
+    """
+    lines = []
+    for pid in sorted(before.keys() | after.keys()):
+        if (pid not in before or pid not in after) and "tree" in ignored:
+            continue
+        if pid not in after:
+            lines.append(f"pid {pid} is missing")
+        elif pid not in before:
+            lines.append(f"pid {pid} ({after[pid].get('comm')}) is new")
+        else:
+            old, new = before[pid], after[pid]
+            for what in sorted(old.keys() | new.keys()):
+                if old.get(what) == new.get(what) or any(re.fullmatch(name, what) for name in ignored):
+                    continue
+                if not (new_maps and what.startswith("map ") and what not in old):
+                    lines.append(f"pid {pid}: {what}: was {old.get(what)!r}, is {new.get(what)!r}")
+    return lines
+
+
+def _process(pid, names):
+    fields = {}
+    zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
+    stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    for number, name in STAT.items():
+        # In a stopped task the field holds the stop signal until the parent has asked for it.
+        if zombie != (name == "exit_code"):
+            continue
+        fields[f"stat {name}"] = stat[number - 3] if len(stat) > number - 3 else None
+    for tid in processes.threads(pid):
+        status = processes.status(pid, tid) or {}
+        for name in STATUS:
+            if zombie and name not in ZOMBIE:
+                continue
+            value = status.get(name)
+            if name == "SigBlk" and value:
+                value = f"{int(value, 16) & ~TRIGGER_BIT:016x}"
+            if name == "State" and value:
+                # Running, sleeping and waiting for a disk are one for us; stopped, traced and dead are not.
+                value = "runs" if value[0] in "RSD" else value
+            fields[f"thread {tid} {name}"] = value
+    if zombie:
+        return fields
+    for name in FILES:
+        fields[name] = _file(pid, name)
+    for name in LINKS:
+        fields[name] = _link(f"/proc/{pid}/{name}", names)
+    fields.update(_scheduling(pid))
+    fields.update(_maps(pid))
+    fields.update(_descriptors(pid, names))
+    fields["timers"] = _timers(pid)
+    return fields
+
+
+def _file(pid, name):
+    try:
+        return processes.text(f"/proc/{pid}/{name}")
+    except OSError as error:
+        return error.strerror
+
+
+def _link(path, names):
+    """A link of /proc; numbers of pipes and the like are replaced by their order of appearance in the tree."""
+    try:
+        target = os.readlink(path)
+    except OSError as error:
+        return error.strerror
+    if re.fullmatch(r"\w+:\[\d+\]", target):
+        kind = target.partition(":")[0]
+        return names.setdefault(target, f"{kind} #{len(names)}")
+    return target
+
+
+def _scheduling(pid):
+    try:
+        return {"policy": os.sched_getscheduler(pid), "priority": os.sched_getparam(pid).sched_priority,
+                "nice": os.getpriority(os.PRIO_PROCESS, pid), "affinity": sorted(os.sched_getaffinity(pid))}
+    except OSError as error:
+        return {"policy": error.strerror}
+
+
+def _maps(pid):
+    """Mappings with their flags. Neighbours that only differ in address are one: the kernel merges them at times."""
+    found = []
+    for line in (processes.text(f"/proc/{pid}/smaps") or "").splitlines():
+        match = MAP.match(line)
+        if match:
+            begin, end, rights, offset, device, _, path = match.groups()
+            found.append([int(begin, 16), int(end, 16), rights, int(offset, 16), device, path, ""])
+        elif line.startswith("VmFlags:"):
+            found[-1][6] = " ".join(flag for flag in line.split()[1:] if flag not in TRANSIENT_FLAGS)
+    merged = []
+    for begin, end, rights, offset, device, path, flags in found:
+        if path in KERNEL_MAPS:
+            continue
+        # Shared anonymous memory has no other name to be made by again.
+        path = path.replace("/memfd:/dev/zero", "/dev/zero").replace("/memfd:/anon_hugepage", "/anon_hugepage")
+        if not path or path in ("[heap]", "[stack]"):
+            device, offset = "", 0
+        kind = (rights, device, path, flags)
+        last = merged[-1] if merged else None
+        if last and last[1] == begin and last[3] == kind and (not device or last[2] + (begin - last[0]) == offset):
+            last[1] = end
+        else:
+            merged.append([begin, end, offset, kind])
+    return {f"map {begin:x}": f"-{end:x} {rights} {offset:x} {path} {flags}"
+            for begin, end, offset, (rights, _, path, flags) in merged}
+
+
+def _descriptors(pid, names):
+    fields = {}
+    try:
+        numbers = sorted(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return fields
+    for fd in numbers:
+        info = processes.text(f"/proc/{pid}/fdinfo/{fd}") or ""
+        kept = [_info_line(line) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
+        fields[f"fd {fd}"] = "; ".join([_link(f"/proc/{pid}/fd/{fd}", names)] + kept)
+    return fields
+
+
+def _info_line(line):
+    name, _, value = line.partition(":")
+    value = value.strip()
+    if name == "flags":
+        value = f"{int(value, 8) & ~OPENING_FLAGS:o}"
+    return f"{name}: {value}"
+
+
+def _timers(pid):
+    """POSIX timers without the addresses the kernel hides and the time left."""
+    try:
+        return processes.text(f"/proc/{pid}/timers")
+    except OSError as error:
+        return error.strerror

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results of a suite: one line each, failures with how to run them again, and the closing count."""
+
+import concurrent.futures
+import time
+
+
+class Outcome:
+    """How one run of one test ended."""
+
+    def __init__(self, state, details=()):
+        self.state = state  # "passed", "failed" or "skipped"
+        self.details = list(details)
+
+
+def run_all(names, run, rerun, jobs):
+    """Runs run(name) -> Outcome for each name, several at once; prints as it goes. Returns the exit code."""
+    began = time.monotonic()
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    failures = []
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        pending = {pool.submit(run, name): name for name in names}
+        try:
+            for future in concurrent.futures.as_completed(pending):
+                name = pending[future]
+                outcome = future.result()
+                counts[outcome.state] += 1
+                if outcome.state == "failed":
+                    failures.append((name, outcome))
+                reason = f": {outcome.details[0]}" if outcome.details else ""
+                print(f"{outcome.state:8}{name}{reason}", flush=True)
+        except KeyboardInterrupt:
+            for future in pending:
+                future.cancel()
+            raise
+    if failures:
+        print("\nFailures:")
+        for name, outcome in sorted(failures, key=lambda item: item[0]):
+            print(f"  {name}")
+            for line in outcome.details:
+                print(f"      {line}")
+            print(f"      again: {rerun(name)}")
+    print(f"\n{time.monotonic() - began:.0f} s")
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] or not names else 0

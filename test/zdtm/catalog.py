@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The test programs and what their sources say about running them.
+
+Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for the runner:
+
+    dump-options OPTIONS      more options for criu dump
+    restore-options OPTIONS   more options for criu restore
+    modes MODES               only these (see modes.py and scenarios.py), separated by commas
+    not-in MODES              not in these
+    refused REGEX             for mode `refused`: what the Error line of criu dump has to match
+    ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
+    timeout SECONDS           for each criu run, instead of 60
+    fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
+    fails-with-4.2(MODES) …   the same in these modes only
+"""
+
+import os
+import re
+import shlex
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Program:
+    """One test program."""
+
+    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout"}
+
+    def __init__(self, folder, name):
+        self.name = f"{folder}/{name}"
+        self.source = os.path.join(HERE, folder, name + ".cpp")
+        with open(self.source, encoding="utf-8") as file:
+            text = file.read()
+        # clang-format may break a long summary into several strings.
+        summary = re.search(r'^ZDTM\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', text, re.MULTILINE)
+        if not summary:
+            raise ValueError(f"{self.source}: no ZDTM(\"summary\")")
+        self.summary = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', summary.group(1)))
+        said = dict(re.findall(r"^// zdtm: (\S+) +(.*)$", text, re.MULTILINE))
+        fails_with_42 = set()
+        for key in [key for key in said if key.startswith("fails-with-4.2")]:
+            fails_with_42.update(_list(key[len("fails-with-4.2"):].strip("()")) or ["*"])
+            del said[key]
+        unknown = said.keys() - self.KEYS
+        if unknown:
+            raise ValueError(f"{self.source}: unknown keys {sorted(unknown)}")
+        self.dump_options = shlex.split(said.get("dump-options", ""))
+        self.restore_options = shlex.split(said.get("restore-options", ""))
+        self.modes = _list(said.get("modes"))
+        self.not_in = _list(said.get("not-in"))
+        self.refused = said.get("refused")
+        self.ignore = _list(said.get("ignore"))
+        self.timeout = float(said.get("timeout", 60))
+        self.fails_with_42 = fails_with_42
+
+    def fails_42(self, mode):
+        """Is CRIU 4.2 known to fail this program in this mode?"""
+        return mode.beyond_42 or bool({"*", mode.name} & self.fails_with_42)
+
+    def runs_in(self, mode):
+        """Does the program say anything against this mode? Scenario modes have to be asked for."""
+        if self.modes:
+            return mode.name in self.modes
+        return not mode.scenario and mode.name not in self.not_in
+
+
+def _list(text):
+    return [item.strip() for item in text.split(",")] if text else []
+
+
+def programs():
+    """All programs, by name."""
+    found = []
+    for folder in sorted(os.listdir(HERE)):
+        path = os.path.join(HERE, folder)
+        if folder != "lib" and os.path.isdir(path):
+            found += [Program(folder, file[:-4]) for file in sorted(os.listdir(path)) if file.endswith(".cpp")]
+    return found

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "zdtm.hpp"
+
+ZDTM("a fifo that was deleted, with data") {
+    SYS(mkfifo("fifo", 0600));
+    const int reader = SYS(open("fifo", O_RDONLY | O_NONBLOCK));
+    const int writer = SYS(open("fifo", O_WRONLY));
+    SYS(unlink("fifo"));
+    CHECK(write(writer, "data", 4) == 4, "%s", strerror(errno));
+    me.wait_for_check();
+
+    char text[16] = {};
+    CHECK(read(reader, text, sizeof text) == 4 && memcmp(text, "data", 4) == 0, "read %s", text);
+    CHECK(write(writer, "more", 4) == 4 && read(reader, text, sizeof text) == 4, "the ends aren't connected");
+    CHECK(access("fifo", F_OK) == -1, "the fifo has its name back");
+}

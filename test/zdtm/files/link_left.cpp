@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: refused pid \d+.*(fd \d+|name).*--link-remap
+// zdtm: fails-with-4.2 its message names neither pid nor file descriptor
+#include <fcntl.h>
+
+#include "zdtm.hpp"
+
+ZDTM("without --link-remap a file with another name left is refused") {
+    zdtm::write_file("name", "content");
+    const int file = SYS(open("name", O_RDWR));
+    SYS(link("name", "other"));
+    SYS(unlink("name"));
+    me.wait_for_check();
+    char text[8] = {};
+    CHECK(read(file, text, 7) == 7 && strcmp(text, "content") == 0, "read %s", text);
+}

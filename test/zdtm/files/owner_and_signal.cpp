@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
+#include "zdtm.hpp"
+
+namespace {
+f_owner_ex owner(int fd) {
+    f_owner_ex now{};
+    SYS(fcntl(fd, F_GETOWN_EX, &now));
+    return now;
+}
+}  // namespace
+
+ZDTM("who is told of input and by which signal (F_SETOWN, F_SETSIG, O_ASYNC)") {
+    int ends[2];
+    SYS(pipe2(ends, O_NONBLOCK));
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN + 3);
+    SYS(sigprocmask(SIG_BLOCK, &set, nullptr));
+    const f_owner_ex self{F_OWNER_PID, getpid()};
+    SYS(fcntl(ends[0], F_SETOWN_EX, &self));
+    SYS(fcntl(ends[0], F_SETSIG, SIGRTMIN + 3));
+    SYS(fcntl(ends[0], F_SETFL, O_NONBLOCK | O_ASYNC));
+    const f_owner_ex group{F_OWNER_PGRP, getpgrp()};
+    SYS(fcntl(ends[1], F_SETOWN_EX, &group));
+    me.wait_for_check();
+
+    CHECK(owner(ends[0]).type == F_OWNER_PID && owner(ends[0]).pid == getpid(), "owner %d", owner(ends[0]).pid);
+    CHECK(owner(ends[1]).type == F_OWNER_PGRP && owner(ends[1]).pid == getpgrp(), "owner %d", owner(ends[1]).pid);
+    CHECK(fcntl(ends[0], F_GETSIG) == SIGRTMIN + 3, "signal %d", fcntl(ends[0], F_GETSIG));
+    CHECK((fcntl(ends[0], F_GETFL) & O_ASYNC) != 0, "O_ASYNC was lost");
+    CHECK(write(ends[1], "x", 1) == 1, "%s", strerror(errno));
+    siginfo_t info{};
+    const timespec limit{5, 0};
+    CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 3 && info.si_fd == ends[0], "no signal: %s", strerror(errno));
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
+#include "zdtm.hpp"
+
+namespace {
+// The physical page behind an address, from /proc/self/pagemap.
+std::uint64_t frame(const std::byte* address) {
+    const int pagemap = SYS(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    std::uint64_t entry = 0;
+    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address) / zdtm::page_size() * sizeof entry);
+    CHECK(pread(pagemap, &entry, sizeof entry, at) == sizeof entry, "pagemap: %s", strerror(errno));
+    SYS(close(pagemap));
+    CHECK((entry >> 63) == 1, "%p is not present", static_cast<const void*>(address));
+    return entry & ((std::uint64_t{1} << 55) - 1);
+}
+}  // namespace
+
+ZDTM("pages that a parent and its children share copy-on-write are still shared, the others are not") {
+    const std::size_t page = zdtm::page_size();
+    const std::size_t pages = 64;
+    const std::span<std::byte> memory = zdtm::map(pages * page);
+    SYS(madvise(memory.data(), memory.size(), MADV_NOHUGEPAGE));
+    zdtm::fill(memory, 1);
+    if (frame(memory.data()) == 0) {
+        zdtm::skip("page frame numbers are hidden");
+    }
+    struct Report {
+        std::uint64_t frames[pages];
+    };
+    const std::span<std::byte> shared =
+        zdtm::map(2 * sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    auto* const reports = reinterpret_cast<Report*>(shared.data());
+    pid_t children[2];
+    for (unsigned i = 0; i < 2; ++i) {
+        children[i] = me.start_child([&](zdtm::Task& task) {
+            memory[i * page] = std::byte{0xee};
+            task.wait_for_check();
+            CHECK(memory[i * page] == std::byte{0xee}, "the child's own page is lost");
+            for (std::size_t k = 0; k < pages; ++k) {
+                reports[i].frames[k] = frame(&memory[k * page]);
+            }
+        });
+    }
+    me.wait_for_check();
+
+    CHECK(zdtm::first_difference(memory, 1) < 0, "the data changed");
+    for (unsigned i = 0; i < 2; ++i) {
+        me.finish(children[i]);
+        unsigned common = 0;
+        for (std::size_t k = 0; k < pages; ++k) {
+            common += reports[i].frames[k] == frame(&memory[k * page]) ? 1U : 0U;
+        }
+        CHECK(common == pages - 1, "child %u shares %u pages instead of %zu", i, common, pages - 1);
+    }
+}

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The ways a test program is dumped and restored. Each mode is a function that gets the Subject, already started."""
+
+import os
+import random
+import re
+import signal
+import time
+
+from harness import criu as criu_runs
+from subject import Failed
+
+
+class Mode:
+    """One mode: its name and function.
+
+    scenario: programs have to ask for it; exchange: it needs another criu; beyond_42: CRIU 4.2 fails it.
+    """
+
+    def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False):
+        self.name = name
+        self.run = run
+        self.scenario = scenario
+        self.exchange = exchange
+        self.beyond_42 = beyond_42
+
+
+def once(subject, _task):
+    """Dump, restore, check."""
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def five(subject, _task):
+    """A restored tree can be dumped again."""
+    for turn in range(1, 6):
+        subject.dump(subject.ours, f"images-{turn}")
+        subject.restore(subject.ours, f"images-{turn}")
+    subject.check()
+
+
+def leave_running(subject, _task):
+    """The original goes on; the copy can come to life after the original's end."""
+    size = os.path.getsize(subject.output)
+    subject.dump(subject.ours, "images", ["--leave-running"])
+    subject.require_unchanged("after dump --leave-running")
+    subject.check()
+    # The check may have changed files that the images only refer to.
+    if subject.folder_unchanged():
+        subject.forget_output(size)
+        subject.restore(subject.ours, "images")
+        subject.check()
+
+
+def terminated(subject, task):
+    """A dump that is asked to end (SIGTERM, SIGINT) fails, and leaves the tree as if nothing had happened."""
+    for turn, run in enumerate(interrupted_dumps(subject, task, [signal.SIGTERM, signal.SIGINT], [])):
+        if run.code == 0:
+            # Too late: the dump was complete.
+            subject.init.wait(subject.root, 5, f"{run.when}: end of the dumped root task")
+            run = subject.ours.restore(run.images, subject.restore_options)
+            subject.require_success(run)
+            subject.require_unchanged(f"turn {turn}: after the restore")
+            continue
+        if os.path.exists(os.path.join(run.images, "inventory.img")):
+            raise Failed(f"{run.when}: inventory.img exists though the dump failed ({run.images})")
+        subject.require_running(run.when)
+        subject.require_unchanged(run.when)
+    subject.check()
+
+
+def killed(subject, task):
+    """Where criu dump dies of SIGKILL, the tree goes on; its mappings and link-remap files may be left."""
+    # SIGKILL can strike between the ends of two tasks, so criu must not end any.
+    for run in interrupted_dumps(subject, task, [signal.SIGKILL], ["--leave-running"]):
+        subject.require_running(run.when)
+        subject.require_unchanged(run.when, seconds=3, leftovers=True)
+    subject.check()
+
+
+class Interrupted:
+    """A dump that was sent a signal."""
+
+    def __init__(self, images, when, code):
+        self.images = images
+        self.when = when
+        self.code = code
+
+
+def interrupted_dumps(subject, task, signals, options, turns=6):
+    """Yields dumps that were sent a signal at random moments of the time a whole dump takes."""
+    options = ["-t", str(subject.root), *subject.dump_options, *options]
+    whole = subject.ours.dump(subject.root, subject.images("whole"), [*subject.dump_options, "--leave-running"])
+    subject.require_success(whole)
+    subject.require_unchanged("after dump --leave-running")
+    whens = moments(task["seed"], whole.seconds)
+    for turn in range(turns):
+        number = signals[turn % len(signals)]
+        images = subject.images(f"ended-{turn}")
+        moment, code = interrupt(subject, "dump", images, options, next(whens), number)
+        when = f"after {number.name} at {moment * 1000:.1f} of {whole.seconds * 1000:.1f} ms of dump"
+        yield Interrupted(images, when, code)
+
+
+def moments(seed, seconds):
+    """Random moments of a duration, always the same for a seed."""
+    source = random.Random(seed)
+    while True:
+        yield source.uniform(0, seconds)
+
+
+def interrupt(subject, action, images, options, moment, number):
+    """Sends criu a signal after some seconds; returns them and how criu ended (its code, or minus the signal)."""
+    pid = subject.ours.start(action, images, f"{action}.log", options)
+    deadline = time.monotonic() + moment
+    while pid not in subject.init.ended and time.monotonic() < deadline:
+        subject.init.pause(deadline - time.monotonic())
+    if pid not in subject.init.ended:
+        os.kill(pid, number)
+    return moment, subject.init.wait(pid, 20, f"criu {action} after {number.name}").code
+
+
+def to_other(subject, _task):
+    """The other criu restores our images."""
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.other, "images")
+    subject.check()
+
+
+def from_other(subject, _task):
+    """We restore the other criu's images."""
+    subject.dump(subject.other, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def refused(subject, task):
+    """A dump that can't be done says what is in the way, and leaves the tree alone."""
+    run = subject.ours.dump(subject.root, subject.images("images"), subject.dump_options)
+    require_refusal(subject, run, task["refused"])
+    subject.check()
+
+
+def require_refusal(subject, run, pattern):
+    """Requires a failed dump: exit code, Error line, no inventory, tree as before."""
+    if run.code == 0:
+        raise Failed("criu dump succeeded")
+    if run.code < 0:
+        raise Failed(run.describe())
+    lines = criu_runs.error_lines(run.log)
+    if not any(re.search(pattern, line) for line in lines):
+        raise Failed(f"no Error line matches /{pattern}/: {run.describe()}")
+    if os.path.exists(subject.images("images/inventory.img")):
+        raise Failed("inventory.img exists though the dump failed")
+    subject.require_running("after the refused dump")
+    subject.require_unchanged("after the refused dump")
+
+
+MODES = [
+    Mode("once", once),
+    Mode("five", five),
+    Mode("leave-running", leave_running),
+    Mode("terminated", terminated, beyond_42=True),
+    Mode("killed", killed, beyond_42=True),
+    Mode("to-other", to_other, exchange=True),
+    Mode("from-other", from_other, exchange=True),
+    Mode("refused", refused, scenario=True),
+]

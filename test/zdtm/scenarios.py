@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Modes in which something goes wrong. Programs ask for them; afterwards all has to be as if nothing had happened."""
+
+import os
+import re
+import shutil
+import signal
+
+from harness import criu as criu_runs
+import modes
+from subject import Failed
+
+
+def pid_taken(subject, _task):
+    """A restore that finds a pid in use says who has it; once the pid is free it works."""
+    wanted = max(subject.state)
+    subject.dump(subject.ours, "images")
+    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+        file.write(str(wanted - 1))
+    squatter = subject.init.start(["/bin/sleep", "1000"], "/", os.devnull)
+    if squatter != wanted:
+        raise Failed(f"could not take pid {wanted}, got {squatter}")
+    require_failed_restore(subject, "images", rf"\b{wanted}\b.*sleep", {squatter})
+    os.kill(squatter, signal.SIGKILL)
+    subject.init.wait(squatter, 5)
+    subject.settle()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def file_missing(subject, _task):
+    """A restore that misses a file names it."""
+    subject.dump(subject.ours, "images")
+    path = os.path.join(subject.folder, "data")
+    os.rename(path, path + ".away")
+    require_failed_restore(subject, "images", r"cwd/data\b.*No such file")
+    os.rename(path + ".away", path)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def file_changed(subject, _task):
+    """A restore refuses a file that has another size than at the dump."""
+    subject.dump(subject.ours, "images")
+    path = os.path.join(subject.folder, "data")
+    size = os.path.getsize(path)
+    with open(path, "a", encoding="ascii") as file:
+        file.write("more")
+    require_failed_restore(subject, "images", r"cwd/data\b.*size")
+    os.truncate(path, size)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def image_damaged(subject, _task):
+    """A restore from images that were cut short or lost says which, whatever image it is."""
+    subject.dump(subject.ours, "images")
+    whole = subject.images("images")
+    kinds = ["inventory", "pstree", "files", f"core-{subject.root}", f"mm-{subject.root}", f"pagemap-{subject.root}",
+             "pages-1", "fdinfo-2", f"fs-{subject.root}", f"ids-{subject.root}"]
+    for kind in kinds:
+        name = f"{kind}.img"
+        size = os.path.getsize(os.path.join(whole, name))
+        for way, left in (("lost", None), ("empty", 0), ("cut", size // 2), ("headless", 6)):
+            damaged = f"{kind}-{way}"
+            shutil.copytree(whole, subject.images(damaged))
+            path = os.path.join(subject.images(damaged), name)
+            if left is None:
+                os.unlink(path)
+            else:
+                os.truncate(path, left)
+            require_failed_restore(subject, damaged, re.escape(kind))
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def full_disk(subject, _task):
+    """A dump that runs out of disk space fails, says so, and leaves the tree alone."""
+    images = subject.images("images")
+    os.mkdir(images)
+    mount = subject.init.start(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "none", images], "/", os.devnull)
+    if subject.init.wait(mount, 10).code != 0:
+        raise Failed("mount -t tmpfs failed")
+    # The log goes elsewhere: the last words are wanted.
+    run = subject.ours.dump(subject.root, images, [*subject.dump_options, "-W", subject.work])
+    run.log = os.path.join(subject.work, "dump.log")
+    modes.require_refusal(subject, run, "No space left on device")
+    subject.check()
+
+
+def outer_session(subject, _task):
+    """A tree that belongs to a session outside is refused, with the way out."""
+    child = max(subject.state)
+    run = subject.ours.dump(child, subject.images("images"), subject.dump_options)
+    modes.require_refusal(subject, run, rf"\b{child}\b.*session.*--shell-job")
+    subject.check()
+
+
+def restore_terminated(subject, task):
+    """A restore that is asked to end leaves nothing behind, and can be done again."""
+    subject.dump(subject.ours, "images")
+    begin = subject.ours.restore(subject.images("images"), subject.restore_options)
+    subject.require_success(begin)
+    moments = modes.moments(task["seed"], begin.seconds)
+    for turn in range(6):
+        subject.dump(subject.ours, f"images-{turn}")
+        images = subject.images(f"images-{turn}")
+        files = subject.list_files()
+        number = signal.SIGTERM if turn % 2 == 0 else signal.SIGINT
+        moment, code = modes.interrupt(subject, "restore", images, ["-d", *subject.restore_options], next(moments),
+                                       number)
+        when = f"after {number.name} at {moment * 1000:.1f} of {begin.seconds * 1000:.1f} ms of restore"
+        if code != 0:
+            subject.require_nothing_left(when)
+            if subject.list_files() != files:
+                raise Failed(f"{when} files changed: {sorted(subject.list_files() ^ files)}")
+            subject.restore(subject.ours, f"images-{turn}")
+        else:
+            subject.require_unchanged(when)
+    subject.check()
+
+
+def require_failed_restore(subject, name, pattern, strangers=frozenset()):
+    """Requires a restore to fail with a matching Error line and to leave nothing behind."""
+    files = subject.list_files()
+    run = subject.ours.restore(subject.images(name), subject.restore_options)
+    if run.code == 0:
+        raise Failed(f"criu restore of {name} succeeded")
+    if run.code < 0:
+        raise Failed(run.describe())
+    lines = criu_runs.error_lines(run.log)
+    if not any(re.search(pattern, line) for line in lines):
+        raise Failed(f"no Error line matches /{pattern}/: {run.describe()}")
+    subject.require_nothing_left(f"after the failed restore of {name}", strangers)
+    if subject.list_files() != files:
+        raise Failed(f"the failed restore of {name} left files: {sorted(subject.list_files() ^ files)}")
+
+
+SCENARIOS = [
+    modes.Mode("pid-taken", pid_taken, scenario=True, beyond_42=True),
+    modes.Mode("file-missing", file_missing, scenario=True),
+    modes.Mode("file-changed", file_changed, scenario=True),
+    modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
+    modes.Mode("full-disk", full_disk, scenario=True),
+    modes.Mode("outer-session", outer_session, scenario=True),
+    modes.Mode("restore-terminated", restore_terminated, scenario=True),
+]

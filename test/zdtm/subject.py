@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A running test program, dumped and restored, as the modes see it."""
+
+import os
+import signal
+import stat
+import time
+
+from harness import criu, processes, procstate
+
+
+class Failed(Exception):
+    """The test failed, with the reason as text."""
+
+
+class Skipped(Exception):
+    """The program said that the machine can't run it."""
+
+
+class Subject:
+    """The test program's tree, from inside its namespace."""
+
+    READY_SECONDS = 60
+    CHECK_SECONDS = 60
+
+    def __init__(self, init, task):
+        self.init = init
+        self.work = task["work"]
+        self.binary = task["binary"]
+        self.dump_options = task["dump_options"]
+        self.restore_options = task["restore_options"]
+        self.ignore = task["ignore"]
+        self.ours = criu.Criu(init, task["criu"], task["timeout"])
+        self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
+        self.folder = os.path.join(self.work, "cwd")
+        self.output = os.path.join(self.work, "out")
+        self.root = None
+        self.state = None
+        self.files = None
+        self.stamps = None
+
+    def start(self):
+        """Starts the program and waits until it is ready."""
+        os.mkdir(self.folder)
+        os.chmod(self.work, 0o755)  # programs that drop root still reach their files
+        self.root = self.init.start([self.binary], self.folder, self.output, session=True)
+        self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
+                        self.READY_SECONDS, "the program's READY")
+        skip = self._said("SKIP")
+        if skip:
+            raise Skipped(skip[0][5:])
+        self._require(self._said("READY"), "the program could not build its state")
+        self.look()
+
+    def look(self):
+        """Remembers what the tree and its folder look like."""
+        self.state = procstate.picture(self.root)
+        self.files = self.list_files()
+        self.stamps = self._stamps()
+
+    def images(self, name):
+        """An image directory by name."""
+        return os.path.join(self.work, name)
+
+    def dump(self, by, name, options=()):
+        """Dumps the tree away; it has to succeed and leave no process."""
+        run = by.dump(self.root, self.images(name), [*self.dump_options, *options])
+        self.require_success(run)
+        if "--leave-running" not in options:
+            ended = self.init.wait(self.root, 5, "end of the dumped root task")
+            if ended.code != -signal.SIGKILL:
+                raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
+            self.require_nothing_left("after the dump")
+            self.settle()
+
+    def restore(self, by, name):
+        """Restores the tree; it has to look as before."""
+        self.init.ended.pop(self.root, None)  # the end of a former life
+        run = by.restore(self.images(name), self.restore_options)
+        self.require_success(run)
+        self.require_unchanged("after the restore")
+
+    def require_success(self, run):
+        """Requires exit code 0 of criu."""
+        if run.code != 0:
+            raise Failed(run.describe())
+
+    def require_unchanged(self, when, seconds=1, leftovers=False):
+        """Requires the tree to be alive and to look as remembered, with nothing beside it.
+
+        Within `seconds` the tasks may still be getting back to where they sleep; with leftovers, mappings
+        and link-remap files may have been added.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            if self.root not in processes.pids():
+                raise Failed(f"{when}: the root task is gone{self._words()}")
+            wrong = procstate.differences(self.state, procstate.picture(self.root), self.ignore, leftovers)
+            if not wrong or time.monotonic() > deadline:
+                break
+            self.init.pause(0.05)
+        if wrong:
+            more = [f"… and {len(wrong) - 8} more"] if len(wrong) > 8 else []
+            raise Failed("\n".join([f"{when} the tree looks different:"] + wrong[:8] + more))
+        self._no_strangers(when)
+        files = self.list_files()
+        if leftovers:
+            files = {entry for entry in files if "link_remap" not in entry[0]}
+        if files != self.files:
+            raise Failed(f"{when} the program's folder looks different: {sorted(files ^ self.files)}")
+
+    def require_running(self, when):
+        """Requires every task to be neither stopped nor traced, unless it was when remembered."""
+        # A criu that was killed leaves it to another process of its own to undo what it did.
+        deadline = time.monotonic() + 5
+        for pid, fields in self.state.items():
+            allowed = ("0", fields[f"thread {pid} TracerPid"])
+            while (status := processes.status(pid)) is not None and status["TracerPid"] not in allowed:
+                if time.monotonic() > deadline:
+                    raise Failed(f"{when}: pid {pid} is traced by {status['TracerPid']}")
+                self.init.pause(0.02)
+            if status is None:
+                raise Failed(f"{when}: pid {pid} is gone")
+        self.init.until(lambda: not self._stopped(), 5, f"{when}: tasks {self._stopped()} running again")
+
+    def check(self):
+        """Asks the program for its check and waits for the end."""
+        os.kill(self.root, signal.SIGTERM)
+        ended = self.init.wait(self.root, self.CHECK_SECONDS, "the program's check")
+        self._require(ended.code == 0 and self._said("PASS"), f"the program ended with {ended.code}")
+        self.require_nothing_left("after the check")
+        self.settle()
+
+    def settle(self):
+        """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
+        self.init.pause(0.05)
+
+    def forget_output(self, size):
+        """Cuts the output back to what it was at a dump."""
+        os.truncate(self.output, size)
+
+    def folder_unchanged(self):
+        """Does the folder still look as remembered, with no file written since?"""
+        return self.list_files() == self.files and self._stamps() == self.stamps
+
+    def _stopped(self):
+        stopped = []
+        for pid, fields in self.state.items():
+            for tid in processes.threads(pid):
+                state = (processes.status(pid, tid) or {}).get("State", "")
+                if state[:1] in ("T", "t") and fields.get(f"thread {tid} State") == "runs":
+                    stopped.append(tid)
+        return stopped
+
+    def _said(self, *words):
+        try:
+            with open(self.output, encoding="utf-8", errors="replace") as file:
+                return [line.strip() for line in file if line.startswith(words)]
+        except FileNotFoundError:
+            return []
+
+    def _words(self):
+        said = self._said("FAIL")
+        return "".join(f"\n{line}" for line in said)
+
+    def _require(self, condition, message):
+        if not condition or self._said("FAIL"):
+            raise Failed(f"{message}{self._words()}")
+
+    def _no_strangers(self, when):
+        known = {1, *processes.tree(self.root)}
+        try:
+            self.init.until(lambda: known.issuperset(processes.pids()), 2, "")
+        except processes.Timeout:
+            raise Failed(f"{when}: stray processes {sorted(set(processes.pids()) - known)}") from None
+
+    def require_nothing_left(self, when, strangers=frozenset()):
+        """Requires the namespace to have no process but init and these."""
+        try:
+            self.init.until(lambda: strangers.issuperset(processes.pids()[1:]), 5, "")
+        except processes.Timeout:
+            left = [f"{pid} ({(processes.text(f'/proc/{pid}/comm') or '').strip()})" for pid in processes.pids()[1:] if pid not in strangers]
+            raise Failed(f"{when}: processes left: {', '.join(left)}") from None
+
+    def list_files(self):
+        """The entries of the program's folder: path, type and size of regular files."""
+        found = set()
+        for base, folders, files in os.walk(self.folder):
+            for name in folders + files:
+                path = os.path.join(base, name)
+                info = os.lstat(path)
+                size = info.st_size if stat.S_ISREG(info.st_mode) else 0
+                found.add((os.path.relpath(path, self.folder), stat.S_IFMT(info.st_mode), size))
+        return found
+
+    def _stamps(self):
+        """When each entry was last written."""
+        return {path: os.lstat(os.path.join(self.folder, path)).st_mtime_ns for path, _, _ in self.list_files()}

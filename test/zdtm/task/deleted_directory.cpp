@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sys/stat.h>
+
+#include "zdtm.hpp"
+
+ZDTM("a working directory that was deleted") {
+    SYS(mkdir("gone", 0755));
+    SYS(chdir("gone"));
+    SYS(rmdir("../gone"));
+    me.wait_for_check();
+    char path[4096] = {};
+    CHECK(getcwd(path, sizeof path) == nullptr && errno == ENOENT, "in %s", path);
+    char link[4096] = {};
+    SYS(readlink("/proc/self/cwd", link, sizeof link - 1));
+    CHECK(strstr(link, "/gone (deleted)") != nullptr, "in %s", link);
+    struct stat info {};
+    SYS(stat(".", &info));
+    CHECK(S_ISDIR(info.st_mode) && info.st_nlink == 0, "%lu links", info.st_nlink);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+namespace {
+struct Policy {
+    int policy, priority, nice;
+};
+
+constexpr Policy policies[] = {{SCHED_OTHER, 0, 5}, {SCHED_OTHER, 0, -3}, {SCHED_BATCH, 0, 7}, {SCHED_IDLE, 0, 0},
+                               {SCHED_FIFO, 3, 0},  {SCHED_RR, 7, 0},     {SCHED_OTHER, 0, 19}};
+}  // namespace
+
+ZDTM("scheduling policy, priority and nice of every thread") {
+    zdtm::Threads threads(
+        std::size(policies),
+        [](unsigned index) {
+            const Policy& wanted = policies[index];
+            const sched_param parameters{wanted.priority};
+            if (sched_setscheduler(0, wanted.policy, &parameters) != 0) {
+                // Real-time policies may be shut off by the machine's control groups.
+                CHECK(errno == EPERM && wanted.priority > 0, "policy %d: %s", wanted.policy, strerror(errno));
+            }
+            SYS(setpriority(PRIO_PROCESS, 0, wanted.nice));
+        },
+        [](unsigned index) {
+            const Policy& wanted = policies[index];
+            const int policy = SYS(sched_getscheduler(0));
+            sched_param parameters{};
+            SYS(sched_getparam(0, &parameters));
+            if (wanted.priority == 0 || policy != SCHED_OTHER) {
+                CHECK(policy == wanted.policy, "thread %u: policy %d", index, policy);
+                CHECK(parameters.sched_priority == wanted.priority, "thread %u: priority %d", index,
+                      parameters.sched_priority);
+            }
+            errno = 0;
+            const int nice = getpriority(PRIO_PROCESS, 0);
+            CHECK(errno == 0 && nice == wanted.nice, "thread %u: nice %d", index, nice);
+            // Idle threads take long to end on a busy machine, and their ids are wanted again.
+            const sched_param usual{0};
+            SYS(sched_setscheduler(0, SCHED_OTHER, &usual));
+        });
+    SYS(setpriority(PRIO_PROCESS, 0, 2));
+    me.wait_for_check();
+    CHECK(getpriority(PRIO_PROCESS, 0) == 2, "nice %d", getpriority(PRIO_PROCESS, 0));
+    threads.finish();
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore thread \d+ ShdPnd
+#include "zdtm.hpp"
+
+namespace {
+volatile sig_atomic_t alarms = 0;
+
+void count(int) {
+    alarms = alarms + 1;
+}
+}  // namespace
+
+ZDTM("a periodic alarm that goes off before, during and after") {
+    struct sigaction action {};
+    action.sa_handler = count;
+    action.sa_flags = SA_RESTART;
+    SYS(sigaction(SIGALRM, &action, nullptr));
+    SYS(static_cast<int>(ualarm(2000, 2000)));
+    me.ready();
+    while (!me.triggered()) {
+        usleep(500);
+    }
+    me.wait_trigger();
+
+    alarms = 0;
+    for (int i = 0; i < 2000 && alarms < 5; ++i) {
+        usleep(2000);
+    }
+    CHECK(alarms >= 5, "%d alarms", alarms);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+
+#include <ctime>
+
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+namespace {
+constexpr int milliseconds = 700;
+
+std::int64_t now() {
+    timespec time{};
+    SYS(clock_gettime(CLOCK_MONOTONIC, &time));
+    return time.tv_sec * std::int64_t{1000} + time.tv_nsec / 1000000;
+}
+}  // namespace
+
+ZDTM("calls that sleep for a time (nanosleep, poll, select, futex) sleep it out and don't end with EINTR") {
+    int ends[2];
+    SYS(pipe(ends));
+    const std::atomic<int> word{0};
+    zdtm::Threads threads(6, [&](unsigned index, zdtm::Threads& all) {
+        const timespec interval{0, milliseconds * 1000000};
+        const std::int64_t start = now();
+        all.arrive();
+        pollfd entry{ends[0], POLLIN, 0};
+        fd_set set;
+        FD_ZERO(&set);
+        FD_SET(ends[0], &set);
+        long got = 0;
+        switch (index) {
+            case 0:
+                got = nanosleep(&interval, nullptr);
+                break;
+            case 1:
+                got = poll(&entry, 1, milliseconds);
+                break;
+            case 2:
+                got = ppoll(&entry, 1, &interval, nullptr);
+                break;
+            case 3: {
+                timeval limit{0, milliseconds * 1000};
+                got = select(ends[0] + 1, &set, nullptr, nullptr, &limit);
+                break;
+            }
+            case 4: {
+                timespec until{};
+                SYS(clock_gettime(CLOCK_MONOTONIC, &until));
+                until.tv_sec += 1;
+                const int error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+                CHECK(error == 0, "clock_nanosleep: %s", strerror(error));
+                break;
+            }
+            default:
+                got = syscall(SYS_futex, &word, FUTEX_WAIT, 0, &interval, nullptr, 0);
+                CHECK(got == -1 && errno == ETIMEDOUT, "futex: %s", strerror(errno));
+                got = 0;
+        }
+        CHECK(got == 0, "sleeper %u: %ld, %s", index, got, strerror(errno));
+        const std::int64_t slept = now() - start;
+        CHECK(slept >= milliseconds - 1, "sleeper %u woke up after %ld ms", index, slept);
+    });
+    me.wait_for_check();
+    threads.finish();
+}

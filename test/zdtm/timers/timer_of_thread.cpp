@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctime>
+
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+ZDTM("timers that signal one thread (SIGEV_THREAD_ID) still signal that thread") {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN + 1);
+    sigaddset(&set, SIGTERM);
+    SYS(sigprocmask(SIG_BLOCK, &set, nullptr));
+    timer_t timers[4] = {};
+    zdtm::Threads threads(
+        4,
+        [&](unsigned index) {
+            sigevent event{};
+            event.sigev_notify = SIGEV_THREAD_ID;
+            event.sigev_signo = SIGRTMIN + 1;
+            event.sigev_value.sival_int = static_cast<int>(index);
+            event._sigev_un._tid = gettid();
+            SYS(timer_create(CLOCK_MONOTONIC, &event, &timers[index]));
+        },
+        [&](unsigned index) {
+            const itimerspec soon{{0, 0}, {0, 1000000}};
+            SYS(timer_settime(timers[index], 0, &soon, nullptr));
+            sigset_t own;
+            sigemptyset(&own);
+            sigaddset(&own, SIGRTMIN + 1);
+            siginfo_t info{};
+            const timespec limit{20, 0};
+            CHECK(sigtimedwait(&own, &info, &limit) == SIGRTMIN + 1, "thread %u got no signal", index);
+            CHECK(info.si_value.sival_int == static_cast<int>(index), "thread %u got the timer of %d", index,
+                  info.si_value.sival_int);
+        });
+    me.wait_for_check();
+    threads.finish();
+}
