@@ -243,6 +243,7 @@ int restore(Run& run) {
     for (const auto& task : tree.tasks)
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
+    segments.finish();
     statistics.forking =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 

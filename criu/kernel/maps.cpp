@@ -63,6 +63,8 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
         return &Vma::anonymous;
     if (key == "KernelPageSize")
         return &Vma::kernelPageSize;
+    if (key == "Shared_Clean" || key == "Shared_Dirty")
+        return &Vma::inCommon;
     return nullptr;
 }
 
@@ -147,7 +149,7 @@ void MapsParser::field(std::string_view line) {
     if (key == "VmFlags")
         vma.flags = parseFlags(scan.rest());
     else if (std::uint64_t Vma::*const member = sizeField(key); member != nullptr)
-        vma.*member = scan.needNumber<std::uint64_t>(key) * 1024;
+        vma.*member += scan.needNumber<std::uint64_t>(key) * 1024;
 }
 
 std::vector<Vma> parseMaps(std::string_view text) {

@@ -98,6 +98,7 @@ struct Vma {
     VmFlags flags;
     std::uint64_t kernelPageSize = 0;
     std::uint64_t rss = 0;
+    std::uint64_t inCommon = 0;  ///< of rss: what other mappings have, too
     std::uint64_t anonymous = 0;
     std::uint64_t swap = 0;
     std::uint64_t locked = 0;

@@ -31,6 +31,7 @@ struct DrainJob {
     std::uint64_t address = 0;     ///< in the process, or offset in the file that is read
     std::uint64_t bytes = 0;       ///< whole pages
     std::uint64_t fileOffset = 0;  ///< in the pages file
+    bool shared = false;           ///< other processes may have the pages, too, and are to go on sharing them
 };
 
 /// Where pages come from: the memory of a stopped process, or a file (a memfd, shared memory).

@@ -27,6 +27,7 @@ struct Block {
     std::uint64_t fileOffset = 0;
     std::uint64_t bytes = 0;
     std::vector<kernel::RemoteRange> ranges;
+    std::vector<bool> shared;  ///< for each range
 };
 
 /// Takes jobs and deals them out in blocks.
@@ -68,6 +69,7 @@ public:
         if (wait)
             work_.wait(lock, [this] { return abandoned_ || closed_ || !jobs_.empty(); });
         block.ranges.clear();
+        block.shared.clear();
         block.bytes = 0;
         if (abandoned_)
             return false;
@@ -80,6 +82,7 @@ public:
                 break;
             const std::uint64_t part = std::min(job.bytes - taken_, kBlock - block.bytes);
             block.ranges.push_back({job.address + taken_, part});
+            block.shared.push_back(job.shared);
             block.bytes += part;
             taken_ += part;
             if (taken_ == job.bytes) {
@@ -120,7 +123,7 @@ struct Drainer::Run::State {
             if (options.stopWanted && options.stopWanted())
                 failWith(EINTR, "dump memory");
             const std::span<std::byte> content = room.first(block.bytes);
-            reader.read(block.ranges, content);
+            reader.read(block.ranges, block.shared, content);
             zero += writer.write(block.fileOffset, content);
             if (options.progress)
                 options.progress(block.bytes);

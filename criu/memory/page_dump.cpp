@@ -41,6 +41,17 @@ bool mayBeLazy(const VmaEntry& vma) {
            (vma.flags & (MAP_LOCKED | MAP_HUGETLB)) == 0;
 }
 
+/// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.
+bool isTouched(const kernel::Vma& vma) {
+    return vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
+}
+
+/// Pages copied on write that a relative of the process still has in common with it; smaps tells of those in memory
+/// only.
+bool hasSharedPages(const kernel::Vma& vma) {
+    return vma.inCommon != 0 || vma.swap != 0;
+}
+
 /// Has no page tables that can be walked.
 bool isKernels(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) || is(vma, VmaStatus::Guard) ||
@@ -53,7 +64,7 @@ public:
              Drainer& drainer, Arena& arena)
         : memory_(memory),
           arena_(arena),
-          scanner_(task.process),
+          scanner_(task.process, task.mode),
           pagemap_(images.create(ImageKind::Pagemap, static_cast<std::uint64_t>(task.imageId)), pagesId),
           pages_(images.createRaw(ImageKind::Pages, pagesId)),
           moving_(drainer, {task.pid, &task.process, -1}, pages_.get()) {}
@@ -66,18 +77,11 @@ public:
             if (hasPagesToDump(*vma.entry))
                 result_.pagesScanned += (vma.entry->end - vma.entry->start) / kPageSize;
         for (std::size_t first = 0; first < count;) {
-            if (!isScanned(*vmas[first].entry)) {
+            if (!isScanned(vmas[first])) {
                 ++first;
                 continue;
             }
-            std::size_t last = first;
-            for (std::size_t next = first + 1; next < count && vmas[next].entry->end <= kTaskSize; ++next) {
-                const VmaEntry& vma = *vmas[next].entry;
-                if (isScanned(vma))
-                    last = next;
-                else if (vma.end - vma.start > kSmallDetour)
-                    break;
-            }
+            const std::size_t last = endOfWalk(first);
             scan(first, last);
             first = last + 1;
         }
@@ -96,11 +100,33 @@ private:
         return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
     }
 
+    [[nodiscard]] bool walksTables() const { return scanner_.mode() == kernel::PagemapScanner::Mode::Scan; }
+
     /// Mappings of files and shared memory are looked at for guard regions only.
-    [[nodiscard]] bool isScanned(const VmaEntry& vma) const {
-        if (isKernels(vma) || vma.end > kTaskSize)
+    [[nodiscard]] bool isScanned(const DumpedVma& vma) const {
+        const VmaEntry& entry = *vma.entry;
+        if (isKernels(entry) || entry.end > kTaskSize)
             return false;
-        return hasPagesToDump(vma) || scanner_.seesGuards();
+        if (walksTables())
+            return hasPagesToDump(entry) || scanner_.seesGuards();
+        return hasPagesToDump(entry) && (isWhole(entry) || isTouched(*vma.source));
+    }
+
+    /// The last mapping that is worth being looked at in the same go as the one with number `first`.
+    [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
+        std::size_t last = first;
+        if (!walksTables())
+            return last;  // each page costs, also where nothing is mapped
+        for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
+            const VmaEntry& vma = *memory_.vmas[next].entry;
+            if (vma.end > kTaskSize)
+                break;
+            if (isScanned(memory_.vmas[next]))
+                last = next;
+            else if (vma.end - vma.start > kSmallDetour)
+                break;
+        }
+        return last;
     }
 
     /// One walk over the mappings with numbers `first` to `last`.
@@ -116,30 +142,30 @@ private:
             std::uint64_t from = found.start;
             while (from < found.end) {
                 for (; at <= last && vma().end <= from; ++at)
-                    addWhole(vma());
+                    addWhole(memory_.vmas[at]);
                 if (at > last)
                     return;
                 from = std::max(from, vma().start);
                 const std::uint64_t to = std::min(found.end, vma().end);
                 if (from >= to)
                     return;
-                add(vma(), {from, to, found.categories});
+                add(memory_.vmas[at], {from, to, found.categories});
                 from = to;
             }
         });
         for (; at <= last; ++at)
-            addWhole(vma());
+            addWhole(memory_.vmas[at]);
     }
 
-    void addWhole(const VmaEntry& vma) {
-        if (isWhole(vma))
-            addPages(vma, vma.start, vma.end);
+    void addWhole(const DumpedVma& vma) {
+        if (isWhole(*vma.entry))
+            addPages(vma, vma.entry->start, vma.entry->end);
     }
 
-    void add(const VmaEntry& vma, const PageRange& found) {
+    void add(const DumpedVma& vma, const PageRange& found) {
         if (any(found.categories & PageIs::Guard))
             addGuard(found.start, found.end);
-        else if (hasPagesToDump(vma) && !isWhole(vma))
+        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry))
             addPages(vma, found.start, found.end);
     }
 
@@ -156,9 +182,9 @@ private:
         guards_.push_back({&entry, nullptr});
     }
 
-    void addPages(const VmaEntry& vma, std::uint64_t start, std::uint64_t end) {
-        jobs_.push_back({start, end - start, pagemap_.contentSize()});
-        const PageFlags flags = mayBeLazy(vma) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
+    void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
+        jobs_.push_back({start, end - start, pagemap_.contentSize(), hasSharedPages(*vma.source)});
+        const PageFlags flags = mayBeLazy(*vma.entry) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
         pagemap_.add(start, (end - start) / kPageSize, flags);
         waiting_ += (end - start) / kPageSize;
         if (jobs_.size() >= kJobsAtOnce || waiting_ >= kPagesAtOnce)

@@ -8,6 +8,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/pagemap.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
@@ -28,6 +29,7 @@ struct PageDumpTask {
     pid_t pid = 0;      ///< as criu sees it
     pid_t imageId = 0;  ///< as it sees itself; names the image
     const kernel::ProcPid& process;
+    kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
 };
 
 /// Writes the private pages of one stopped process: pagemap-<imageId>.img and a pages file. Guard regions found on the

@@ -10,12 +10,27 @@
 
 namespace criu::memory {
 
-void PagesReader::read(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
-    if (source_.pid != 0)
-        return readProcess(ranges, into);
-    for (const kernel::RemoteRange& range : ranges) {
-        readFile(range.start, into.first(range.size));
-        into = into.subspan(range.size);
+void PagesReader::read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared,
+                       std::span<std::byte> into) {
+    const auto take = [&into](std::uint64_t size) {
+        const std::span<std::byte> part = into.first(size);
+        into = into.subspan(size);
+        return part;
+    };
+    for (std::size_t at = 0; at < ranges.size();) {
+        if (source_.pid == 0) {
+            readFile(ranges[at].start, take(ranges[at].size));
+            ++at;
+        } else if (shared[at]) {
+            readThroughMem(ranges[at].start, take(ranges[at].size));
+            ++at;
+        } else {
+            const std::size_t first = at;
+            std::uint64_t size = 0;
+            for (; at < ranges.size() && !shared[at]; ++at)
+                size += ranges[at].size;
+            readProcess(ranges.subspan(first, at - first), take(size));
+        }
     }
 }
 
@@ -33,7 +48,7 @@ void PagesReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::
         const std::uint64_t address = ranges.front().start + inRange;
         if (done.code != EFAULT || source_.process == nullptr)
             failWith(done.code, "read memory of process {} at {:#x}", source_.pid, address);
-        // The process itself mayn't read this; a tracer may, through its mem file. A range lies in one mapping.
+        // A range lies in one mapping, so all of it is out of reach.
         const std::uint64_t rest = ranges.front().size - inRange;
         readThroughMem(address, into.first(rest));
         into = into.subspan(rest);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/process_vm.hpp"
@@ -16,8 +17,12 @@ class PagesReader {
 public:
     explicit PagesReader(const DrainSource& source) noexcept : source_(source) {}
 
-    /// Reads the ranges, one behind the other; `into` has room for exactly them. Throws Error.
-    void read(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into);
+    /// Reads the ranges, one behind the other; `into` has room for exactly them. `shared`: for each, whether its pages
+    /// may be shared copy-on-write. Throws Error.
+    ///
+    /// process_vm_readv(2) is the fastest (6.3 against 4.5 GB/s), but it makes such pages the process' own first: the
+    /// kernel pins them for it. /proc/PID/mem leaves them as they are, and also reads what the process itself mayn't.
+    void read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared, std::span<std::byte> into);
 
 private:
     void readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into);

@@ -55,10 +55,10 @@ FileId NumberedFiles::segmentFor(const kernel::Vma& vma) {
     return found.id;
 }
 
-MemoryDump::MemoryDump(const StoppedChild& child, const ImageDir& images, memory::Drainer& drainer)
-    : process(child.process()), vmas(kernel::readSmaps(process)) {
+MemoryDump::MemoryDump(pid_t pid, const ImageDir& images, memory::Drainer& drainer, kernel::PagemapScanner::Mode mode)
+    : process(kernel::ProcDir().open(pid)), vmas(kernel::readSmaps(process)) {
     memory = memory::dumpVmas(vmas, segments.rules(), files, arena);
-    result = memory::dumpPages({child.pid(), child.pid(), process}, memory, images, ids, drainer, arena);
+    result = memory::dumpPages({pid, pid, process, mode}, memory, images, ids, drainer, arena);
 }
 
 }  // namespace criu::test

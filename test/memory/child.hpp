@@ -51,7 +51,8 @@ private:
 
 /// Dumps the mappings and private pages of a child.
 struct MemoryDump {
-    MemoryDump(const StoppedChild& child, const ImageDir& images, memory::Drainer& drainer);
+    MemoryDump(pid_t pid, const ImageDir& images, memory::Drainer& drainer,
+               kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto);
 
     kernel::ProcPid process;
     std::vector<kernel::Vma> vmas;

@@ -2,8 +2,10 @@
 // Private memory: what the images say of each page must be what the process reads.
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,7 +110,7 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
 
 struct Scene {
     explicit Scene(const std::function<void()>& prepare)
-        : child(prepare), images(dir.images()), dump(child, images, drainer) {}
+        : child(prepare), images(dir.images()), dump(child.pid(), images, drainer) {}
     [[nodiscard]] Pagemap pagemap() const {
         return *Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()));
     }
@@ -118,6 +120,18 @@ struct Scene {
     Drainer drainer;
     MemoryDump dump;
 };
+
+/// All ranges of a pagemap, those that touch joined.
+std::vector<PagemapRange> joined(const Pagemap& pagemap) {
+    std::vector<PagemapRange> out;
+    for (const PagemapRange& range : pagemap.ranges()) {
+        if (!out.empty() && out.back().end() == range.vaddr && out.back().flags == range.flags)
+            out.back().pages += range.pages;
+        else
+            out.push_back(range);
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -213,6 +227,68 @@ TEST_CASE("ten thousand mappings") {
     CHECK(pagemap.find(place(0) + pages(1)) == nullptr);
 }
 
+TEST_CASE("pages that relatives share copy-on-write stay shared") {
+    constexpr std::size_t kPages = 64;
+    const Mapping shared = Mapping::anonymous(kPageSize, MAP_SHARED);
+    auto* const relative = shared.as<pid_t>();
+    const StoppedChild child([relative] {
+        char* const at = mapPrivate(place(0), pages(kPages));
+        ::madvise(at, pages(kPages), MADV_NOHUGEPAGE);
+        std::memset(at, 1, pages(kPages));
+        const pid_t made = sys(::fork(), "create a process");
+        if (made == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                ::pause();
+        }
+        *relative = made;
+        at[0] = 2;
+    });
+    const auto frames = [](pid_t pid) {
+        const UniqueFd pagemap = kernel::ProcDir().open(pid).open("pagemap", O_RDONLY);
+        std::vector<std::uint64_t> entries(kPages);
+        const auto offset = static_cast<off_t>(place(0) / kPageSize * sizeof(entries[0]));
+        sys(::pread(pagemap.get(), entries.data(), kPages * sizeof(entries[0]), offset), "read");
+        for (std::uint64_t& entry : entries)
+            entry &= (std::uint64_t{1} << 55) - 1;
+        return entries;
+    };
+    const auto before = frames(child.pid());
+    REQUIRE(before[1] == frames(*relative)[1]);
+    const test::TemporaryDir dir;
+    const ImageDir images = dir.images();
+    Drainer drainer;
+    const MemoryDump dump(child.pid(), images, drainer);
+    compareAll(child, dump, images);
+    CHECK(frames(child.pid()) == before);
+    const MemoryDump other(*relative, images, drainer);
+    CHECK(frames(*relative)[1] == before[1]);
+    CHECK(frames(*relative)[0] != before[0]);
+}
+
+TEST_CASE("kernels without PAGEMAP_SCAN give the same") {
+    const StoppedChild child([] {
+        std::memset(mapPrivate(place(0), pages(16)), 1, pages(3));
+        mapPrivate(place(1), pages(1000));
+        char* const reserved = mapPrivate(place(0x1000), std::size_t{1} << 40, MAP_NORESERVE);
+        ::mprotect(reserved + pages(16), pages(16), PROT_READ);
+        reserved[0] = 1;
+        for (std::size_t page = 0; page < 1000; page += 3)
+            mapPrivate(place(3) + pages(page), kPageSize)[5] = 'x';
+        static_cast<void>(*static_cast<volatile char*>(mapPrivate(place(5), pages(16))));
+    });
+    // The terabyte's untouched part is passed over.
+    std::vector<std::vector<PagemapRange>> results;
+    for (const auto mode : {kernel::PagemapScanner::Mode::Auto, kernel::PagemapScanner::Mode::Entries}) {
+        const test::TemporaryDir dir;
+        const ImageDir images = dir.images();
+        Drainer drainer;
+        MemoryDump dump(child.pid(), images, drainer, mode);
+        results.push_back(joined(*Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()))));
+    }
+    CHECK(results[0] == results[1]);
+}
+
 TEST_CASE("guard regions, behind all mappings") {
     const kernel::PagemapScanner scanner(kernel::ProcDir().self());
     if (!scanner.seesGuards()) {
@@ -295,7 +371,7 @@ TEST_CASE("a wish to stop ends a dump of pages") {
     Drainer::Options options;
     options.stopWanted = [] { return true; };
     Drainer drainer(options);
-    CHECK_THROWS_AS(MemoryDump(child, images, drainer), Error);
+    CHECK_THROWS_AS(MemoryDump(child.pid(), images, drainer), Error);
 }
 
 TEST_CASE("a full tmpfs is an error, whatever way it is written") {
@@ -311,7 +387,7 @@ TEST_CASE("a full tmpfs is an error, whatever way it is written") {
             sys(::mount("none", "/mnt", "tmpfs", 0, "size=24m"), "mount");
             const ImageDir images = ImageDir::open("/mnt");
             Drainer drainer(Drainer::Options{.progress = {}, .stopWanted = {}, .threads = 4});
-            MemoryDump dump(child, images, drainer);
+            MemoryDump dump(child.pid(), images, drainer);
         } catch (const Error& error) {
             status = error.code() == ENOSPC ? 0 : 2;
         }

@@ -111,7 +111,7 @@ std::string linkOf(int fd) {
 
 struct Scene {
     explicit Scene(const std::function<void()>& prepare)
-        : child(prepare), images(dir.images()), dump(child, images, drainer) {}
+        : child(prepare), images(dir.images()), dump(child.pid(), images, drainer) {}
 
     void write() { result = dump.segments.write(images, dump.ids, drainer); }
 

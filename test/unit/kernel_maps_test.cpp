@@ -53,6 +53,8 @@ TEST_CASE("smaps: sizes in bytes, flags by mnemonic, unknown ones noted") {
         "Size:                  4 kB\n"
         "KernelPageSize:        4 kB\n"
         "Rss:                   8 kB\n"
+        "Shared_Clean:         24 kB\n"
+        "Shared_Dirty:         28 kB\n"
         "Anonymous:            12 kB\n"
         "Swap:                 16 kB\n"
         "SwapPss:              99 kB\n"
@@ -66,6 +68,7 @@ TEST_CASE("smaps: sizes in bytes, flags by mnemonic, unknown ones noted") {
     REQUIRE(vmas.size() == 2);
     CHECK(vmas[0].kernelPageSize == 4096);
     CHECK(vmas[0].rss == 8192);
+    CHECK(vmas[0].inCommon == 52 * 1024);
     CHECK(vmas[0].anonymous == 12288);
     CHECK(vmas[0].swap == 16384);
     CHECK(vmas[0].locked == 20480);
