@@ -120,6 +120,33 @@ def restore_terminated(subject, task):
     subject.check()
 
 
+def other_vdso(subject, _task):
+    """Under a kernel with another vDSO the program's own goes on working: the images' is changed a little, twice."""
+    for name in ("images-1", "images-2"):
+        subject.dump(subject.ours, name)
+        if not change_vdso(subject.images(name)):
+            raise Failed(f"no vDSO was found in {name}")
+        subject.restore(subject.ours, name)
+    subject.check()
+
+
+def change_vdso(images):
+    """Turns a letter of the vDSO's name in each of the pages files; returns how many were found."""
+    count = 0
+    for name in os.listdir(images):
+        if not re.fullmatch(r"pages-\d+\.img", name):
+            continue
+        with open(os.path.join(images, name), "r+b") as file:
+            pages = file.read()
+            for match in re.finditer(rb"linux-vdso\.so\.1\0", pages):
+                head = match.start() & ~0xfff
+                if pages[head:head + 4] == b"\x7fELF":
+                    file.seek(match.start())
+                    file.write(b"L")
+                    count += 1
+    return count
+
+
 def require_failed_restore(subject, name, pattern, strangers=frozenset()):
     """Requires a restore to fail with a matching Error line and to leave nothing behind."""
     files = subject.list_files()
@@ -143,5 +170,6 @@ SCENARIOS = [
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
+    modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
 ]
