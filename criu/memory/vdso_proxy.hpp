@@ -23,10 +23,10 @@ struct VdsoRedirection {
 /// Overwrites the entry of each function in `old` that `present` has, too, with a jump there. `presentAt`: the address
 /// where `present` will lie. Throws Error if one of either is malformed.
 ///
-/// Code that isn't replaced, for lack of room or of a counterpart, and code that a thread is in the midst of, finds pages
-/// of zeroes where the kernel's data were. To it the clock is one that it can't read, so it makes the system call. Only
-/// the present seconds and coarse clocks are taken from the data without a look: a thread that was dumped within such a
-/// call may get 0 from it, once.
+/// Code that isn't replaced, for lack of room or of a counterpart, and code that a thread is in the midst of, finds
+/// pages of zeroes where the kernel's data were. To it the clock is one that it can't read, so it makes the system
+/// call. Only the present seconds and coarse clocks are taken from the data without a look: a thread that was dumped
+/// within such a call may get 0 from it, once.
 std::vector<VdsoRedirection> redirectVdso(std::span<std::byte> old, std::span<const std::byte> present,
                                           std::uint64_t presentAt);
 
