@@ -12,11 +12,53 @@ namespace criu::memory {
 
 void PagesReader::read(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
     if (source_.pid != 0)
-        return readProcess(ranges, into);
+        return source_.process != nullptr ? readApart(ranges, into) : readProcess(ranges, into);
     for (const kernel::RemoteRange& range : ranges) {
         readFile(range.start, into.first(range.size));
         into = into.subspan(range.size);
     }
+}
+
+void PagesReader::readApart(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
+    // Documentation/admin-guide/mm/pagemap.rst: bit 56, page exclusively mapped; bit 63, page present. Pages that are
+    // swapped out are read in for this process alone.
+    constexpr std::uint64_t kExclusive = std::uint64_t{1} << 56;
+    constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
+    if (!pagemap_)
+        pagemap_ = source_.process->open("pagemap", O_RDONLY);
+
+    std::vector<kernel::RemoteRange> own;  // gathered as long as nothing shared comes between
+    std::size_t ownBytes = 0;
+    const auto readOwn = [&] {
+        readProcess(own, into.first(ownBytes));
+        into = into.subspan(ownBytes);
+        own.clear();
+        ownBytes = 0;
+    };
+    for (const kernel::RemoteRange& range : ranges) {
+        entries_.resize(range.size / kPageSize);
+        const auto wanted = static_cast<ssize_t>(entries_.size() * sizeof(entries_[0]));
+        const auto at = static_cast<off_t>(range.start / kPageSize * sizeof(entries_[0]));
+        if (::pread(pagemap_.get(), entries_.data(), static_cast<std::size_t>(wanted), at) != wanted)
+            failErrno("read the page map of process {} at {:#x}", source_.pid, range.start);
+        const auto shared = [&](std::size_t page) { return (entries_[page] & (kPresent | kExclusive)) == kPresent; };
+        for (std::size_t page = 0; page < entries_.size();) {
+            std::size_t end = page + 1;
+            while (end < entries_.size() && shared(end) == shared(page))
+                ++end;
+            const kernel::RemoteRange run{range.start + page * kPageSize, (end - page) * kPageSize};
+            if (shared(page)) {
+                readOwn();
+                readThroughMem(run.start, into.first(run.size));
+                into = into.subspan(run.size);
+            } else {
+                own.push_back(run);
+                ownBytes += run.size;
+            }
+            page = end;
+        }
+    }
+    readOwn();
 }
 
 void PagesReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
