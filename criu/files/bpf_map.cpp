@@ -146,8 +146,8 @@ public:
         out.frozen = info.frozen;
         out.map_name = dump.arena().string(names.name);
         out.ifindex = names.ifindex;
-        out.has_map_extra = info.extra.has_value();
         out.map_extra = info.extra.value_or(0);
+        out.has_map_extra = out.map_extra != 0;
         inContext([&] { return file.describe(); }, [&] { dumpContent(file, info, dump); });
     }
 

@@ -36,7 +36,10 @@ public:
     /// Marks are set when nobody opens files any more, so that restoring makes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        for (const FanotifyMarkEntry* const mark : list(entry_.mark, entry_.n_mark)) {
+        // The kernel lists the newest first.
+        const auto marks = list(entry_.mark, entry_.n_mark);
+        for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
+            const FanotifyMarkEntry* const mark = *at;
             if (mark->type == MARK_TYPE__MOUNT)
                 markMount(self, *mark);
             else

@@ -90,8 +90,9 @@ void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out) {
     // Inode numbers say nothing here: they change from look to look.
     dropSuffix(path, kDeleted);
     const std::optional<pid_t> pid = processOfPath(path);
-    if (!pid || ::access(fmt::format("/proc/{}", *pid).c_str(), F_OK) == 0)
+    if (!pid || deadProcesses_.contains(*pid) || ::access(fmt::format("/proc/{}", *pid).c_str(), F_OK) == 0)
         return;
+    deadProcesses_.insert(*pid);
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
     entry.orig_id = out.id;
     entry.has_remap_type = 1;

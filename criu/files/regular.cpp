@@ -64,7 +64,7 @@ public:
         }
         const int flags = static_cast<int>(entry_.flags);
         std::unique_ptr<kernel::ShortProcess> owner;
-        if (const auto pid = remaps_.deadProcess(id))
+        if (const auto pid = processOfPath(pathOf(entry_)); pid && remaps_.hadEnded(*pid))
             owner = createOwner(*pid);
         UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
@@ -167,15 +167,16 @@ void PathRemaps::load(const ImageDir& images) {
         } else {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
-        remaps_[FileId{remap.orig_id}] = out;
+        if (out.type == REMAP_TYPE__PROCFS)  // made when files of it are opened
+            deadProcesses_.insert(static_cast<pid_t>(out.id));
+        else
+            remaps_[FileId{remap.orig_id}] = out;
     }
 }
 
 void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
-        if (remap.type == REMAP_TYPE__PROCFS)
-            continue;  // made when it is opened
         const FileEntry& entry = restore.entry(id);
         if (entry.reg == nullptr)
             fail("file {} has a remap but no path", id);
@@ -206,13 +207,6 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
 int PathRemaps::find(FileId regular) const {
     const auto found = fds_.find(regular);
     return found == fds_.end() ? -1 : found->second.get();
-}
-
-std::optional<pid_t> PathRemaps::deadProcess(FileId regular) const {
-    const auto found = remaps_.find(regular);
-    if (found == remaps_.end() || found->second.type != REMAP_TYPE__PROCFS)
-        return std::nullopt;
-    return static_cast<pid_t>(found->second.id);
 }
 
 int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {

@@ -44,6 +44,7 @@ private:
 
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
+    std::set<pid_t> deadProcesses_;  ///< one remap stands for all files of a process
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<std::string> links_;
 };
@@ -61,8 +62,9 @@ public:
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 
-    /// The process that has to exist while an entry is opened: it had ended when a file of its in /proc was dumped.
-    [[nodiscard]] std::optional<pid_t> deadProcess(FileId regular) const;
+    /// Whether a process that files in /proc belong to had ended when they were dumped. It has to exist while they are
+    /// opened.
+    [[nodiscard]] bool hadEnded(pid_t pid) const { return deadProcesses_.contains(pid); }
 
     /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
     /// if it isn't among them.
@@ -77,6 +79,7 @@ private:
         RemapType type{};
     };
     std::map<FileId, Remap> remaps_;
+    std::set<pid_t> deadProcesses_;
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;

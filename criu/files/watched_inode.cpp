@@ -103,6 +103,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         found.inMemoryOnly = root.inMemoryOnly;
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched inode");
+        found.symbolicLink = S_ISLNK(stat.st_mode);
         // Paths through a mount of a part of the file system may lead elsewhere.
         found.path = linkOf(fd.get());
         if (leadsTo(found.path, stat)) {
@@ -146,7 +147,9 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         found = openHandle(device, *handle);
     }
     if (found.result == Opened::WithPath) {
-        out.path = dump.arena().string(found.path);
+        // Path of a link: CRIU would follow it.
+        if (!found.symbolicLink || found.inMemoryOnly)
+            out.path = dump.arena().string(found.path);
         return &out;
     }
     if (paths_.hasGhost(deviceOf(device), inode))

@@ -40,6 +40,7 @@ private:
         Opened result = Opened::No;
         std::string path;
         bool inMemoryOnly = false;  ///< the file system's inodes don't outlive its mount
+        bool symbolicLink = false;
     };
     struct Root {
         UniqueFd fd;

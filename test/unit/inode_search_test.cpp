@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/inode_search.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "criu/files/proc_path.hpp"
+
+using namespace criu;
+using files::InodeSearch;
+
+namespace {
+
+/// A directory that is removed at the end.
+struct Folder {
+    std::string path;
+    Folder() {
+        std::string name = "/tmp/criu-inode-search-XXXXXX";
+        path = ::mkdtemp(name.data());
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
+};
+
+struct stat statOf(const std::string& path) {
+    struct stat found {};
+    REQUIRE(::lstat(path.c_str(), &found) == 0);
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("a path is found for an inode below the user's directories") {
+    const Folder folder;
+    std::filesystem::create_directories(folder.path + "/a/b/c");
+    std::ofstream(folder.path + "/a/b/c/file") << "text";
+    std::filesystem::create_symlink("/", folder.path + "/a/link");
+    Log log;
+    InodeSearch search({folder.path}, log);
+
+    const struct stat file = statOf(folder.path + "/a/b/c/file");
+    CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/a/b/c/file");
+    const struct stat self = statOf(folder.path);
+    CHECK(search.find(self.st_dev, self.st_ino) == folder.path);
+    const struct stat link = statOf(folder.path + "/a/link");
+    CHECK(search.find(link.st_dev, link.st_ino) == folder.path + "/a/link");
+}
+
+TEST_CASE("a path that went away isn't given out") {
+    const Folder folder;
+    const std::string one = folder.path + "/one";
+    const std::string two = folder.path + "/two";
+    std::ofstream(one) << "text";
+    const struct stat file = statOf(one);
+    Log log;
+    InodeSearch search({folder.path}, log);
+    REQUIRE(search.find(file.st_dev, file.st_ino) == one);
+    std::filesystem::rename(one, two);
+    CHECK_FALSE(search.find(file.st_dev, file.st_ino));
+}
+
+TEST_CASE("a whole mount is searched when it is added") {
+    const Folder folder;
+    std::ofstream(folder.path + "/file") << "text";
+    const struct stat file = statOf(folder.path + "/file");
+    Log log;
+    InodeSearch search({}, log);
+    REQUIRE_FALSE(search.find(file.st_dev, file.st_ino));
+    search.addMount(folder.path);
+    CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/file");
+}
+
+TEST_CASE("paths below a process' directory") {
+    CHECK(files::processOfPath("/proc/12") == 12);
+    CHECK(files::processOfPath("/proc/12/status") == 12);
+    CHECK_FALSE(files::processOfPath("/proc/self"));
+    CHECK_FALSE(files::processOfPath("/proc/12x/status"));
+    CHECK_FALSE(files::processOfPath("/proc/0"));
+    CHECK_FALSE(files::processOfPath("/proc/99999999999"));
+    CHECK_FALSE(files::processOfPath("/proc"));
+    CHECK_FALSE(files::processOfPath("/mnt/proc/12"));
+}
