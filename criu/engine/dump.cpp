@@ -304,7 +304,6 @@ int dump(Run& run) {
             return DumpSession(run).run();
         } catch (const std::exception& error) {
             run.log.failure(error);
-            run.log.error("Dumping failed; the processes go on as before");
             return 1;
         }
     });

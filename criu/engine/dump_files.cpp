@@ -54,7 +54,8 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     // Known before it is dumped: a socket may be in flight in its own queue.
     const Known& known = *candidates.insert(wanted).first;
     kind.dump(file, entry, *this);
-    add(entry);
+    if (held_.erase(&entry) == 0)
+        add(entry);
     return known;
 }
 

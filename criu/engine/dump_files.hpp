@@ -47,6 +47,7 @@ public:
     [[nodiscard]] Arena& arena() override { return arena_; }
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
+    void hold(const FileEntry& entry) override { held_.insert(&entry); }
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
     FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
@@ -96,6 +97,7 @@ private:
     std::vector<FileEntry*> entries_;
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
+    std::set<const FileEntry*> held_;
     std::vector<Table> tables_;
     std::set<pid_t> processes_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them

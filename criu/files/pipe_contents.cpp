@@ -37,13 +37,19 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
         writer_->write(entry);
         return;
     }
+    std::vector<std::uint32_t> packets;
     const std::vector<std::byte> content =
-        peek(readEnd, static_cast<std::size_t>(waiting), static_cast<std::size_t>(capacity));
+        peek(readEnd, static_cast<std::size_t>(waiting), static_cast<std::size_t>(capacity), packets);
+    if (packets.size() > 1) {
+        entry.n_packets = packets.size();
+        entry.packets = packets.data();
+    }
     writer_->write(entry);
     writer_->payload(content);
 }
 
-std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity) {
+std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity,
+                                              std::vector<std::uint32_t>& packets) {
     // tee(2) needs a second pipe with as many slots: a pipe of few bytes may still use all of its slots.
     if (capacity > scratchCapacity_) {
         int ends[2];
@@ -64,6 +70,7 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
         if (got <= 0)
             failErrno("read back the copy of a pipe's content");
         have += static_cast<std::size_t>(got);
+        packets.push_back(static_cast<std::uint32_t>(got));
     }
     return content;
 }
@@ -87,7 +94,8 @@ void PipeContentsRestore::load(const ImageDir& images) {
             fail("{}: pipe {} claims {} bytes in a capacity of {}", reader->name(), data.pipe_id, place.bytes,
                  place.capacity);
         reader->skipPayload(place.bytes);
-        places_.emplace(data.pipe_id, place);
+        place.packets.assign(data.packets, data.packets + data.n_packets);
+        places_.emplace(data.pipe_id, std::move(place));
     }
 }
 
@@ -109,6 +117,23 @@ void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDi
     const ssize_t got = ::pread(file->get(), content.data(), content.size(), static_cast<off_t>(place.offset));
     if (got != static_cast<ssize_t>(content.size()))
         failErrno("read the content of pipe {} from the image", pipeId);
+    if (place.packets.empty()) {
+        write(pipeId, writeEnd, content);
+        return;
+    }
+    const int flags = sys(::fcntl(writeEnd, F_GETFL), "read a pipe's flags");
+    sys(::fcntl(writeEnd, F_SETFL, flags | O_DIRECT), "make pipe {} keep packets apart", pipeId);
+    std::span<const std::byte> rest = content;
+    for (const std::uint32_t size : place.packets) {
+        if (size > rest.size())
+            fail("the packets of pipe {} are longer than its content", pipeId);
+        write(pipeId, writeEnd, rest.first(size));
+        rest = rest.subspan(size);
+    }
+    sys(::fcntl(writeEnd, F_SETFL, flags), "set a pipe's flags");
+}
+
+void PipeContentsRestore::write(std::uint32_t pipeId, int writeEnd, std::span<const std::byte> content) {
     const ssize_t put = ::write(writeEnd, content.data(), content.size());
     if (put != static_cast<ssize_t>(content.size()))
         failErrno("write {} bytes back into pipe {}", content.size(), pipeId);

@@ -25,7 +25,9 @@ public:
 
 private:
     void start(const ImageDir& images);
-    std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity);
+    /// `packets` gets the sizes in which the content is read: the packets of a pipe with O_DIRECT.
+    std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity,
+                                std::vector<std::uint32_t>& packets);
 
     ImageKind kind_;
     std::set<std::uint32_t> seen_;
@@ -51,7 +53,9 @@ private:
         std::uint64_t offset = 0;
         std::uint32_t bytes = 0;
         std::uint32_t capacity = 0;
+        std::vector<std::uint32_t> packets;
     };
+    static void write(std::uint32_t pipeId, int writeEnd, std::span<const std::byte> content);
     ImageKind kind_;
     std::map<std::uint32_t, Place> places_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 /// Its other end was closed, which it doesn't know yet.
 bool lostPeer(const UnixSocket& socket) {
-    return socket.in(kernel::UnixState::Established) && socket.peer == nullptr && socket.outside == nullptr;
+    return socket.entry->has_peer_lost != 0 && socket.entry->peer_lost != 0 && socket.entry->peer == 0;
 }
 
 UnixName nameOf(int fd) {

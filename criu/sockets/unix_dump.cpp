@@ -105,26 +105,61 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         dumpPath(file, info->name, out, dump.arena());
     out.opts = dumpSocketOptions(file.copy.get(), dump.arena());
     out.peer = peerOf(*info, shown);
-    if (out.peer != 0)
-        connections_.push_back({inode, out.peer, shown});
+    peers_.emplace(inode, out.peer);
+    write(entry, shown, dump);
 
-    dumped_.insert(inode);
-    if (info->state != UnixState::Listen)
+    if (info->type == SOCK_DGRAM && info->peer == 0U) {
+        out.has_peer_lost = 1;
+        out.peer_lost = 1;
+    }
+    if (info->type == SOCK_DGRAM || info->state == UnixState::Established)
         inContext([&] { return shown; },
                   [&] { queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump); });
 }
 
-void UnixDump::checkOutside(const Connection& connection, const UnixSocketInfo* peer,
-                            const model::Options& options) const {
-    if (isListed(options, connection.socket))
+// CRIU 4.2 reads the entries in one pass: a socket must come behind the one that it is connected to, unless that is
+// connected to it as well.
+void UnixDump::write(FileEntry& entry, const std::string& shown, files::FileDump& dump) {
+    const std::uint32_t inode = entry.usk->ino;
+    const std::uint32_t peer = entry.usk->peer;
+    dump.hold(entry);
+    const auto seen = peers_.find(peer);
+    const bool mutual = seen != peers_.end() && seen->second == inode;
+    if (peer != 0 && !mutual && !written_.contains(peer)) {
+        waiting_[peer].push_back({&entry, shown});
+        return;
+    }
+    dump.add(entry);
+    release(inode, dump);
+}
+
+void UnixDump::release(std::uint32_t inode, files::FileDump& dump) {
+    std::vector<std::uint32_t> written{inode};
+    while (!written.empty()) {
+        const std::uint32_t next = written.back();
+        written.pop_back();
+        written_.insert(next);
+        const auto waiting = waiting_.extract(next);
+        if (waiting.empty())
+            continue;
+        for (const Waiting& socket : waiting.mapped()) {
+            dump.add(*socket.entry);
+            written.push_back(socket.entry->usk->ino);
+        }
+    }
+}
+
+void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, const model::Options& options) const {
+    const UnixSkEntry& entry = *socket.entry->usk;
+    if (isListed(options, entry.ino))
         return;
     const auto refuse = [&](std::string_view why, std::string_view hint) {
-        Error error(0, fmt::format("{} is connected to socket:[{}], outside of the tree{}", connection.shown,
-                                   connection.peer, why));
+        Error error(
+            0, fmt::format("{} is connected to socket:[{}], outside of the tree{}", socket.shown, entry.peer, why));
         error.addHint(hint);
         throw error;
     };
-    const std::string listed = fmt::format("--external unix[{}]", connection.socket);
+    const std::string listed = fmt::format("--external unix[{}]", entry.ino);
     if (!options.extUnixSockets)
         refuse("", fmt::format("dump with --ext-unix-sk, or with {}", listed));
     if (peer == nullptr || peer->type != SOCK_DGRAM)
@@ -153,14 +188,18 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
 }
 
 void UnixDump::finish(files::FileDump& dump) {
-    std::set<std::uint32_t> outside;
-    for (const Connection& connection : connections_) {
-        if (dumped_.contains(connection.peer))
-            continue;
-        const UnixSocketInfo* const peer = find(connection.peer);
-        checkOutside(connection, peer, dump.options());
-        if (outside.insert(connection.peer).second)
-            addOutside(connection.peer, peer, dump);
+    while (!waiting_.empty()) {
+        // Others wait for one that waits itself.
+        const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                        [this](const auto& item) { return !peers_.contains(item.first); });
+        if (found == waiting_.end())
+            fail("the kernel says that unix sockets are connected in a circle: {}", waiting_.begin()->second[0].shown);
+        const std::uint32_t outside = found->first;
+        const UnixSocketInfo* const info = find(outside);
+        for (const Waiting& socket : found->second)
+            checkOutside(socket, info, dump.options());
+        addOutside(outside, info, dump);
+        release(outside, dump);
     }
     queues_.finish();
 }

@@ -23,25 +23,26 @@ public:
     void finish(files::FileDump& dump);
 
 private:
-    /// Connected to a socket that may turn out to be outside.
-    struct Connection {
-        std::uint32_t socket = 0;
-        std::uint32_t peer = 0;
+    /// A socket that is connected to one which isn't written yet, and may turn out to be outside.
+    struct Waiting {
+        FileEntry* entry = nullptr;
         std::string shown;
     };
 
     void readAll();
     const kernel::UnixSocketInfo* find(std::uint32_t inode);
     std::uint32_t peerOf(const kernel::UnixSocketInfo& info, const std::string& shown) const;
-    void checkOutside(const Connection& connection, const kernel::UnixSocketInfo* peer,
-                      const model::Options& options) const;
+    void write(FileEntry& entry, const std::string& shown, files::FileDump& dump);
+    void release(std::uint32_t inode, files::FileDump& dump);
+    void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, const model::Options& options) const;
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
     bool read_ = false;
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
     std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener
-    std::set<std::uint32_t> dumped_;
-    std::vector<Connection> connections_;
+    std::map<std::uint32_t, std::uint32_t> peers_;     ///< of those seen
+    std::set<std::uint32_t> written_;
+    std::map<std::uint32_t, std::vector<Waiting>> waiting_;  ///< by their peers
     SocketQueueDump queues_;
 };
 
