@@ -42,6 +42,7 @@ public:
     [[nodiscard]] Arena& arena() override { return arena_; }
     FileId nextId() override { return FileId{++last_}; }
     void add(FileEntry& entry) override { entries.push_back(&entry); }
+    void hold(const FileEntry&) override {}
     FileId addPath(const files::OpenFd&, std::uint32_t) override { return nextId(); }
     FileId addInFlight(UniqueFd) override { return nextId(); }
     FownEntry* owner(const files::OpenFd&) override { return arena_.make<FownEntry>(); }
