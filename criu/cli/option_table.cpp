@@ -264,7 +264,7 @@ constexpr OptionRow kTable[] = {
     {Network, "tcp-close", 0, None, "", HasNo, Both, Missing, "restore TCP connections as closed", flag<&O::tcpClose>},
     {Network, "skip-in-flight", 0, None, "", HasNo, OnDump, Missing, "leave out connections that are not accepted yet",
      flag<&O::tcpSkipInFlight>},
-    {Network, "ext-unix-sk", 'x', Attached, "INODES", NoNo, Both, Missing,
+    {Network, "ext-unix-sk", 'x', Attached, "INODES", NoNo, Both, Built,
      "accept Unix datagram sockets with a peer outside", extUnixSockets},
     {Network, "network-lock", 0, Required, "METHOD", NoNo, OnDump, Missing,
      "how packets are held back: iptables (default), nftables, skip", parsed<&O::networkLock, parseNetworkLock>},
