@@ -272,8 +272,8 @@ private:
             tree_->kill();
             files_.keepLinks();
         }
-        statistics_.frozen = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
-                                                                                   frozenSince_);
+        statistics_.frozen =
+            std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         writeStatistics(ImageDir::open("."), statistics_);
         if (options_.displayStats)
             ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics_).c_str());

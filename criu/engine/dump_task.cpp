@@ -45,9 +45,7 @@ std::vector<std::vector<std::byte>> asBytes(const std::vector<siginfo_t>& signal
 /// Questions to a process as a whole, asked in its leader.
 struct ProcessQuestions {
     ProcessQuestions(const FrozenTask& task, kernel::ProcBuffer& buffer, pie::StepList& steps, pie::RemoteData& data)
-        : actions(steps, data),
-          timers(kernel::readTimers(task.dir, buffer), steps, data),
-          attributes(steps, data) {}
+        : actions(steps, data), timers(kernel::readTimers(task.dir, buffer), steps, data), attributes(steps, data) {}
 
     task::SignalActionQuery actions;
     task::TimerQuery timers;
@@ -110,8 +108,7 @@ private:
                  injection.dataSize());
         injection.memory().write(data.base(), data.bytes());
         for (auto& interview : interviews)
-            interview->run.emplace(
-                injection.start(interview->thread.tracee, interview->program, interview->stackTop));
+            interview->run.emplace(injection.start(interview->thread.tracee, interview->program, interview->stackTop));
         for (auto& interview : interviews)
             interview->run->finish();
         injection.memory().read(data.base(), data.bytes());
@@ -128,8 +125,8 @@ private:
         if (head.executed == head.count)
             return;
         const auto& step = data.local<pie::Step>(head.steps + sizeof(pie::Step) * (head.executed - 1));
-        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})",
-                 interview.thread.tracee.tid(), pie::subjectText(step.subject), step.detail, step.number);
+        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})", interview.thread.tracee.tid(),
+                 pie::subjectText(step.subject), step.detail, step.number);
     }
 
     void store(Interview& interview, pie::RemoteData& answers) {
@@ -143,8 +140,7 @@ private:
         const compel::Registers& registers = interview.run->savedRegisters();
         task::storeRegisters(std::as_bytes(std::span(&registers.raw, 1)), tracee.extendedState(),
                              tracee.shadowStackPointer().value_or(0), core, arena_);
-        const kernel::TaskStatus status =
-            leader ? task_.status : kernel::readThreadStatus(task_.dir, tid, buffer_);
+        const kernel::TaskStatus status = leader ? task_.status : kernel::readThreadStatus(task_.dir, tid, buffer_);
         interview.signalStack.store(answers, thread, arena_);
         interview.state.store(answers, tid, status.name, rseqOf(tracee), core, arena_);
         interview.secureBits.store(answers, status, thread, arena_);

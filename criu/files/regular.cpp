@@ -30,7 +30,8 @@ void validate(const RegFileEntry& entry, int fd, const std::string& path, bool r
     if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
         fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
     if (entry.has_mode != 0 && now.st_mode != entry.mode && !options.skipFileRwxCheck) {
-        Error error(0, fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
+        Error error(0,
+                    fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
         error.addHint("--skip-file-rwx-check accepts other permissions");
         throw error;
     }

@@ -112,7 +112,8 @@ void rewindSystemCall(user_regs_struct& regs) {
     const auto result = static_cast<std::int64_t>(regs.rax);
     bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand;
     if (result == kRestartBlock) {
-        again = static_cast<std::int64_t>(regs.orig_rax) == kFutex && (regs.rsi & kFutexCommandMask) == kFutexWaitBitset;
+        again =
+            static_cast<std::int64_t>(regs.orig_rax) == kFutex && (regs.rsi & kFutexCommandMask) == kFutexWaitBitset;
         if (!again)
             regs.rax = static_cast<std::uint64_t>(-EINTR);
     }
@@ -323,6 +324,8 @@ std::uint64_t clearTidAddress(const CoreEntry& core) {
     return core.thread_info != nullptr ? core.thread_info->clear_tid_addr : 0;
 }
 
-void setClearTidAddress(CoreEntry& core, std::uint64_t address) { core.thread_info->clear_tid_addr = address; }
+void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
+    core.thread_info->clear_tid_addr = address;
+}
 
 }  // namespace criu::task
