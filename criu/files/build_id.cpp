@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
