@@ -135,7 +135,8 @@ private:
         }
     }
 
-    /// What tracing tells is read here; the rest, and the image, is other threads' work if there are many images to write.
+    /// What tracing tells is read here; the rest, and the image, is other threads' work if there are many images to
+    /// write.
     void finish(std::unique_ptr<Interview> interview, const std::shared_ptr<pie::RemoteData>& answers) {
         const std::shared_ptr<const Found> found = std::make_shared<Found>(lookAt(*interview));
         interview->run.reset();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -131,7 +132,14 @@ public:
         entry.reg = &out;
         out.id = entry.id;
         out.fown = dump.owner(file);
-        paths_.fill(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC), false, out, dump);
+        out.pos = static_cast<std::uint64_t>(file.info.pos);
+        out.flags = file.statusFlags();
+        if (isExternal(file, dump.options())) {
+            out.has_ext = out.ext = 1;
+            out.name = dump.arena().string(externalName(file));
+            return;
+        }
+        paths_.fill(file, out.flags, false, out, dump);
     }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
@@ -145,6 +153,18 @@ private:
     static bool isStatelessDevice(const struct stat& stat) {
         constexpr unsigned kMemoryMajor = 1;
         return S_ISCHR(stat.st_mode) && (stat.st_rdev >> 8 & 0xfff) == kMemoryMajor;
+    }
+
+    /// What --external on dump and --inherit-fd on restore call it: mount id and inode, both hexadecimal.
+    static std::string externalName(const OpenFd& file) {
+        return fmt::format("file[{:x}:{:x}]", file.info.mountId.value_or(0), file.stat.st_ino);
+    }
+
+    static bool isExternal(const OpenFd& file, const model::Options& options) {
+        return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
+            return external.type == model::ExternalType::File &&
+                   fmt::format("file[{}]", external.id) == externalName(file);
+        });
     }
 
     PathDump& paths_;
