@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
+// zdtm: modes once, leave-running
+// A sleep that was interrupted twice ends with EINTR: then the kernel no longer tells which call it was.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
