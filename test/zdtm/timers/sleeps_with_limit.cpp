@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
-// zdtm: modes once, leave-running
-// A sleep that was interrupted twice ends with EINTR: then the kernel no longer tells which call it was.
+// zdtm: modes once
+// Once only: a sleep interrupted twice ends with EINTR, and an absolute limit may have passed at a later restore.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
