@@ -2,9 +2,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 
@@ -75,7 +77,10 @@ public:
         : fd_(fd),
           offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF"),
           credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED"),
-          buffer_(kFirstBuffer) {}
+          buffer_(kFirstBuffer),
+          wall_(Mapping::anonymous(kPageSize)) {
+        sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
+    }
 
     /// Looks at the next piece, as long as the buffer has room.
     Peeked next() {
@@ -96,19 +101,18 @@ public:
     /// How many bytes of a stream's piece, which ended at the current position, come before those that descriptors are
     /// attached to: a reader may stop there.
     std::size_t plainPart(std::size_t length) {
-        const std::size_t start = position_ - length;
-        const auto hasRights = [&](std::size_t bytes) {
-            rewind(start);
-            return !peek(bytes).rights.empty();
-        };
-        std::size_t without = 0;
-        std::size_t with = hasRights(1) ? 1 : length;
-        while (with - without > 1) {
-            const std::size_t middle = without + (with - without) / 2;
-            (hasRights(middle) ? with : without) = middle;
-        }
+        // A look goes from one message to the next until the buffer is full, and then still shows the descriptors of
+        // the next. But it ends before a message that it can't copy to the end.
+        rewind(position_ - length);
+        const std::array<iovec, 2> target{iovec{buffer_.data(), length - 1}, iovec{wall_.data(), 1}};
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(target.data());
+        message.msg_iovlen = target.size();
+        const ssize_t got = ::recvmsg(fd_, &message, MSG_PEEK | MSG_DONTWAIT);
+        if (got < 0 && errno != EFAULT)
+            failErrno("look at what waits in a socket before descriptors in flight");
         rewind(position_);
-        return with - 1;
+        return got < 0 ? 0 : static_cast<std::size_t>(got);
     }
 
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
@@ -162,6 +166,7 @@ private:
     TemporaryOption offset_;
     TemporaryOption credentials_;
     std::vector<std::byte> buffer_;
+    Mapping wall_;  ///< memory that can't be written
     std::size_t position_ = 0;
 };
 

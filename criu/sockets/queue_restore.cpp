@@ -74,12 +74,13 @@ std::span<const QueuedPacket> SocketQueues::of(FileId socket) const {
 
 void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view to) {
     if (!image_) {
-        image_ = images_.openRaw(ImageKind::SkQueues, 0, O_RDONLY);
-        if (!image_)
+        auto image = images_.openRaw(ImageKind::SkQueues, 0, O_RDONLY);
+        if (!image)
             fail("the image of socket queues has gone");
+        image_ = lift_(std::move(*image));
     }
     std::vector<std::byte> data(packet.length);
-    if (::pread(image_->get(), data.data(), data.size(), static_cast<off_t>(packet.offset)) !=
+    if (::pread(image_.get(), data.data(), data.size(), static_cast<off_t>(packet.offset)) !=
         static_cast<ssize_t>(data.size()))
         failErrno("read {} bytes of a socket's queue from the image", data.size());
 

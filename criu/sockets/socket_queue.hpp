@@ -56,8 +56,9 @@ private:
 /// Sends packets through `sender`, which is connected to the socket they wait in; its send buffer is left enlarged.
 class QueueFiller {
 public:
-    /// `find` gives descriptors for files in flight.
-    QueueFiller(const ImageDir& images, std::function<int(FileId)> find) : images_(images), find_(std::move(find)) {}
+    /// `find` gives descriptors for files in flight, `lift` moves one to where it is in nobody's way.
+    QueueFiller(const ImageDir& images, std::function<int(FileId)> find, std::function<UniqueFd(UniqueFd)> lift)
+        : images_(images), find_(std::move(find)), lift_(std::move(lift)) {}
 
     /// `to`: for datagrams whose sender isn't connected there; empty otherwise.
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
@@ -65,7 +66,8 @@ public:
 private:
     const ImageDir& images_;
     std::function<int(FileId)> find_;
-    std::optional<UniqueFd> image_;
+    std::function<UniqueFd(UniqueFd)> lift_;
+    UniqueFd image_;
 };
 
 }  // namespace criu::sockets

@@ -50,6 +50,11 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
         giveName(socket);
         return;
     }
+    if (socket.peer != nullptr && socket.peer->name.empty() && !socket.mutual()) {
+        openDatagram(*socket.peer);  // as a pair with this one
+        if (made(socket))
+            return;
+    }
     UnixSocket* const partner = socket.mutual() && socket.peer != &socket ? socket.peer
                                 : socket.incoming.empty()                 ? nullptr
                                                                           : socket.incoming[0];
@@ -111,23 +116,59 @@ void UnixGroupOpener::settleDatagram(UnixSocket& socket) {
 }
 
 void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
-    if (socket.queue.empty())
+    if (socket.queue.empty() || !filled_.insert(&socket).second)
         return;
     if (const auto own = senders_.find(&socket); own != senders_.end()) {
-        fill(socket, std::move(own->second), nullptr);
-        return;
+        fill(socket, via(std::move(own->second)));
+    } else if (socket.mutual()) {
+        fill(socket, via(*socket.peer));
+    } else if (!socket.incoming.empty()) {
+        fill(socket, via(*socket.incoming.front()));
+    } else {
+        UniqueFd passing = opener_.lift(create(SOCK_DGRAM));
+        connectTo(passing.get(), socket);
+        fill(socket, via(std::move(passing)));
     }
-    if (socket.mutual()) {
-        fill(socket, UniqueFd(), socket.peer);
-        return;
+}
+
+// The receiver is told the name of the sender's socket.
+UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual) {
+    const std::string& address = target.queue[packet].address;
+    const UnixSocket* const sender = target.senders[packet];
+    if (address.empty() || target.mutual())
+        return usual;
+    if (sender != nullptr && sender->peer == &target && connected_.contains(sender))
+        return via(*sender);
+    if (target.name.empty())
+        return usual;
+    UnixGroup::Route route;
+    if (sender != nullptr) {
+        route = via(*sender);
+    } else {
+        route.held = standIn(address, target);
+        if (!route.held)
+            return usual;
     }
-    if (!socket.incoming.empty()) {
-        fill(socket, UniqueFd(), socket.incoming.front());
-        return;
+    route.to = target.name.address();
+    if (const auto file = files_.find(&target); file != files_.end())
+        route.file = file->second;
+    return route;
+}
+
+std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, const UnixSocket& target) {
+    const auto [found, fresh] = gone_.emplace(address, nullptr);
+    if (fresh) {
+        UnixName name;
+        name.text = address;
+        auto sender = std::make_shared<UniqueFd>(opener_.lift(create(SOCK_DGRAM)));
+        try {
+            bindName(sender->get(), name, PathFate::Removed);
+            found->second = std::move(sender);
+        } catch (const Error& error) {
+            opener_.log().warn("What waits in {} loses the name of its sender: {}", target.shown(), error.what());
+        }
     }
-    UniqueFd passing = opener_.lift(create(SOCK_DGRAM));
-    connectTo(passing.get(), socket);
-    fill(socket, std::move(passing), nullptr);
+    return found->second;
 }
 
 }  // namespace criu::sockets

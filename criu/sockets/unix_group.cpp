@@ -48,8 +48,19 @@ std::vector<FileId> UnixGroup::needs() const {
 }
 
 bool UnixGroup::usesPaths() const {
-    return std::any_of(sockets_.begin(), sockets_.end(),
-                       [](const UnixSocket* socket) { return socket->name.isPath(); });
+    const auto sentFromPath = [](const QueuedPacket& packet) {
+        return !packet.address.empty() && packet.address.front() != '\0';
+    };
+    return std::any_of(sockets_.begin(), sockets_.end(), [&](const UnixSocket* socket) {
+        return socket->name.isPath() || std::any_of(socket->queue.begin(), socket->queue.end(), sentFromPath);
+    });
+}
+
+void UnixGroup::Route::send(QueueFiller& filler, const QueuedPacket& packet,
+                            const std::function<int(FileId)>& find) const {
+    const int sender = held ? held->get() : find(member);
+    raiseSendBuffer(sender);
+    filler.send(sender, packet, file ? fmt::format("/proc/self/fd/{}", file->get()) : to);
 }
 
 void UnixGroup::open(files::FileOpener& opener) {
@@ -60,13 +71,10 @@ void UnixGroup::open(files::FileOpener& opener) {
 }
 
 void UnixGroup::complete(files::PlacedFiles& placed) {
-    QueueFiller filler(placed.images(), [&placed](FileId id) { return placed.find(id); });
-    for (const Deferred& deferred : deferred_) {
-        const int sender = deferred.held ? deferred.held.get() : placed.find(deferred.sender);
-        raiseSendBuffer(sender);
-        for (const QueuedPacket& packet : deferred.target->queue)
-            filler.send(sender, packet);
-    }
+    const auto find = [&placed](FileId id) { return placed.find(id); };
+    QueueFiller filler(placed.images(), find, [](UniqueFd fd) { return fd; });
+    for (const Deferred& deferred : deferred_)
+        deferred.route.send(filler, *deferred.packet, find);
     deferred_.clear();
     for (const UnixSocket* const socket : sockets_) {
         if (std::find(given_.begin(), given_.end(), socket) != given_.end())

@@ -33,6 +33,7 @@ struct UnixSocket {
     UnixSocket* listener = nullptr;     ///< the listener that accepted it, whose name it has
     std::vector<UnixSocket*> incoming;  ///< datagram sockets connected to it, but its own peer
     std::span<const QueuedPacket> queue;
+    std::vector<UnixSocket*> senders;  ///< of each packet in the queue; null where it isn't known or gone
 
     [[nodiscard]] bool has(UnixFlag flag) const { return (entry->uflags & static_cast<std::uint32_t>(flag)) != 0; }
     [[nodiscard]] bool datagram() const;
@@ -64,11 +65,20 @@ public:
 
     [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
 
-    /// A queue to be filled when all processes exist, since senders are named in it.
+    /// How packets get into a queue.
+    struct Route {
+        FileId member;                   ///< the socket that sends
+        std::shared_ptr<UniqueFd> held;  ///< or one that is there for this only
+        std::string to;                  ///< address of the target, if the sender isn't connected there
+        std::shared_ptr<UniqueFd> file;  ///< which may be this file
+
+        /// `find`: descriptors of members.
+        void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find) const;
+    };
+    /// Something to be sent when all processes exist, since its sender is named in it.
     struct Deferred {
-        const UnixSocket* target = nullptr;
-        FileId sender;
-        UniqueFd held;  ///< a sender that is no socket of the images
+        const QueuedPacket* packet = nullptr;
+        Route route;
     };
 
 private:

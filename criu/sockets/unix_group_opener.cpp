@@ -7,13 +7,16 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/sockets/socket_options.hpp"
 #include "images/rpc.hpp"
 
 namespace criu::sockets {
 
 UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
-    : group_(group), opener_(opener), filler_(opener.images(), [&opener](FileId id) { return opener.find(id); }) {}
+    : group_(group),
+      opener_(opener),
+      filler_(
+          opener.images(), [&opener](FileId id) { return opener.find(id); },
+          [&opener](UniqueFd fd) { return opener.lift(std::move(fd)); }) {}
 
 void UnixGroupOpener::run() {
     adoptInherited();
@@ -31,13 +34,16 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : group_.sockets_)  // those that wait, in order
         if (socket->acceptor != nullptr && !connected_.contains(socket))
             connectTo(fdOf(*socket), *socket->acceptor);
-
     // Unnamed ones first: they can only be connected as pairs.
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.empty(); });
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             openDatagram(*socket);
+    // Now that all exist, they may be in flight.
+    for (UnixSocket* const socket : sockets)
+        if (socket->isEnd() && !connected_.contains(socket))
+            fillEnd(*socket);
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             settleDatagram(*socket);
@@ -74,12 +80,12 @@ void UnixGroupOpener::giveName(UnixSocket& socket) {
         return;
     UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept);
     if (file)
-        files_[&socket] = opener_.lift(std::move(file));
+        files_[&socket] = std::make_shared<UniqueFd>(opener_.lift(std::move(file)));
 }
 
 void UnixGroupOpener::connectTo(int fd, const UnixSocket& target) {
     const auto file = files_.find(&target);
-    connectName(fd, target.name, file == files_.end() ? -1 : file->second.get());
+    connectName(fd, target.name, file == files_.end() ? -1 : file->second->get());
 }
 
 void UnixGroupOpener::connectOutside(UnixSocket& socket) {
@@ -126,21 +132,31 @@ void UnixGroupOpener::answerAsService(UnixSocket& socket) {
     provide(socket, std::move(end));
 }
 
-void UnixGroupOpener::fill(const UnixSocket& target, UniqueFd held, const UnixSocket* from) {
-    if (target.queue.empty())
-        return;
-    // A sender can be named only when its process exists. By then the target must still accept what it is sent.
+UnixGroup::Route UnixGroupOpener::via(const UnixSocket& sender) {
+    UnixGroup::Route route;
+    route.member = sender.id;
+    return route;
+}
+
+UnixGroup::Route UnixGroupOpener::via(UniqueFd passing) {
+    UnixGroup::Route route;
+    route.held = std::make_shared<UniqueFd>(std::move(passing));
+    return route;
+}
+
+void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usual) {
+    // A process can be named as sender only when it exists. By then the target must still accept what it is sent.
     const bool named = std::any_of(target.queue.begin(), target.queue.end(),
                                    [](const QueuedPacket& packet) { return packet.sender.has_value(); });
     const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);
-    if (named && accepts) {
-        group_.deferred_.push_back({&target, from != nullptr ? from->id : FileId{}, std::move(held)});
-        return;
+    for (std::size_t i = 0; i < target.queue.size(); ++i) {
+        const QueuedPacket& packet = target.queue[i];
+        const UnixGroup::Route route = target.datagram() ? routeOf(target, i, usual) : usual;
+        if (named && accepts)
+            group_.deferred_.push_back(UnixGroup::Deferred{&packet, route});
+        else
+            route.send(filler_, packet, [this](FileId id) { return opener_.find(id); });
     }
-    const int sender = from != nullptr ? fdOf(*from) : held.get();
-    raiseSendBuffer(sender);
-    for (const QueuedPacket& packet : target.queue)
-        filler_.send(sender, packet);
 }
 
 }  // namespace criu::sockets

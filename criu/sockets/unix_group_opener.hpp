@@ -30,13 +30,15 @@ private:
     void adoptInherited();
     void answerAsService(UnixSocket& socket);
 
-    /// Fills the queue of `target` through `sender`, now or later; `from`: which socket of the group that is, or null
-    /// for one that is closed afterwards.
-    void fill(const UnixSocket& target, UniqueFd held, const UnixSocket* from);
+    /// Fills the queue of `target`, now or later. `usual`: for packets that say nothing of their sender.
+    void fill(const UnixSocket& target, const UnixGroup::Route& usual);
+    [[nodiscard]] static UnixGroup::Route via(const UnixSocket& sender);
+    [[nodiscard]] static UnixGroup::Route via(UniqueFd passing);
 
     // Streams and sequenced packets (unix_stream_open.cpp).
     void openStandalone(UnixSocket& socket);
     void openEnds(UnixSocket& one);
+    void fillEnd(UnixSocket& socket);
     [[nodiscard]] const UnixSocket* listenerOf(const UnixSocket& accepted) const;
     bool openAccepted(UnixSocket& accepted, UnixSocket* other, UniqueFd& rest);
 
@@ -44,6 +46,8 @@ private:
     void openDatagram(UnixSocket& socket);
     void settleDatagram(UnixSocket& socket);
     void fillDatagram(UnixSocket& socket);
+    std::shared_ptr<UniqueFd> standIn(const std::string& address, const UnixSocket& target);
+    [[nodiscard]] UnixGroup::Route routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual);
     void disconnect(const UnixSocket& socket) const;
 
     UnixGroup& group_;
@@ -52,8 +56,13 @@ private:
     std::set<const UnixSocket*> made_;
     std::set<const UnixSocket*> connected_;
     std::set<const UnixSocket*> settled_;
-    std::map<const UnixSocket*, UniqueFd> files_;    ///< of those with a path: leads there without the name
-    std::map<const UnixSocket*, UniqueFd> senders_;  ///< for queues that nobody of the group can fill
+    std::set<const UnixSocket*> filled_;
+    /// Of those with a path: leads there without the name.
+    std::map<const UnixSocket*, std::shared_ptr<UniqueFd>> files_;
+    /// Other ends of those that have none in the group: for their queues.
+    std::map<const UnixSocket*, UniqueFd> senders_;
+    /// Stand for senders that are closed, by name.
+    std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
 };
 
 }  // namespace criu::sockets

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <tuple>
+#include <utility>
 
 #include "criu/base/error.hpp"
 
@@ -12,21 +13,25 @@ namespace {
 
 using kernel::UnixState;
 
-/// Which sockets belong together (disjoint sets with path halving).
+/// Which sockets belong together: disjoint sets.
 class Ties {
 public:
     UnixSocket* rootOf(UnixSocket* socket) {
-        UnixSocket** parent = &parents_.try_emplace(socket, socket).first->second;
-        while (*parent != socket) {
-            UnixSocket*& above = parents_.at(*parent);
-            socket = *parent = above;
-            parent = &above;
-        }
-        return socket;
+        UnixSocket* root = socket;
+        while (parentOf(root) != root)
+            root = parentOf(root);
+        while (socket != root)
+            socket = std::exchange(parentOf(socket), root);
+        return root;
     }
-    void tie(UnixSocket* one, UnixSocket* other) { parents_[rootOf(one)] = rootOf(other); }
+    void tie(UnixSocket* one, UnixSocket* other) {
+        UnixSocket* const root = rootOf(other);
+        parentOf(rootOf(one)) = root;
+    }
 
 private:
+    UnixSocket*& parentOf(UnixSocket* socket) { return parents_.try_emplace(socket, socket).first->second; }
+
     std::map<UnixSocket*, UnixSocket*> parents_;
 };
 
@@ -64,6 +69,7 @@ void UnixPlan::load(files::FileRestore& restore) {
         if (socket.peer != nullptr && !socket.mutual())
             socket.peer->incoming.push_back(&socket);
     linkListeners();
+    linkSenders();
     makeGroups();
 }
 
@@ -104,6 +110,18 @@ void UnixPlan::linkListeners() {
                 socket.listener = found->second;
 }
 
+void UnixPlan::linkSenders() {
+    std::map<std::string_view, UnixSocket*> datagrams;
+    for (UnixSocket& socket : sockets_)
+        if (socket.datagram() && !socket.name.empty() && !socket.has(UnixFlag::Outside))
+            datagrams.emplace(socket.name.text, &socket);
+    for (UnixSocket& socket : sockets_)
+        for (const QueuedPacket& packet : socket.queue) {
+            const auto found = datagrams.find(packet.address);
+            socket.senders.push_back(found == datagrams.end() ? nullptr : found->second);
+        }
+}
+
 void UnixPlan::makeGroups() {
     Ties ties;
     std::map<std::pair<std::string, std::string>, UnixSocket*> paths;
@@ -113,6 +131,9 @@ void UnixPlan::makeGroups() {
         for (UnixSocket* const other : {socket.peer, socket.acceptor, socket.listener})
             if (other != nullptr)
                 ties.tie(&socket, other);
+        for (UnixSocket* const sender : socket.senders)
+            if (sender != nullptr)
+                ties.tie(&socket, sender);
         for (const QueuedPacket& packet : socket.queue)
             for (const FileId right : packet.rights)
                 if (const auto found = byId_.find(right); found != byId_.end())

@@ -21,6 +21,7 @@ public:
 private:
     void linkPeer(UnixSocket& socket);
     void linkListeners();
+    void linkSenders();
     void makeGroups();
 
     PathLock lock_;

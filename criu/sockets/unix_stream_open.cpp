@@ -55,9 +55,12 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
         else
             rest = std::move(otherEnd);
     }
-    fill(one, std::move(rest), other);
-    if (other != nullptr)
-        fill(*other, UniqueFd(), &one);
+    if (rest)
+        senders_[&one] = std::move(rest);
+}
+
+void UnixGroupOpener::fillEnd(UnixSocket& socket) {
+    fill(socket, socket.peer != nullptr ? via(*socket.peer) : via(std::move(senders_[&socket])));
 }
 
 const UnixSocket* UnixGroupOpener::listenerOf(const UnixSocket& accepted) const {
