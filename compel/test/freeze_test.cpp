@@ -123,7 +123,8 @@ TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
         return talk.hear() == "end" ? 5 : 1;
     });
     REQUIRE(child.hear() == "ready");
-    // In the group of a session's leader (this program may be one) nobody could continue it, so SIGTSTP would not stop it.
+    // In the group of a session's leader (this program may be one) nobody could continue it, so SIGTSTP would not stop
+    // it.
     REQUIRE(::setpgid(child.pid(), child.pid()) == 0);
     const int stopSignal = GENERATE(SIGSTOP, SIGTSTP);
     REQUIRE(::kill(child.pid(), stopSignal) == 0);

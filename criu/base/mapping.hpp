@@ -13,7 +13,9 @@ namespace criu {
 
 inline constexpr std::size_t kPageSize = 4096;
 
-constexpr std::size_t pageAlignUp(std::size_t bytes) noexcept { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
+constexpr std::size_t pageAlignUp(std::size_t bytes) noexcept {
+    return (bytes + kPageSize - 1) & ~(kPageSize - 1);
+}
 
 /// Owner of a range made by mmap(2); unmapped on destruction.
 class Mapping {

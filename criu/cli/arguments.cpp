@@ -79,6 +79,7 @@ Arguments readArguments(std::span<const std::string> arguments) {
     std::vector<std::string> storage{"criu"};
     storage.insert(storage.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
+    argv.reserve(storage.size() + 1);
     for (std::string& word : storage)
         argv.push_back(word.data());
     argv.push_back(nullptr);

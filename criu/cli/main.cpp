@@ -50,6 +50,7 @@ void print(std::string_view text) {
 [[noreturn]] void become(const std::vector<std::string>& command) {
     std::vector<std::string> words = command;
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words)
         argv.push_back(word.data());
     argv.push_back(nullptr);

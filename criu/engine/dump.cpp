@@ -272,8 +272,8 @@ private:
             tree_->kill();
             files_.keepLinks();
         }
-        statistics_.frozen = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
-                                                                                   frozenSince_);
+        statistics_.frozen =
+            std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         writeStatistics(ImageDir::open("."), statistics_);
         if (options_.displayStats)
             ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics_).c_str());
@@ -304,7 +304,6 @@ int dump(Run& run) {
             return DumpSession(run).run();
         } catch (const std::exception& error) {
             run.log.failure(error);
-            run.log.error("Dumping failed; the processes go on as before");
             return 1;
         }
     });

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/timers.hpp"
@@ -45,9 +46,7 @@ std::vector<std::vector<std::byte>> asBytes(const std::vector<siginfo_t>& signal
 /// Questions to a process as a whole, asked in its leader.
 struct ProcessQuestions {
     ProcessQuestions(const FrozenTask& task, kernel::ProcBuffer& buffer, pie::StepList& steps, pie::RemoteData& data)
-        : actions(steps, data),
-          timers(kernel::readTimers(task.dir, buffer), steps, data),
-          attributes(steps, data) {}
+        : actions(steps, data), timers(kernel::readTimers(task.dir, buffer), steps, data), attributes(steps, data) {}
 
     task::SignalActionQuery actions;
     task::TimerQuery timers;
@@ -69,6 +68,17 @@ struct Interview {
     std::optional<compel::BlobRun> run;
 };
 
+/// What tracing tells of a thread.
+struct Found {
+    pid_t tid = 0;
+    compel::Registers registers;
+    std::vector<std::byte> extended;
+    std::uint64_t shadowStackPointer = 0;
+    std::optional<task::RseqRegistration> rseq;
+    std::vector<siginfo_t> pending;
+    std::uint64_t mask = 0;
+};
+
 class CoreDump {
 public:
     CoreDump(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log)
@@ -80,9 +90,14 @@ public:
             pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
                                     task_.process->syscallInstruction());
+        if (threads.size() > kBatch && availableCores() > 1)
+            pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kBatch)
             ask(injection, first, std::min(first + kBatch, threads.size()));
         injection.cure();
+        if (pool_)
+            pool_->wait();
+        pool_.reset();
         log_.debug("pid {}: {} threads dumped", task_.pid(), threads.size());
     }
 
@@ -93,7 +108,8 @@ private:
     }
 
     void ask(compel::Injection& injection, std::size_t first, std::size_t end) {
-        pie::RemoteData data(injection.data());
+        const auto answers = std::make_shared<pie::RemoteData>(injection.data());
+        pie::RemoteData& data = *answers;
         std::vector<std::unique_ptr<Interview>> interviews;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
@@ -102,7 +118,6 @@ private:
                 interview->process.emplace(task_, buffer_, steps, data);
             interview->program = steps.place(data, 0, 0, false);
             interview->stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
-            programs_.push_back({interview->program, steps.size()});
             interviews.push_back(std::move(interview));
         }
         if (data.bytes().size() > injection.dataSize())
@@ -110,17 +125,53 @@ private:
                  injection.dataSize());
         injection.memory().write(data.base(), data.bytes());
         for (auto& interview : interviews)
-            interview->run.emplace(
-                injection.start(interview->thread.tracee, interview->program, interview->stackTop));
+            interview->run.emplace(injection.start(interview->thread.tracee, interview->program, interview->stackTop));
         for (auto& interview : interviews)
             interview->run->finish();
         injection.memory().read(data.base(), data.bytes());
         for (auto& interview : interviews) {
             checkAnswers(*interview, data);
-            store(*interview, data);
-            interview->run.reset();
-            arena_.clear();
+            finish(std::move(interview), answers);
         }
+    }
+
+    /// What tracing tells is read here; the rest, and the image, is other threads' work if there are many images to
+    /// write.
+    void finish(std::unique_ptr<Interview> interview, const std::shared_ptr<pie::RemoteData>& answers) {
+        const std::shared_ptr<const Found> found = std::make_shared<Found>(lookAt(*interview));
+        interview->run.reset();
+        if (interview->process) {
+            Arena arena;
+            CoreEntry& core = store(*interview, *found, *answers, task_.status, arena);
+            storeProcess(*interview, *answers, found->mask, core, arena);
+            write(found->tid, core);
+            return;
+        }
+        const std::shared_ptr<const Interview> asked = std::move(interview);
+        const auto complete = [this, found, asked, answers] {
+            Arena arena;
+            kernel::ProcBuffer buffer;
+            const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, found->tid, buffer);
+            CoreEntry& core = store(*asked, *found, *answers, status, arena);
+            core.thread_core->has_blk_sigset = 1;
+            core.thread_core->blk_sigset = found->mask;
+            write(found->tid, core);
+        };
+        if (pool_)
+            pool_->submit(complete);
+        else
+            complete();
+    }
+
+    static Found lookAt(const Interview& interview) {
+        const compel::Tracee& tracee = interview.thread.tracee;
+        return {tracee.tid(),
+                interview.run->savedRegisters(),
+                tracee.extendedState(),
+                tracee.shadowStackPointer().value_or(0),
+                rseqOf(tracee),
+                tracee.pendingSignals(compel::SignalQueue::Thread),
+                interview.run->savedMask()};
     }
 
     static void checkAnswers(const Interview& interview, pie::RemoteData& data) {
@@ -128,38 +179,29 @@ private:
         if (head.executed == head.count)
             return;
         const auto& step = data.local<pie::Step>(head.steps + sizeof(pie::Step) * (head.executed - 1));
-        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})",
-                 interview.thread.tracee.tid(), pie::subjectText(step.subject), step.detail, step.number);
+        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})", interview.thread.tracee.tid(),
+                 pie::subjectText(step.subject), step.detail, step.number);
     }
 
-    void store(Interview& interview, pie::RemoteData& answers) {
-        compel::Tracee& tracee = interview.thread.tracee;
-        const pid_t tid = tracee.tid();
-        const bool leader = interview.process.has_value();
-        auto& core = *arena_.make<CoreEntry>();
-        auto& thread = *arena_.make<ThreadCoreEntry>();
+    static CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
+                            const kernel::TaskStatus& status, Arena& arena) {
+        auto& core = *arena.make<CoreEntry>();
+        auto& thread = *arena.make<ThreadCoreEntry>();
         core.thread_core = &thread;
-
-        const compel::Registers& registers = interview.run->savedRegisters();
-        task::storeRegisters(std::as_bytes(std::span(&registers.raw, 1)), tracee.extendedState(),
-                             tracee.shadowStackPointer().value_or(0), core, arena_);
-        const kernel::TaskStatus status =
-            leader ? task_.status : kernel::readThreadStatus(task_.dir, tid, buffer_);
-        interview.signalStack.store(answers, thread, arena_);
-        interview.state.store(answers, tid, status.name, rseqOf(tracee), core, arena_);
-        interview.secureBits.store(answers, status, thread, arena_);
-        task::storeScheduling(tid, thread, arena_);
-        thread.signals_p = task::storeSignalQueue(asBytes(tracee.pendingSignals(compel::SignalQueue::Thread)), arena_);
+        task::storeRegisters(std::as_bytes(std::span(&found.registers.raw, 1)), found.extended,
+                             found.shadowStackPointer, core, arena);
+        interview.signalStack.store(answers, thread, arena);
+        interview.state.store(answers, found.tid, status.name, found.rseq, core, arena);
+        interview.secureBits.store(answers, status, thread, arena);
+        task::storeScheduling(found.tid, thread, arena);
+        thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
         thread.cg_set = 1;
-        refuseSeccomp(status, tid);
-        const std::uint64_t mask = interview.run->savedMask();
-        if (leader) {
-            storeProcess(interview, answers, mask, core);
-        } else {
-            thread.has_blk_sigset = 1;
-            thread.blk_sigset = mask;
-        }
+        refuseSeccomp(status, found.tid);
+        return core;
+    }
+
+    void write(pid_t tid, const CoreEntry& core) const {
         ImageWriter image = images_.create(ImageKind::Core, static_cast<std::uint64_t>(tid));
         image.write(core);
         image.finish();
@@ -178,20 +220,21 @@ private:
         return task::RseqRegistration{found->address, found->size, found->signature, 0};
     }
 
-    void storeProcess(Interview& interview, pie::RemoteData& answers, std::uint64_t mask, CoreEntry& core) {
-        auto& process = *arena_.make<TaskCoreEntry>();
+    void storeProcess(Interview& interview, pie::RemoteData& answers, std::uint64_t mask, CoreEntry& core,
+                      Arena& arena) {
+        auto& process = *arena.make<TaskCoreEntry>();
         core.tc = &process;
         process.task_state = static_cast<std::uint32_t>(task_.state);
         process.personality = kernel::readPersonality(task_.dir);
         process.flags = task_.stat.flags;
         process.blk_sigset = mask;
-        process.comm = arena_.string(task_.status.name);
-        interview.process->actions.store(answers, process, arena_);
-        interview.process->timers.store(answers, process, arena_);
+        process.comm = arena.string(task_.status.name);
+        interview.process->actions.store(answers, process, arena);
+        interview.process->timers.store(answers, process, arena);
         interview.process->attributes.store(answers, process, mm_);
-        task::storeLimits(kernel::readLimits(task_.dir, buffer_), process, arena_);
+        task::storeLimits(kernel::readLimits(task_.dir, buffer_), process, arena);
         process.signals_s = task::storeSignalQueue(
-            asBytes(interview.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena_);
+            asBytes(interview.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena);
         if (const auto uid = kernel::readLoginUid(task_.dir)) {
             process.has_loginuid = 1;
             process.loginuid = *uid;
@@ -212,13 +255,8 @@ private:
     const ImageDir& images_;
     MmEntry& mm_;
     Log& log_;
-    Arena arena_;
     kernel::ProcBuffer buffer_;
-    struct PlacedProgram {
-        std::uint64_t head = 0;
-        std::size_t steps = 0;
-    };
-    std::vector<PlacedProgram> programs_;
+    std::optional<ThreadPool> pool_;
 };
 
 }  // namespace

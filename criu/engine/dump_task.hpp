@@ -10,9 +10,9 @@
 
 namespace criu::engine {
 
-/// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core images
-/// of all threads. Fills the members of `mm` that the process itself knows (brk, dumpable …).
-/// Nothing is left in the process afterwards.
+/// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core
+/// images of all threads. Fills the members of `mm` that the process itself knows (brk, dumpable …). Nothing is left in
+/// the process afterwards.
 void dumpCores(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log);
 
 /// The core image of a zombie.

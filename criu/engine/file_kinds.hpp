@@ -15,8 +15,8 @@ struct KindResources {
     const memory::Segments& segments;
 };
 
-/// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is added
-/// to.
+/// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is
+/// added to.
 files::FileKinds makeFileKinds(const KindResources& with);
 
 }  // namespace criu::engine

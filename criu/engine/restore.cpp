@@ -150,9 +150,12 @@ void awaitParked(const RestoreControl& control, const model::ProcessTree& tree, 
                  StopRequest& stop) {
     for (;;) {
         switch (control.await(alive, kLookEvery)) {
-            case RestoreControl::Outcome::Parked: return;
-            case RestoreControl::Outcome::Failed: fail("{}", control.failureText());
-            case RestoreControl::Outcome::Idle: break;
+            case RestoreControl::Outcome::Parked:
+                return;
+            case RestoreControl::Outcome::Failed:
+                fail("{}", control.failureText());
+            case RestoreControl::Outcome::Idle:
+                break;
         }
         stop.throwIfRequested();
         checkAlive(tree, control);
@@ -272,7 +275,8 @@ int restore(Run& run) {
 
     // Restored limits of criu itself matter for the command that --exec-cmd becomes.
     ::setrlimit(RLIMIT_NOFILE, &limitsBefore[RLIMIT_NOFILE]);
-    if (run.options.detached || !run.options.execCommand.empty() || run.options.finalState == model::FinalState::Stopped)
+    if (run.options.detached || !run.options.execCommand.empty() ||
+        run.options.finalState == model::FinalState::Stopped)
         return 0;
     return awaitRoot(tree.root().pid, run.stop, log);
 }

@@ -15,7 +15,9 @@
 namespace criu::engine {
 namespace {
 
-void wake(std::uint32_t& word) noexcept { ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX); }
+void wake(std::uint32_t& word) noexcept {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX);
+}
 
 void sleepOn(std::uint32_t& word, std::uint32_t seen, const timespec* limit) noexcept {
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, limit);
@@ -64,7 +66,9 @@ void RestoreControl::noteArea(pid_t pid, std::uint64_t start, std::uint64_t size
         areaSlots()[slot] = {pid, start, size};
 }
 
-AreaSlot* RestoreControl::areaSlots() const noexcept { return reinterpret_cast<AreaSlot*>(&page() + 1); }
+AreaSlot* RestoreControl::areaSlots() const noexcept {
+    return reinterpret_cast<AreaSlot*>(&page() + 1);
+}
 
 CreatedSlot* RestoreControl::createdSlots() const noexcept {
     return reinterpret_cast<CreatedSlot*>(areaSlots() + page().participants);

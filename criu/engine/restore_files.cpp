@@ -169,6 +169,9 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
 }
 
 void FilePlan::takeInherited(const ServiceFds& service) {
+    for (const model::InheritMark& mark : options_.inheritMarks)
+        if (::write(mark.fd, mark.text.data(), mark.text.size()) < 0)
+            failErrno("write the mark of --inherit-fd debug[{}]", mark.fd);
     for (const model::InheritFd& given : options_.inheritFds) {
         UniqueFd copy(
             sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd, given.name));

@@ -121,11 +121,9 @@ std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
         constexpr std::uint32_t kMaxFd = 1U << 30;
         if (in.fd > kMaxFd)
             fail("{}: descriptor {} is out of range", reader->name(), in.fd);
-        table->slots.push_back(
-            {static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
+        table->slots.push_back({static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
     }
-    std::sort(table->slots.begin(), table->slots.end(),
-              [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
+    std::sort(table->slots.begin(), table->slots.end(), [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
     for (std::size_t i = 1; i < table->slots.size(); ++i)
         if (table->slots[i - 1].fd == table->slots[i].fd)
             fail("{}: descriptor {} is there twice", reader->name(), table->slots[i].fd);

@@ -162,8 +162,7 @@ void RestoreProgram::run() {
     composeProcess(steps);
     composeEnd(steps);
     const ControlPage& page = in_.run.control.page();
-    const std::uint64_t program =
-        steps.place(data_, controlAddress(&page.failure), controlAddress(&page.events), true);
+    const std::uint64_t program = steps.place(data_, controlAddress(&page.failure), controlAddress(&page.events), true);
     const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;
 
     const std::span<std::byte> bytes = data_.bytes();

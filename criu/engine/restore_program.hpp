@@ -35,7 +35,7 @@ private:
     Inputs in_;
     memory::VdsoMove vdso_;
     UniqueFd exe_;
-    memory::Range area_;          ///< all that is kept: code, control page, parking, data
+    memory::Range area_;  ///< all that is kept: code, control page, parking, data
     std::uint64_t controlAt_ = 0;
     std::uint64_t parkingAt_ = 0;
     std::uint64_t threadsReady_ = 0;  ///< futex word in the data

@@ -43,26 +43,25 @@ ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& c
     for (const auto& task : tree.tasks) {
         if (!task->alive())
             continue;
-        inContext(
-            [&] { return fmt::format("process {}", task->pid); },
-            [&] {
-                compel::FreezeOptions options;
-                options.seize.killOnExit = true;
-                processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
-                compel::FrozenProcess& process = processes_.back();
-                {
-                    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
-                    const auto area = areas.find(task->pid);
-                    if (area == areas.end())
-                        fail("didn't say where its restorer is");
-                    if (task->files->users.size() > 1 && task->files->users.front() == task->pid)
-                        calls.checkedCall("close criu's descriptors", SYS_close_range,
-                                          {static_cast<std::uint64_t>(service.first),
-                                           static_cast<std::uint64_t>(service.last)});
-                    calls.munmap(area->second->start, area->second->size);
-                }
-                setThreads(*task, process);
-            });
+        inContext([&] { return fmt::format("process {}", task->pid); },
+                  [&] {
+                      compel::FreezeOptions options;
+                      options.seize.killOnExit = true;
+                      processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
+                      compel::FrozenProcess& process = processes_.back();
+                      {
+                          compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+                          const auto area = areas.find(task->pid);
+                          if (area == areas.end())
+                              fail("didn't say where its restorer is");
+                          if (task->files->users.size() > 1 && task->files->users.front() == task->pid)
+                              calls.checkedCall("close criu's descriptors", SYS_close_range,
+                                                {static_cast<std::uint64_t>(service.first),
+                                                 static_cast<std::uint64_t>(service.last)});
+                          calls.munmap(area->second->start, area->second->size);
+                      }
+                      setThreads(*task, process);
+                  });
     }
 }
 

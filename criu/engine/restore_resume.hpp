@@ -12,8 +12,8 @@
 namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// registers and signal masks are the image's. Nothing of it has run yet. Destroyed before letGo() the processes are to be
-/// killed by the caller; they have no memory to go on with.
+/// registers and signal masks are the image's. Nothing of it has run yet. Destroyed before letGo() the processes are to
+/// be killed by the caller; they have no memory to go on with.
 class ResumedTree {
 public:
     ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service);

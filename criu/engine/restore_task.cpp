@@ -24,7 +24,6 @@ namespace {
 
 using model::Birth;
 using model::Task;
-using model::TaskState;
 
 constexpr int kSignals = 64;
 

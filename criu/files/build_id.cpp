@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -63,9 +64,12 @@ std::vector<std::byte> parseBuildId(std::span<const std::byte> head) {
     if (head.size() < EI_NIDENT || std::memcmp(head.data(), ELFMAG, SELFMAG) != 0)
         return {};
     switch (static_cast<unsigned char>(head[EI_CLASS])) {
-        case ELFCLASS64: return searchSegments<Elf64_Ehdr, Elf64_Phdr>(head);
-        case ELFCLASS32: return searchSegments<Elf32_Ehdr, Elf32_Phdr>(head);
-        default: return {};
+        case ELFCLASS64:
+            return searchSegments<Elf64_Ehdr, Elf64_Phdr>(head);
+        case ELFCLASS32:
+            return searchSegments<Elf32_Ehdr, Elf32_Phdr>(head);
+        default:
+            return {};
     }
 }
 

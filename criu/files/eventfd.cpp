@@ -65,6 +65,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeEventFdKind() { return std::make_unique<EventFdKind>(); }
+std::unique_ptr<FileKind> makeEventFdKind() {
+    return std::make_unique<EventFdKind>();
+}
 
 }  // namespace criu::files

@@ -97,6 +97,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeFifoKind() { return std::make_unique<FifoKind>(); }
+std::unique_ptr<FileKind> makeFifoKind() {
+    return std::make_unique<FifoKind>();
+}
 
 }  // namespace criu::files

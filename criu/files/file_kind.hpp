@@ -103,8 +103,8 @@ public:
     virtual FileId nextId() = 0;
     /// Adds an entry to files.img that no descriptor refers to.
     virtual void add(FileEntry& entry) = 0;
-    /// The entry that FileKind::dump() is filling isn't to be added when that returns: the kind does so itself, later at the
-    /// latest in finishDump(). For kinds whose entries must be in some order.
+    /// The entry that FileKind::dump() is filling isn't to be added when that returns: the kind does so itself, later
+    /// at the latest in finishDump(). For kinds whose entries must be in some order.
     virtual void hold(const FileEntry& entry) = 0;
     /// Dumps a path that is no descriptor of anybody, as a regular-file entry: the path of a fifo or terminal.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;

@@ -18,7 +18,9 @@ constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 constexpr std::uint64_t kBlock = 512;  // unit of st_blocks
 
 /// The dev_t forms of the images: minor in the low 20 bits; device numbers of nodes in the kernel's old user form.
-std::uint32_t packedDevice(dev_t device) { return static_cast<std::uint32_t>(major(device) << 20 | minor(device)); }
+std::uint32_t packedDevice(dev_t device) {
+    return static_cast<std::uint32_t>(major(device) << 20 | minor(device));
+}
 
 Timeval timeOf(const timespec& time) {
     Timeval out = TIMEVAL__INIT;
@@ -151,8 +153,9 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     const struct stat& stat = file.stat;
     const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
     if (S_ISREG(stat.st_mode) && onDisk > limit_) {
-        Error error(0, fmt::format("{} is a deleted file of {} bytes on disk, more than --ghost-limit ({} bytes) allows",
-                                   file.describe(), onDisk, limit_));
+        Error error(0,
+                    fmt::format("{} is a deleted file of {} bytes on disk, more than --ghost-limit ({} bytes) allows",
+                                file.describe(), onDisk, limit_));
         error.addHint(fmt::format("dump with --ghost-limit {}", onDisk));
         throw error;
     }

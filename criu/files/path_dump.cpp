@@ -78,7 +78,14 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
 void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
     // The text is appended by the kernel, but may also be part of a name: the file system knows.
     struct stat there {};
-    const auto leadsToFile = [&] { return ::lstat(path.c_str(), &there) == 0 && sameFile(there, file.stat); };
+    const auto leadsToFile = [&] {
+        if (::lstat(path.c_str(), &there) != 0)
+            return false;
+        const bool device = S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode);
+        const bool sameDevice =
+            device && (there.st_mode & S_IFMT) == (file.stat.st_mode & S_IFMT) && there.st_rdev == file.stat.st_rdev;
+        return sameFile(there, file.stat) || (dump.options().evasiveDevices && sameDevice);
+    };
     if (leadsToFile())
         return;
     dropSuffix(path, kDeleted);

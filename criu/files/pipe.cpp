@@ -112,6 +112,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makePipeKind() { return std::make_unique<PipeKind>(); }
+std::unique_ptr<FileKind> makePipeKind() {
+    return std::make_unique<PipeKind>();
+}
 
 }  // namespace criu::files

@@ -104,8 +104,8 @@ void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDi
     if (found == places_.end())
         return;
     const Place& place = found->second;
-    if (place.capacity != 0 && sys(::fcntl(writeEnd, F_GETPIPE_SZ), "read a pipe's capacity") !=
-                                   static_cast<int>(place.capacity))
+    if (place.capacity != 0 &&
+        sys(::fcntl(writeEnd, F_GETPIPE_SZ), "read a pipe's capacity") != static_cast<int>(place.capacity))
         sys(::fcntl(writeEnd, F_SETPIPE_SZ, place.capacity), "give pipe {} a capacity of {} bytes", pipeId,
             place.capacity);
     if (place.bytes == 0)

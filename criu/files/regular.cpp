@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -30,7 +31,8 @@ void validate(const RegFileEntry& entry, int fd, const std::string& path, bool r
     if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
         fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
     if (entry.has_mode != 0 && now.st_mode != entry.mode && !options.skipFileRwxCheck) {
-        Error error(0, fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
+        Error error(0,
+                    fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
         error.addHint("--skip-file-rwx-check accepts other permissions");
         throw error;
     }
@@ -130,7 +132,14 @@ public:
         entry.reg = &out;
         out.id = entry.id;
         out.fown = dump.owner(file);
-        paths_.fill(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC), false, out, dump);
+        out.pos = static_cast<std::uint64_t>(file.info.pos);
+        out.flags = file.statusFlags();
+        if (isExternal(file, dump.options())) {
+            out.has_ext = out.ext = 1;
+            out.name = dump.arena().string(externalName(file));
+            return;
+        }
+        paths_.fill(file, out.flags, false, out, dump);
     }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
@@ -144,6 +153,18 @@ private:
     static bool isStatelessDevice(const struct stat& stat) {
         constexpr unsigned kMemoryMajor = 1;
         return S_ISCHR(stat.st_mode) && (stat.st_rdev >> 8 & 0xfff) == kMemoryMajor;
+    }
+
+    /// What --external on dump and --inherit-fd on restore call it: mount id and inode, both hexadecimal.
+    static std::string externalName(const OpenFd& file) {
+        return fmt::format("file[{:x}:{:x}]", file.info.mountId.value_or(0), file.stat.st_ino);
+    }
+
+    static bool isExternal(const OpenFd& file, const model::Options& options) {
+        return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
+            return external.type == model::ExternalType::File &&
+                   fmt::format("file[{}]", external.id) == externalName(file);
+        });
     }
 
     PathDump& paths_;

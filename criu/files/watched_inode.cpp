@@ -147,7 +147,7 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         found = openHandle(device, *handle);
     }
     if (found.result == Opened::WithPath) {
-        // Path of a link: CRIU would follow it.
+        // Links go without, as CRIU has it: it would follow them.
         if (!found.symbolicLink || found.inMemoryOnly)
             out.path = dump.arena().string(found.path);
         return &out;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/features.hpp"
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/kernel/feature_cache.hpp"
 #include "criu/kernel/probe/probes.hpp"

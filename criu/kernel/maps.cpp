@@ -72,7 +72,7 @@ std::vector<Vma> readThrough(const ProcPid& process, const std::string& name) {
     return inContext([&] { return process.path() + '/' + name; },
                      [&] {
                          MapsParser parser;
-                         constexpr std::size_t pieceSize = 128 * 1024;
+                         constexpr std::size_t pieceSize = std::size_t{128} << 10;
                          const auto piece = std::make_unique_for_overwrite<char[]>(pieceSize);
                          std::size_t used = 0;
                          for (;;) {

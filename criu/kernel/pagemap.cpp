@@ -163,6 +163,7 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
     argument.end = end;
     argument.regions = reinterpret_cast<std::uintptr_t>(regions.data());
     argument.regionCount = regions.size();
+    argument.maxPages = query.portion;
     argument.inverted = bits(query.none & known);
     argument.all = bits((query.all | query.none) & known);
     argument.any = bits(query.any & known);
@@ -188,6 +189,8 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
         if (argument.walkEnd <= argument.start)
             fail("PAGEMAP_SCAN makes no progress at {:x}", argument.start);
         argument.start = argument.walkEnd;
+        if (query.portion != 0)
+            joiner.flush();
     }
     joiner.flush();
 }

@@ -54,6 +54,9 @@ struct PageQuery {
     PageIs report = PageIs::None;
     /// Write-protect what is found, atomically (PAGEMAP_SCAN only, memory registered with userfaultfd).
     bool writeProtect = false;
+    /// Report at the latest after so many pages were found, even if a run goes on behind: for work to start while the
+    /// rest is looked at (PAGEMAP_SCAN only). 0: whole runs.
+    std::uint64_t portion = 0;
 };
 
 /// Pages of a private mapping with content of their own: present or swapped out, not the file's, not the zero page, no

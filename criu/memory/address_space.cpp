@@ -42,9 +42,13 @@ void refuseUnknown(const VmaEntry& vma) {
     refuse(VmaStatus::Plugin, "a device mapping of a plugin");
 }
 
-bool isPrivate(const VmaEntry& vma) { return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate); }
+bool isPrivate(const VmaEntry& vma) {
+    return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate);
+}
 
-bool isHuge(const VmaEntry& vma) { return (vma.flags & MAP_HUGETLB) != 0; }
+bool isHuge(const VmaEntry& vma) {
+    return (vma.flags & MAP_HUGETLB) != 0;
+}
 
 std::uint64_t alignmentOf(const VmaEntry& vma) {
     if (!isHuge(vma))
@@ -129,9 +133,9 @@ RangeSet AddressSpace::targets() const {
 
 bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
     const auto& old = previous.vmas_;
-    const auto at = std::lower_bound(old.begin(), old.end(), vma.start, [](const PlacedVma& placed, std::uint64_t start) {
-        return placed.vma->start < start;
-    });
+    const auto at =
+        std::lower_bound(old.begin(), old.end(), vma.start,
+                         [](const PlacedVma& placed, std::uint64_t start) { return placed.vma->start < start; });
     if (at == old.end() || !at->mapped)
         return false;
     const VmaEntry& other = *at->vma;
@@ -178,9 +182,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
             fresh.push_back(vma);
     }
     for (const PlacedVma& old : previous.vmas_) {
-        const bool taken = std::any_of(space.vmas_.begin(), space.vmas_.end(), [&](const PlacedVma& placed) {
-            return placed.at == old.at;
-        });
+        const bool taken = std::any_of(space.vmas_.begin(), space.vmas_.end(),
+                                       [&](const PlacedVma& placed) { return placed.at == old.at; });
         if (old.mapped && !taken)
             ::munmap(reinterpret_cast<void*>(old.at), old.size());
     }
@@ -248,8 +251,8 @@ void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& lo
         forEachRange(pagemap, placed.vma->start, placed.vma->end,
                      [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
                          requirePresent(range);
-                         jobs.push_back({range.fileOffset + (from - range.vaddr), placed.at + (from - placed.vma->start),
-                                         to - from});
+                         jobs.push_back({range.fileOffset + (from - range.vaddr),
+                                         placed.at + (from - placed.vma->start), to - from});
                          restoredPages += (to - from) / kPageSize;
                      });
     }
@@ -269,28 +272,29 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
             sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
                 "drop inherited memory at {:#x}", from);
     };
-    forEachRange(*pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-        requirePresent(range);
-        drop(done, from);
-        done = to;
-        for (std::uint64_t at = from; at < to;) {
-            const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
-            const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
-            if (::pread(pages, block.data(), want, static_cast<off_t>(offset)) != static_cast<ssize_t>(want))
-                failErrno("read content of {:#x} from the pages file", at);
-            for (std::size_t page = 0; page < want; page += kPageSize) {
-                auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
-                ++comparedPages;
-                if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
-                    ++sharedPages;
-                    continue;
+    forEachRange(
+        *pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+            requirePresent(range);
+            drop(done, from);
+            done = to;
+            for (std::uint64_t at = from; at < to;) {
+                const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
+                const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
+                if (::pread(pages, block.data(), want, static_cast<off_t>(offset)) != static_cast<ssize_t>(want))
+                    failErrno("read content of {:#x} from the pages file", at);
+                for (std::size_t page = 0; page < want; page += kPageSize) {
+                    auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
+                    ++comparedPages;
+                    if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
+                        ++sharedPages;
+                        continue;
+                    }
+                    std::memcpy(here, block.data() + page, kPageSize);
+                    ++restoredPages;
                 }
-                std::memcpy(here, block.data() + page, kPageSize);
-                ++restoredPages;
+                at += want;
             }
-            at += want;
-        }
-    });
+        });
     drop(done, placed.vma->end);
 }
 

@@ -29,18 +29,18 @@ public:
 /// One mapping of the image in the process that is being restored.
 struct PlacedVma {
     const VmaEntry* vma = nullptr;
-    std::uint64_t at = 0;        ///< where it is now; the final place is vma->start
+    std::uint64_t at = 0;  ///< where it is now; the final place is vma->start
     bool mapped = false;
-    bool inherited = false;      ///< came with fork, pages shared copy-on-write with the creator
-    int protection = 0;          ///< what it has now
+    bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
+    int protection = 0;      ///< what it has now
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
 };
 
-/// Builds a process' memory beside criu's own, which it runs on meanwhile: every mapping is made at its final address where
-/// that is free, else elsewhere, and is moved by the restorer's program when criu's memory is gone. Contents are filled
-/// here, by ordinary code and threads.
+/// Builds a process' memory beside criu's own, which it runs on meanwhile: every mapping is made at its final address
+/// where that is free, else elsewhere, and is moved by the restorer's program when criu's memory is gone. Contents are
+/// filled here, by ordinary code and threads.
 ///
 /// Fork hands the half-built memory to a child, so pages that parent and child shared copy-on-write at dump are shared
 /// again: the child takes over mappings it has in common with its creator and only touches pages that differ.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,8 +41,7 @@ struct DrainSource {
 };
 
 /// Moves pages into pages files, in large blocks, by as many threads as pay off; small amounts by the calling thread.
-/// Pages of zeroes become holes. Buffers are kept from one call to the next. One call at a time; threads end with the
-/// call.
+/// Pages of zeroes become holes. Buffers are kept from one run to the next.
 class Drainer {
 public:
     struct Options {
@@ -53,16 +53,37 @@ public:
     Drainer() : Drainer(Options{}) {}
     explicit Drainer(Options options);
 
-    /// Copies all jobs; they ascend in the pages file, and so do their `fileOffset`s. Space between them isn't touched,
-    /// and the file must already have its size (ftruncate). Throws Error; with EINTR if stopWanted() said so.
+    /// One copy whose jobs become known bit by bit: threads are at work from when it's clear that there is much to do.
+    /// One at a time; none outlives its drainer, nor any thread its run. What was added last is moved by finish(),
+    /// without which nothing is complete.
+    class Run {
+    public:
+        Run(Drainer& drainer, const DrainSource& source, int pagesFd);
+        ~Run();
+        Run(const Run&) = delete;
+        Run& operator=(const Run&) = delete;
+
+        /// Jobs ascend in the pages file, which must already be large enough (ftruncate). What lies between them isn't
+        /// touched. Throws Error, also for earlier jobs; with EINTR if stopWanted() said so.
+        void add(std::span<const DrainJob> jobs);
+        void finish();
+
+    private:
+        struct State;
+        std::unique_ptr<State> state_;
+    };
+
+    /// All at once.
     void drain(const DrainSource& source, int pagesFd, std::span<const DrainJob> jobs);
 
     /// Memory taken for buffers so far.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
-    /// Bytes that became holes.
+    /// Bytes that became holes, in all finished runs.
     [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
 
 private:
+    void makeBuffers(std::size_t count);
+
     Options options_;
     std::vector<Mapping> buffers_;
     std::uint64_t bufferBytes_ = 0;

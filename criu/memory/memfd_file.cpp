@@ -13,8 +13,8 @@ namespace {
 
 class RestoredMemfd final : public files::RestoredFile {
 public:
-    /// `original`: takes the description that memfd_create(2) made instead of opening the memory anew. One does, if any is
-    /// open for writing: unlike those that were opened later, it doesn't keep the memfd from being executed.
+    /// `original`: takes the description that memfd_create(2) made instead of opening the memory anew. One does, if any
+    /// is open for writing: unlike those that were opened later, it doesn't keep the memfd from being executed.
     RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments, bool original)
         : entry_(entry), segments_(segments), original_(original) {}
 

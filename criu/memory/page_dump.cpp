@@ -20,8 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMapDroppable = 0x08;  // MAP_DROPPABLE (6.11)
 
-/// Jobs are moved whenever so many have come together: memory that is fragmented to the utmost costs no more than this.
-constexpr std::size_t kJobsAtOnce = std::size_t{1} << 16;
+/// Jobs are handed over whenever so much has come together, so that they are moved while more is being found.
+constexpr std::size_t kJobsAtOnce = 4096;
+constexpr std::uint64_t kPagesAtOnce = 16384;
 
 /// A page table walk goes on through mappings of no interest up to this size: that is cheaper than another call.
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
@@ -50,13 +51,12 @@ class PageDump {
 public:
     PageDump(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, std::uint32_t pagesId,
              Drainer& drainer, Arena& arena)
-        : task_(task),
-          memory_(memory),
-          drainer_(drainer),
+        : memory_(memory),
           arena_(arena),
           scanner_(task.process),
           pagemap_(images.create(ImageKind::Pagemap, static_cast<std::uint64_t>(task.imageId)), pagesId),
-          pages_(images.createRaw(ImageKind::Pages, pagesId)) {}
+          pages_(images.createRaw(ImageKind::Pages, pagesId)),
+          moving_(drainer, {task.pid, &task.process, -1}, pages_.get()) {}
 
     PageDumpResult run() {
         const auto start = Clock::now();
@@ -81,15 +81,21 @@ public:
             scan(first, last);
             first = last + 1;
         }
-        drain();
+        handOver();
+        result_.finding = since(start);
+        moving_.finish();
+        result_.moving = since(start) - result_.finding;
         pagemap_.finish();
         memory_.vmas.insert(memory_.vmas.end(), guards_.begin(), guards_.end());
         result_.pagesWritten = pagemap_.contentSize() / kPageSize;
-        result_.finding = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start) - result_.moving;
         return result_;
     }
 
 private:
+    static std::chrono::microseconds since(Clock::time_point start) {
+        return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+    }
+
     /// Mappings of files and shared memory are looked at for guard regions only.
     [[nodiscard]] bool isScanned(const VmaEntry& vma) const {
         if (isKernels(vma) || vma.end > kTaskSize)
@@ -103,6 +109,7 @@ private:
         query.none = query.none & ~PageIs::Guard;
         query.any = query.any | PageIs::Guard;
         query.report = PageIs::Guard;
+        query.portion = kPagesAtOnce;
         std::size_t at = first;
         const auto vma = [&]() -> const VmaEntry& { return *memory_.vmas[at].entry; };
         scanner_.scan(vma().start, memory_.vmas[last].entry->end, query, [&](const PageRange& found) {
@@ -137,6 +144,10 @@ private:
     }
 
     void addGuard(std::uint64_t start, std::uint64_t end) {
+        if (!guards_.empty() && guards_.back().entry->end == start) {
+            guards_.back().entry->end = end;
+            return;
+        }
         VmaEntry& entry = *arena_.make<VmaEntry>();
         entry.start = start;
         entry.end = end;
@@ -149,27 +160,27 @@ private:
         jobs_.push_back({start, end - start, pagemap_.contentSize()});
         const PageFlags flags = mayBeLazy(vma) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
         pagemap_.add(start, (end - start) / kPageSize, flags);
-        if (jobs_.size() >= kJobsAtOnce)
-            drain();
+        waiting_ += (end - start) / kPageSize;
+        if (jobs_.size() >= kJobsAtOnce || waiting_ >= kPagesAtOnce)
+            handOver();
     }
 
-    void drain() {
-        const auto start = Clock::now();
+    void handOver() {
         sys(::ftruncate(pages_.get(), static_cast<off_t>(pagemap_.contentSize())), "size the pages file to {} bytes",
             pagemap_.contentSize());
-        drainer_.drain({task_.pid, &task_.process, -1}, pages_.get(), jobs_);
+        moving_.add(jobs_);
         jobs_.clear();
-        result_.moving += std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+        waiting_ = 0;
     }
 
-    const PageDumpTask& task_;
     DumpedMemory& memory_;
-    Drainer& drainer_;
     Arena& arena_;
     kernel::PagemapScanner scanner_;
     PagemapWriter pagemap_;
     UniqueFd pages_;
+    Drainer::Run moving_;
     std::vector<DrainJob> jobs_;
+    std::uint64_t waiting_ = 0;  ///< pages of `jobs_`
     std::vector<DumpedVma> guards_;
     PageDumpResult result_;
 };

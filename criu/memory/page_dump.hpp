@@ -19,8 +19,8 @@ namespace criu::memory {
 struct PageDumpResult {
     std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
     std::uint64_t pagesWritten = 0;       ///< size of the pages file, holes included
-    std::chrono::microseconds finding{};  ///< looking at page tables
-    std::chrono::microseconds moving{};   ///< copying
+    std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
+    std::chrono::microseconds moving{};   ///< copying what was left by then
 };
 
 /// Whose pages are dumped.

@@ -18,8 +18,8 @@
 /// Memory that several processes may map: shared anonymous memory and memfds.
 namespace criu::memory {
 
-/// Restore half. The master makes every segment before the first process is created; all inherit the descriptors. Contents
-/// are filled by the master's threads while processes are being built.
+/// Restore half. The master makes every segment before the first process is created; all inherit the descriptors.
+/// Contents are filled by the master's threads while processes are being built.
 class Segments {
 public:
     /// Finds the segments that the tree's mappings and files use. `memfdOf`: inode id of a memfd's file id, 0 if the

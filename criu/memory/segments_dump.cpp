@@ -21,8 +21,8 @@ constexpr unsigned kHugeShift = 26;  // MFD_HUGE_SHIFT
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
-/// Jobs are moved whenever so many have come together.
-constexpr std::size_t kJobsAtOnce = std::size_t{1} << 16;
+/// Jobs are handed over whenever so many have come together.
+constexpr std::size_t kJobsAtOnce = 4096;
 
 std::string linkOf(int fd) {
     return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
@@ -85,6 +85,14 @@ std::size_t SegmentsDump::add(int fd, std::string path) {
 }
 
 FileId SegmentsDump::fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump) {
+    const Mapped mapped = find(process, vma, [&dump] { return dump.nextId(); });
+    if (mapped.fresh != nullptr)
+        dump.add(*mapped.fresh);
+    return mapped.id;
+}
+
+SegmentsDump::Mapped SegmentsDump::find(const kernel::ProcPid& process, const kernel::Vma& vma,
+                                        const std::function<FileId()>& nextId) {
     const auto known = byInode_.find({makedev(vma.devMajor, vma.devMinor), vma.inode});
     std::size_t index = 0;
     if (known != byInode_.end()) {
@@ -95,17 +103,16 @@ FileId SegmentsDump::fileFor(const kernel::ProcPid& process, const kernel::Vma& 
     }
     Segment& segment = segments_[index];
     if (segment.mappedAs.value != 0)
-        return segment.mappedAs;
-    segment.mappedAs = dump.nextId();
-    auto& entry = *dump.arena().make<FileEntry>();
-    auto& memfd = *dump.arena().make<MemfdFileEntry>();
+        return {segment.mappedAs, nullptr};
+    segment.mappedAs = nextId();
+    auto& entry = *arena_.make<FileEntry>();
+    auto& memfd = *arena_.make<MemfdFileEntry>();
     entry.type = FD_TYPES__MEMFD;
     entry.id = memfd.id = segment.mappedAs.value;
     entry.memfd = &memfd;
-    memfd.fown = dump.arena().make<FownEntry>();
+    memfd.fown = arena_.make<FownEntry>();
     memfd.inode_id = static_cast<std::uint32_t>(index + 1);
-    dump.add(entry);
-    return segment.mappedAs;
+    return {segment.mappedAs, &entry};
 }
 
 bool SegmentsDump::claims(const files::OpenFd& file) const {
@@ -141,11 +148,12 @@ std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir&
     PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, segment.shmid), id);
     const UniqueFd pages = images.createRaw(ImageKind::Pages, id);
 
+    Drainer::Run moving(drainer, {0, nullptr, fd}, pages.get());
     std::vector<DrainJob> jobs;
-    const auto drain = [&] {
+    const auto handOver = [&] {
         sys(::ftruncate(pages.get(), static_cast<off_t>(pagemap.contentSize())), "size the pages file to {} bytes",
             pagemap.contentSize());
-        drainer.drain({0, nullptr, fd}, pages.get(), jobs);
+        moving.add(jobs);
         jobs.clear();
     };
     // The file knows of pages that are swapped out, and of those that no process has mapped.
@@ -160,9 +168,10 @@ std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir&
         jobs.push_back({start, at - start, pagemap.contentSize()});
         pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
         if (jobs.size() >= kJobsAtOnce)
-            drain();
+            handOver();
     }
-    drain();
+    handOver();
+    moving.finish();
     pagemap.finish();
     return pagemap.contentSize() / kPageSize;
 }
@@ -204,18 +213,18 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
                      [&] { return process.open(mapFilesName(vma), flags); });
 }
 
-int ProcMappedFiles::accessOf(const kernel::Vma& vma) {
+int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
     // The link's own permissions tell.
     struct stat link {};
     const std::string name = mapFilesName(vma);
-    sys(::fstatat(process_.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process_.path(), name);
+    sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);
     return (link.st_mode & S_IWUSR) != 0 ? O_RDWR : O_RDONLY;
 }
 
-bool ProcMappedFiles::isPlain(const kernel::Vma& vma) {
+bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& vma) {
     struct stat file {};
     const std::string name = mapFilesName(vma);
-    sys(::fstatat(process_.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process_.path(), name);
+    sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
     // 1:5 is /dev/zero everywhere.
     return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
 }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/bulk.hpp"
@@ -39,6 +41,14 @@ public:
 
     /// For a mapping. The entry that is made for the first one has no descriptor; others use the same.
     FileId fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump);
+
+    /// The same, for whoever keeps entries himself. `fresh` is null if the entry was made earlier; it lives as long as
+    /// this object.
+    struct Mapped {
+        FileId id;
+        FileEntry* fresh = nullptr;
+    };
+    Mapped find(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<FileId()>& nextId);
 
     /// Whether a descriptor is one of a memfd or of shared memory.
     [[nodiscard]] bool claims(const files::OpenFd& file) const;
@@ -67,6 +77,7 @@ private:
     [[nodiscard]] std::uint32_t freeShmid(ino_t inode) const;
     static std::uint64_t writeContent(const Segment& segment, const ImageDir& images, PagesIds& ids, Drainer& drainer);
 
+    Arena arena_;
     dev_t device_ = 0;
     std::vector<Segment> segments_;  ///< inode ids are their positions, counted from 1
     std::map<Key, std::size_t> byInode_;
@@ -80,9 +91,12 @@ public:
         : process_(process), segments_(segments), dump_(dump) {}
 
     FileId segmentFor(const kernel::Vma& vma) override { return segments_.fileFor(process_, vma, dump_); }
-    int accessOf(const kernel::Vma& vma) override;
-    bool isPlain(const kernel::Vma& vma) override;
+    int accessOf(const kernel::Vma& vma) override { return access(process_, vma); }
+    bool isPlain(const kernel::Vma& vma) override { return plain(process_, vma); }
 
+    /// What the two answer.
+    [[nodiscard]] static int access(const kernel::ProcPid& process, const kernel::Vma& vma);
+    [[nodiscard]] static bool plain(const kernel::ProcPid& process, const kernel::Vma& vma);
     /// Opens the file of a mapping (O_PATH, O_RDONLY …). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
     [[nodiscard]] static UniqueFd open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags);
 

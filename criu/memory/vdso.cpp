@@ -11,10 +11,15 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/memory/own_mappings.hpp"
+#include "criu/memory/vdso_proxy.hpp"
 #include "criu/memory/vma_status.hpp"
 
 namespace criu::memory {
 namespace {
+
+/// Where room is looked for when there is none near the vDSO's old place.
+constexpr std::uint64_t kScratchBase = 0x100000000;
 
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
@@ -28,17 +33,40 @@ std::uint64_t totalSize(const std::vector<Range>& ranges) {
     return sum;
 }
 
-bool sameCode(const Pagemap& pagemap, Range dumped, Range here, const ImageDir& images) {
-    const PagemapRange* const range = pagemap.find(dumped.start);
-    if (range == nullptr || range->end() < dumped.end || !has(range->flags, PageFlags::Present))
-        return false;
-    const auto pages = pagemap.openPages(images, O_RDONLY | O_CLOEXEC);
-    std::vector<std::byte> content(dumped.size());
-    const std::uint64_t offset = range->fileOffset + (dumped.start - range->vaddr);
-    if (!pages || ::pread(pages->get(), content.data(), content.size(), static_cast<off_t>(offset)) !=
-                      static_cast<ssize_t>(content.size()))
+/// The dumped code; empty if the images don't have it as a whole.
+std::vector<std::byte> dumpedCode(const model::Task& task, Range at, const ImageDir& images) {
+    if (!task.pagemap)
+        return {};
+    const PagemapRange* const range = task.pagemap->find(at.start);
+    if (range == nullptr || range->end() < at.end || !has(range->flags, PageFlags::Present))
+        return {};
+    const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
+    std::vector<std::byte> code(at.size());
+    const std::uint64_t offset = range->fileOffset + (at.start - range->vaddr);
+    if (!pages || ::pread(pages->get(), code.data(), code.size(), static_cast<off_t>(offset)) !=
+                      static_cast<ssize_t>(code.size()))
         failErrno("read the dumped vDSO");
-    return std::memcmp(content.data(), reinterpret_cast<const void*>(here.start), content.size()) == 0;
+    return code;
+}
+
+std::span<const std::byte> codeOf(const VdsoLayout& here) {
+    return {reinterpret_cast<const std::byte*>(here.code.start), here.code.size()};
+}
+
+/// Data lie where the code expects them.
+bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
+    if (here.code.size() != wanted.code.size() || totalSize(here.data) != totalSize(wanted.data))
+        return false;
+    return wanted.data.empty() ||
+           here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
+}
+
+Mapping mapAt(std::uint64_t at, std::size_t size, int protection) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
+    void* const got = ::mmap(reinterpret_cast<void*>(at), size, protection, kFlags, -1, 0);
+    if (got == MAP_FAILED)
+        failErrno("map {} bytes for a vDSO at {:#x}", size, at);
+    return {got, size};
 }
 
 }  // namespace
@@ -81,21 +109,78 @@ VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images) {
     VdsoMove move;
     if (wanted.code.size() == 0)
         return move;  // the process had unmapped its vDSO
-    const bool sameData = totalSize(here.data) == totalSize(wanted.data) &&
-                          (wanted.data.empty() || here.data.front().start - here.code.start ==
-                                                      wanted.data.front().start - wanted.code.start);
-    if (here.code.size() != wanted.code.size() || !sameData || !task.pagemap ||
-        !sameCode(*task.pagemap, wanted.code, here.code, images)) {
-        Error error(0, "the vDSO of this kernel differs from the one the process was dumped with");
-        error.addHint("restore under the kernel of the dump");
+    std::vector<std::byte> code = dumpedCode(task, wanted.code, images);
+    if (code.empty())
+        fail("the images lack the vDSO's code at {:#x}", wanted.code.start);
+    if (here.code.size() == 0) {
+        Error error(0, "the process had a vDSO, but this kernel has none");
+        error.addHint("boot without vdso=0");
         throw error;
     }
-    const std::uint64_t delta = wanted.code.start - here.code.start;
-    move.pieces_.push_back({here.code, wanted.code.start});
-    for (const Range& range : here.data)
-        move.pieces_.push_back({range, range.start + delta});
     move.present_ = here.ranges();
+    if (sameLayout(here, wanted) && std::memcmp(code.data(), codeOf(here).data(), code.size()) == 0)
+        move.moveAll(here, wanted.code.start);
+    else
+        move.proxy(task, here, wanted, std::move(code));
     return move;
+}
+
+void VdsoMove::moveAll(const VdsoLayout& here, std::uint64_t newCode) {
+    const std::uint64_t delta = newCode - here.code.start;
+    pieces_.push_back({here.code, newCode});
+    for (const Range& range : here.data)
+        pieces_.push_back({range, range.start + delta});
+}
+
+void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted,
+                     std::vector<std::byte> code) {
+    RangeSet image;
+    RangeSet occupied = ownMappings();
+    for (const VmaEntry* vma : list((*task.mm)->vmas, (*task.mm)->n_vmas)) {
+        if (vma->start >= kTaskSize)
+            continue;
+        image.add({vma->start, vma->end});
+        occupied.add({vma->start, vma->end});
+    }
+    const auto findRoom = [&](std::uint64_t size) {
+        auto hole = occupied.findHole(size, wanted.code.end);
+        if (!hole)
+            hole = occupied.findHole(size, kScratchBase);
+        if (!hole)
+            fail("no room of {} bytes for a vDSO", size);
+        occupied.add({*hole, *hole + size});
+        return *hole;
+    };
+
+    // The kernel's may stay unless it's in the way.
+    std::uint64_t presentAt = here.code.start;
+    Range whole = here.code;
+    for (const Range& range : here.data)
+        whole = {std::min(whole.start, range.start), std::max(whole.end, range.end)};
+    if (image.overlaps(whole)) {
+        const std::uint64_t room = findRoom(whole.size());
+        reserved_ = mapAt(room, whole.size(), PROT_NONE);
+        presentAt = room + (here.code.start - whole.start);
+        moveAll(here, presentAt);
+    }
+
+    for (const VdsoRedirection& function : redirectVdso(code, codeOf(here), presentAt)) {
+        const Range replaced{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};
+        for (const model::Thread& thread : task.threads) {
+            const std::uint64_t at = instructionPointerOf(**thread.core);
+            if (at > replaced.start && at < replaced.end)
+                fail("thread {} was dumped in the first instructions of the vDSO's {}, which differs in this kernel",
+                     thread.tid, function.name);
+        }
+    }
+    proxyCode_ = mapAt(findRoom(code.size()), code.size(), PROT_READ | PROT_WRITE);
+    std::memcpy(proxyCode_.data(), code.data(), code.size());
+    sys(::mprotect(proxyCode_.data(), proxyCode_.size(), PROT_READ | PROT_EXEC), "protect the old vDSO");
+    const auto start = reinterpret_cast<std::uint64_t>(proxyCode_.data());
+    const Range from{start, start + proxyCode_.size()};
+    present_.add(from);
+    pieces_.push_back({from, wanted.code.start});
+    emptyData_ = wanted.data;
 }
 
 std::uint64_t VdsoMove::parkingSize() const noexcept {
@@ -107,8 +192,8 @@ std::uint64_t VdsoMove::parkingSize() const noexcept {
 
 void VdsoMove::addSteps(std::uint64_t parking, pie::StepList& steps) const {
     const auto remap = [&](std::uint64_t from, std::uint64_t size, std::uint64_t to) {
-        pie::Step& step = steps.call(pie::Subject::MoveVdso, to, SYS_mremap, from, size, size,
-                                     MREMAP_MAYMOVE | MREMAP_FIXED, to);
+        pie::Step& step =
+            steps.call(pie::Subject::MoveVdso, to, SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
         step.judge = pie::Judge::Equals;
     };
     bool overlap = false;
@@ -118,23 +203,26 @@ void VdsoMove::addSteps(std::uint64_t parking, pie::StepList& steps) const {
         for (const Piece& other : pieces_)
             overlap = overlap || (piece.from.start < other.to + other.from.size() && other.to < piece.from.end);
     }
-    if (inPlace)
-        return;
-    std::uint64_t at = parking;
-    for (const Piece& piece : pieces_) {
-        if (overlap) {
+    if (overlap && !inPlace) {
+        std::uint64_t at = parking;
+        for (const Piece& piece : pieces_) {
             remap(piece.from.start, piece.from.size(), at);
             at += piece.from.size();
-        } else {
-            remap(piece.from.start, piece.from.size(), piece.to);
         }
+        at = parking;
+        for (const Piece& piece : pieces_) {
+            remap(at, piece.from.size(), piece.to);
+            at += piece.from.size();
+        }
+    } else if (!inPlace) {
+        for (const Piece& piece : pieces_)
+            remap(piece.from.start, piece.from.size(), piece.to);
     }
-    if (!overlap)
-        return;
-    at = parking;
-    for (const Piece& piece : pieces_) {
-        remap(at, piece.from.size(), piece.to);
-        at += piece.from.size();
+    for (const Range& range : emptyData_) {
+        constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+        pie::Step& step = steps.call(pie::Subject::MoveVdso, range.start, SYS_mmap, range.start, range.size(),
+                                     PROT_READ, kFlags, -1, 0);
+        step.judge = pie::Judge::EqualsFirst;
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "criu/base/mapping.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/ranges.hpp"
 #include "criu/model/process_tree.hpp"
@@ -24,10 +25,12 @@ struct VdsoLayout {
     [[nodiscard]] RangeSet ranges() const;
 };
 
-/// Moves this process' vDSO to where the image has it. The code must be the same, byte for byte, as when the process was
-/// dumped: then every address the process may hold into it stays right. Throws Error if it isn't.
+/// Gives a restored process its vDSO. If the kernel's is the same, byte for byte, as when the process was dumped, it is
+/// moved to where it was then: every address the process may hold into it stays right. Else the dumped code is put
+/// there as ordinary memory that leads into the kernel's (vdso_proxy.hpp), which stays wherever there is room.
 class VdsoMove {
 public:
+    /// For a process that is being restored: this one. Throws Error if the image's vDSO is unusable.
     static VdsoMove plan(const model::Task& task, const ImageDir& images);
 
     /// Present places, to be kept while the rest of criu's memory goes.
@@ -42,8 +45,14 @@ private:
         Range from;
         std::uint64_t to = 0;
     };
+    void moveAll(const VdsoLayout& here, std::uint64_t newCode);
+    void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
+
     std::vector<Piece> pieces_;
     RangeSet present_;
+    Mapping proxyCode_;             ///< of the dumped vDSO, redirected; moved to its place as one of the pieces
+    Mapping reserved_;              ///< keeps others away from where the kernel's vDSO will be
+    std::vector<Range> emptyData_;  ///< the dumped vDSO's data, which there are none of
 };
 
 }  // namespace criu::memory

@@ -29,11 +29,17 @@ enum class VmaStatus : std::uint32_t {
     Plugin = 1U << 27,
 };
 
-constexpr std::uint32_t bit(VmaStatus status) noexcept { return static_cast<std::uint32_t>(status); }
+constexpr std::uint32_t bit(VmaStatus status) noexcept {
+    return static_cast<std::uint32_t>(status);
+}
 
-constexpr std::uint32_t operator|(VmaStatus one, VmaStatus other) noexcept { return bit(one) | bit(other); }
+constexpr std::uint32_t operator|(VmaStatus one, VmaStatus other) noexcept {
+    return bit(one) | bit(other);
+}
 
-inline bool is(const VmaEntry& vma, VmaStatus status) noexcept { return (vma.status & bit(status)) != 0; }
+inline bool is(const VmaEntry& vma, VmaStatus status) noexcept {
+    return (vma.status & bit(status)) != 0;
+}
 
 /// Has pages of its own that live in pagemap-<pid>.
 inline bool hasPrivatePages(const VmaEntry& vma) noexcept {

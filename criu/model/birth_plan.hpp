@@ -32,8 +32,9 @@ struct Birth {
     std::vector<pid_t> afterSession;   ///< created by it afterwards, in this order
 };
 
-/// Who clones whom, so that everybody ends up with the right parent and session. Kernel rules behind it: a process is born
-/// into the session and group of the one that clones it (with CLONE_PARENT too) and can only leave for a session of its own.
+/// Who clones whom, so that everybody ends up with the right parent and session. Kernel rules behind it: a process is
+/// born into the session and group of the one that clones it (with CLONE_PARENT too) and can only leave for a session
+/// of its own.
 class BirthPlan {
 public:
     /// `processes`: parents before children, root first. `outerSid`: session the restoring criu is in (a tree

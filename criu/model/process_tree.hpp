@@ -39,8 +39,8 @@ struct FdSlot {
 /// A table of descriptors, used by one process or shared by several (CLONE_FILES).
 struct FdTable {
     std::uint32_t id = 0;
-    std::vector<FdSlot> slots;   ///< by ascending fd
-    std::vector<pid_t> users;    ///< processes, parents before children
+    std::vector<FdSlot> slots;  ///< by ascending fd
+    std::vector<pid_t> users;   ///< processes, parents before children
 };
 
 /// One process of the image. A dead one (zombie) has no memory, files or ids.

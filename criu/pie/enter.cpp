@@ -5,6 +5,8 @@
 
 namespace criu::pie {
 
-const compel::Blob& interpreterBlob() noexcept { return interpreter::blob; }
+const compel::Blob& interpreterBlob() noexcept {
+    return interpreter::blob;
+}
 
 }  // namespace criu::pie

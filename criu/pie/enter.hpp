@@ -10,8 +10,8 @@ namespace criu::pie {
 /// The interpreter as code that can be put anywhere.
 const compel::Blob& interpreterBlob() noexcept;
 
-/// Leaves this program for good: goes on at `entry` (the blob's start, in this process) with `program` as its argument and
-/// `stackTop` as its stack.
+/// Leaves this program for good: goes on at `entry` (the blob's start, in this process) with `program` as its argument
+/// and `stackTop` as its stack.
 [[noreturn]] void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 }  // namespace criu::pie

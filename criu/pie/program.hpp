@@ -7,8 +7,8 @@
 /// The contract between criu and the code it runs inside other processes.
 ///
 /// That code is one small position-independent interpreter (criu/pie/blob/). It runs a *program*: a list of steps,
-/// nearly all of them system calls with literal arguments. On dump it asks a task what only the task itself can tell; on
-/// restore it is the last code of the new process: it takes criu's memory away and puts the task's in place. All
+/// nearly all of them system calls with literal arguments. On dump it asks a task what only the task itself can tell;
+/// on restore it is the last code of the new process: it takes criu's memory away and puts the task's in place. All
 /// decisions are made by whoever composes the program, in ordinary code that can be read, tested and can throw.
 ///
 /// Everything here is freestanding, has a fixed layout, and holds no pointers but addresses in the target's memory.
@@ -18,13 +18,13 @@ namespace criu::pie {
 inline constexpr std::uint32_t kContractVersion = 3;
 
 enum class Op : std::uint8_t {
-    Syscall,        ///< number(args…), judged by `judge`
-    FutexWait,      ///< sleep until the u32 at args[0] is at least args[1]
-    FutexAdd,       ///< add args[1] to the u32 at args[0] and wake its sleepers
-    SpawnThreads,   ///< clone args[1] threads described by the ThreadStart array at args[0]
-    TimerCreate,    ///< timer_create(args[0], sigevent at args[1]) until the id is args[2] (ids count up per process)
-    StoreResult,    ///< write the previous step's result as u64 to args[0]
-    Park,           ///< sleep for ever: the tracer takes it from here
+    Syscall,       ///< number(args…), judged by `judge`
+    FutexWait,     ///< sleep until the u32 at args[0] is at least args[1]
+    FutexAdd,      ///< add args[1] to the u32 at args[0] and wake its sleepers
+    SpawnThreads,  ///< clone args[1] threads described by the ThreadStart array at args[0]
+    TimerCreate,   ///< timer_create(args[0], sigevent at args[1]) until the id is args[2] (ids count up per process)
+    StoreResult,   ///< write the previous step's result as u64 to args[0]
+    Park,          ///< sleep for ever: the tracer takes it from here
 };
 
 /// What result of a step lets the program go on.

@@ -26,8 +26,7 @@ public:
         return at;
     }
     template <typename T>
-        requires std::is_trivially_copyable_v<T>
-    std::uint64_t put(const T& value) {
+    requires std::is_trivially_copyable_v<T> std::uint64_t put(const T& value) {
         return put(std::as_bytes(std::span(&value, 1)));
     }
     std::uint64_t putString(std::string_view text) {

@@ -80,8 +80,7 @@ void restoreEarlyAttributes(const TaskCoreEntry& core) {
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
     // Returns the previous personality, so any result is fine.
-    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).judge =
-        pie::Judge::Any;
+    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).judge = pie::Judge::Any;
     // The mask is made of the very commands that register.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 #include "images/mm.hpp"
 
 /// Flags and settings of a process as a whole: subreaper, personality, dumpable, brk, THP, OOM score, audit login uid.

@@ -50,8 +50,7 @@ void capset(std::uint64_t effective, std::uint64_t permitted, std::uint64_t inhe
         sets.words[i].inheritable = static_cast<std::uint32_t>(inheritable >> (32 * i));
     }
     const std::uint64_t header = data.put(sets);
-    steps.call(pie::Subject::Capabilities, permitted, SYS_capset, header,
-               header + offsetof(KernelCapabilities, words));
+    steps.call(pie::Subject::Capabilities, permitted, SYS_capset, header, header + offsetof(KernelCapabilities, words));
 }
 
 Credentials ofStatus(const kernel::TaskStatus& status) {
@@ -145,7 +144,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
         steps.call(Subject::Credentials, wanted.gid.real, SYS_setresgid, wanted.gid.real, wanted.gid.effective,
                    wanted.gid.saved);
         // setfsgid returns the previous id, whatever happens.
-        steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).judge = pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).judge =
+            pie::Judge::Any;
     }
     const bool changesUser = now.uid != wanted.uid;
     if (changesUser) {
@@ -154,7 +154,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
                    now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
         steps.call(Subject::Credentials, wanted.uid.real, SYS_setresuid, wanted.uid.real, wanted.uid.effective,
                    wanted.uid.saved);
-        steps.call(Subject::Credentials, wanted.uid.filesystem, SYS_setfsuid, wanted.uid.filesystem).judge = pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.uid.filesystem, SYS_setfsuid, wanted.uid.filesystem).judge =
+            pie::Judge::Any;
     }
 
     // Ambient capabilities must be permitted and inheritable when raised, and may be locked by the secure bits.
@@ -162,8 +163,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
         capset(now.effective, now.permitted, wanted.inheritable, steps, data);
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
         if ((wanted.ambient >> capability & 1U) != 0)
-            steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0,
-                       0);
+            steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability,
+                       0, 0);
     if (changesUser || now.secureBits != wanted.secureBits)
         steps.call(Subject::SecureBits, wanted.secureBits, SYS_prctl, PR_SET_SECUREBITS, wanted.secureBits, 0, 0, 0);
     capset(wanted.effective, wanted.permitted, wanted.inheritable, steps, data);

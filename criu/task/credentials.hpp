@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 
 /// User and group ids, capabilities, secure bits, no_new_privs: all per thread in the kernel.
 namespace criu::task {
@@ -16,14 +16,14 @@ namespace criu::task {
 class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, const kernel::TaskStatus& status, ThreadCoreEntry& core,
-               Arena& arena) const;
+    void store(pie::RemoteData& answers, const kernel::TaskStatus& status, ThreadCoreEntry& core, Arena& arena) const;
 
 private:
     std::uint64_t at_;
 };
 
-/// What a restored thread starts from: the credentials of the criu that creates it. Steps are made only for what differs.
+/// What a restored thread starts from: the credentials of the criu that creates it. Steps are made only for what
+/// differs.
 struct Credentials {
     std::vector<std::uint32_t> groups;
     kernel::CredentialIds uid;

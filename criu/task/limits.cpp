@@ -17,7 +17,8 @@ void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Aren
     }
 }
 
-void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, pie::StepList& steps, pie::RemoteData& data) {
+void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, pie::StepList& steps,
+                   pie::RemoteData& data) {
     if (core.rlimits == nullptr)
         return;
     for (std::size_t i = 0; i < core.rlimits->n_rlimits && i < now.size(); ++i) {

@@ -6,24 +6,24 @@
 #include <span>
 #include <vector>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
+#include "images/core.hpp"
 
-/// The CPU state of a thread: between the kernel's register sets (as ptrace reads and writes them) and core images. Each
-/// architecture implements this header in task/arch/.
+/// The CPU state of a thread: between the kernel's register sets (as ptrace reads and writes them) and core images.
+/// Each architecture implements this header in task/arch/.
 namespace criu::task {
 
 /// Writes the architecture's part of a thread's core. `general`: NT_PRSTATUS register set; `extended`: NT_X86_XSTATE
-/// or the architecture's like. A system call that was interrupted is rewound, so that it is made again after restore; one
-/// that can't be made again ends with EINTR.
+/// or the architecture's like. A system call that was interrupted is rewound, so that it is made again after restore;
+/// one that can't be made again ends with EINTR.
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
                     std::uint64_t shadowStackPointer, CoreEntry& core, Arena& arena);
 
 /// What ptrace is to write back for a restored thread.
 struct RegisterSets {
     std::vector<std::byte> general;
-    std::vector<std::byte> extended;           ///< sized for this CPU; empty if the image has none
-    std::uint64_t shadowStackPointer = 0;      ///< 0: shadow stacks are off
+    std::vector<std::byte> extended;       ///< sized for this CPU; empty if the image has none
+    std::uint64_t shadowStackPointer = 0;  ///< 0: shadow stacks are off
 };
 
 /// Throws Error if the image is of another architecture or needs CPU state that this CPU lacks.

@@ -15,9 +15,13 @@ namespace criu::task {
 namespace {
 
 /// The policy without SCHED_RESET_ON_FORK, which the kernel or's to it.
-std::uint32_t plain(std::uint32_t policy) { return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK); }
+std::uint32_t plain(std::uint32_t policy) {
+    return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK);
+}
 
-bool isRealTime(std::uint32_t policy) { return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR; }
+bool isRealTime(std::uint32_t policy) {
+    return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR;
+}
 
 constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
 

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 
 /// Scheduling policy, priority and nice value of a thread.
 namespace criu::task {

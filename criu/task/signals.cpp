@@ -31,7 +31,9 @@ struct KernelStack {
 };
 
 /// SIGKILL and SIGSTOP have no action to be set, so images leave them out.
-bool hasAction(int signal) { return signal != SIGKILL && signal != SIGSTOP; }
+bool hasAction(int signal) {
+    return signal != SIGKILL && signal != SIGSTOP;
+}
 
 }  // namespace
 

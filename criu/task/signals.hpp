@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 
 /// Signal actions, pending signals, alternate stacks.
 namespace criu::task {

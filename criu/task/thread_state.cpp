@@ -12,7 +12,8 @@
 namespace criu::task {
 
 ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
-    : clearTidAt_(data.reserve(sizeof(std::uint64_t))), deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
+    : clearTidAt_(data.reserve(sizeof(std::uint64_t))),
+      deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
       timerSlackAt_(data.reserve(sizeof(std::uint64_t))) {
     // Kernels without CONFIG_CHECKPOINT_RESTORE refuse this one, and such a task couldn't be restored.
     steps.call(pie::Subject::ClearTid, 0, SYS_prctl, PR_GET_TID_ADDRESS, clearTidAt_, 0, 0, 0);
@@ -22,8 +23,7 @@ ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
 }
 
 void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
-                             const std::optional<RseqRegistration>& rseq, CoreEntry& core,
-                             Arena& arena) const {
+                             const std::optional<RseqRegistration>& rseq, CoreEntry& core, Arena& arena) const {
     ThreadCoreEntry& thread = *core.thread_core;
     setClearTidAddress(core, answers.local<std::uint64_t>(clearTidAt_));
     thread.comm = arena.string(name);
@@ -61,7 +61,8 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
     if (thread == nullptr)
         return;
     if (thread->has_timer_slack != 0 && thread->timer_slack != 0)
-        steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0, 0);
+        steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0,
+                   0);
     if (thread->futex_rla_len != 0)
         steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,
                    thread->futex_rla_len);

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 
 /// What else each thread has of its own: name, robust futex list, clear-tid address, rseq area, parent death signal.
 namespace criu::task {

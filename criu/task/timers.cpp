@@ -44,11 +44,14 @@ ItimerEntry* storeInterval(itimerval value, Arena& arena) {
 void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, pie::RemoteData& data) {
     if (entry.vsec == 0 && entry.vusec == 0 && entry.isec == 0 && entry.iusec == 0)
         return;
+    const bool expired = entry.vsec == 0 && entry.vusec == 0;  // see storeInterval
     itimerval value{};
     value.it_interval.tv_sec = static_cast<time_t>(entry.isec);
     value.it_interval.tv_usec = static_cast<suseconds_t>(entry.iusec);
     value.it_value.tv_sec = static_cast<time_t>(entry.vsec);
     value.it_value.tv_usec = static_cast<suseconds_t>(entry.vusec);
+    if (expired)
+        value.it_value = value.it_interval;
     steps.call(pie::Subject::IntervalTimer, static_cast<std::uint64_t>(which), SYS_setitimer, which, data.put(value),
                0);
 }

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "images/core.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/timers.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "images/core.hpp"
 
 /// Interval timers and POSIX timers.
 namespace criu::task {

@@ -2,6 +2,7 @@
 """Runs of a criu binary."""
 
 import os
+import re
 import time
 
 
@@ -72,5 +73,5 @@ def error_lines(log):
 def last_error(log):
     """The last Error line that says more than that all failed, or None."""
     lines = error_lines(log)
-    telling = [line for line in lines if not line.endswith("FAILED.")] or lines
+    telling = [line for line in lines if not re.search(r"(Dumping|Restoring) failed", line, re.IGNORECASE)] or lines
     return telling[-1] if telling else None

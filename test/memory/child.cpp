@@ -48,11 +48,17 @@ std::string StoppedChild::memory(std::uint64_t start, std::uint64_t end) const {
     return bytes;
 }
 
+FileId NumberedFiles::segmentFor(const kernel::Vma& vma) {
+    const auto found = segments_.find(process_, vma, [this] { return FileId{++last_}; });
+    if (found.fresh != nullptr)
+        entries.push_back(found.fresh);
+    return found.id;
+}
+
 MemoryDump::MemoryDump(const StoppedChild& child, const ImageDir& images, memory::Drainer& drainer)
-    : process(child.process()), vmas(kernel::readSmaps(process)), files(images) {
-    NumberedFiles mapped(process, segments, files);
-    memory = memory::dumpVmas(vmas, segments.rules(), mapped, files.arena());
-    result = memory::dumpPages({child.pid(), child.pid(), process}, memory, images, ids, drainer, files.arena());
+    : process(child.process()), vmas(kernel::readSmaps(process)) {
+    memory = memory::dumpVmas(vmas, segments.rules(), files, arena);
+    result = memory::dumpPages({child.pid(), child.pid(), process}, memory, images, ids, drainer, arena);
 }
 
 }  // namespace criu::test

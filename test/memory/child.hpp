@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "criu/files/file_kind.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/segments_dump.hpp"
@@ -32,43 +31,22 @@ private:
     pid_t pid_ = -1;
 };
 
-/// Stands for the engine: numbers files and keeps their entries.
-class FakeDump final : public files::FileDump {
+/// Stands for the engine: numbers files and keeps entries of segments.
+class NumberedFiles final : public memory::MappedFileDump {
 public:
-    explicit FakeDump(const ImageDir& images) : images_(images) {}
-    [[nodiscard]] const model::Options& options() const override { return options_; }
-    [[nodiscard]] Log& log() override { return log_; }
-    [[nodiscard]] const ImageDir& images() const override { return images_; }
-    [[nodiscard]] Arena& arena() override { return arena_; }
-    FileId nextId() override { return FileId{++last_}; }
-    void add(FileEntry& entry) override { entries.push_back(&entry); }
-    void hold(const FileEntry&) override {}
-    FileId addPath(const files::OpenFd&, std::uint32_t) override { return nextId(); }
-    FileId addInFlight(UniqueFd) override { return nextId(); }
-    FownEntry* owner(const files::OpenFd&) override { return arena_.make<FownEntry>(); }
-    [[nodiscard]] std::vector<files::SeenFd> seen(dev_t, ino_t) const override { return {}; }
-    [[nodiscard]] bool isDumped(pid_t) const override { return false; }
-    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t) const override { return {}; }
+    NumberedFiles(const kernel::ProcPid& process, memory::SegmentsDump& segments)
+        : process_(process), segments_(segments) {}
+    FileId fileFor(const kernel::Vma&) override { return FileId{++last_}; }
+    FileId segmentFor(const kernel::Vma& vma) override;
+    int accessOf(const kernel::Vma& vma) override { return memory::ProcMappedFiles::access(process_, vma); }
+    bool isPlain(const kernel::Vma& vma) override { return memory::ProcMappedFiles::plain(process_, vma); }
 
     std::vector<FileEntry*> entries;
 
 private:
-    model::Options options_;
-    Log log_;
-    const ImageDir& images_;
-    Arena arena_;
+    const kernel::ProcPid& process_;
+    memory::SegmentsDump& segments_;
     std::uint32_t last_ = 0;
-};
-
-/// Mapped files get numbers, and remember which one.
-class NumberedFiles final : public memory::ProcMappedFiles {
-public:
-    NumberedFiles(const kernel::ProcPid& process, memory::SegmentsDump& segments, FakeDump& dump)
-        : ProcMappedFiles(process, segments, dump), dump_(dump) {}
-    FileId fileFor(const kernel::Vma&) override { return dump_.nextId(); }
-
-private:
-    FakeDump& dump_;
 };
 
 /// Dumps the mappings and private pages of a child.
@@ -77,8 +55,9 @@ struct MemoryDump {
 
     kernel::ProcPid process;
     std::vector<kernel::Vma> vmas;
-    FakeDump files;
+    Arena arena;
     memory::SegmentsDump segments;
+    NumberedFiles files{process, segments};
     memory::DumpedMemory memory;
     memory::PagesIds ids;
     memory::PageDumpResult result;

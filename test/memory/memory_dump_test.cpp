@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Private memory: what the images say of each page must be what the process reads.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -293,4 +296,28 @@ TEST_CASE("a wish to stop ends a dump of pages") {
     options.stopWanted = [] { return true; };
     Drainer drainer(options);
     CHECK_THROWS_AS(MemoryDump(child, images, drainer), Error);
+}
+
+TEST_CASE("a full tmpfs is an error, whatever way it is written") {
+    constexpr std::size_t kSize = std::size_t{40} << 20;
+    const StoppedChild child([] { std::memset(mapPrivate(place(0), kSize), 1, kSize); });
+    // A mount of its own is gone with the process that made it.
+    const pid_t pid = sys(::fork(), "create a child");
+    if (pid == 0) {
+        int status = 1;
+        try {
+            sys(::unshare(CLONE_NEWNS), "unshare");
+            sys(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
+            sys(::mount("none", "/mnt", "tmpfs", 0, "size=24m"), "mount");
+            const ImageDir images = ImageDir::open("/mnt");
+            Drainer drainer(Drainer::Options{.progress = {}, .stopWanted = {}, .threads = 4});
+            MemoryDump dump(child, images, drainer);
+        } catch (const Error& error) {
+            status = error.code() == ENOSPC ? 0 : 2;
+        }
+        ::_exit(status);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
 }

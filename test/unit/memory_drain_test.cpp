@@ -183,9 +183,61 @@ TEST_CASE("a wish to stop ends the work, also in threads") {
     }
 }
 
+TEST_CASE("a run takes jobs bit by bit") {
+    const std::size_t pages = 30 * 256;
+    const Mapping memory = makeMemory(pages, [](std::size_t page) { return page % 11 == 0; });
+    const Target target(pages * kPageSize);
+    for (const unsigned threads : {1U, 2U, 5U}) {
+        Drainer::Options options;
+        options.threads = threads;
+        Drainer drainer(options);
+        Drainer::Run run(drainer, self(), target.fd.get());
+        for (std::size_t page = 0; page < pages; page += 3) {
+            const DrainJob job{addressOf(memory, page), 3 * kPageSize, page * kPageSize};
+            run.add({&job, 1});
+        }
+        run.finish();
+        CHECK(target.content() == text(memory, 0, pages));
+        CHECK(drainer.zeroBytes() == (pages + 10) / 11 * kPageSize);
+        CHECK(drainer.bufferBytes() == threads << 20);
+        sys(::ftruncate(target.fd.get(), 0), "empty");
+        sys(::ftruncate(target.fd.get(), static_cast<off_t>(pages * kPageSize)), "size");
+    }
+}
+
+TEST_CASE("an unfinished run ends quietly") {
+    const std::size_t pages = 30 * 256;
+    const Mapping memory = makeMemory(pages, [](std::size_t) { return false; });
+    const Target target(pages * kPageSize);
+    Drainer drainer;
+    const DrainJob job{addressOf(memory, 0), pages * kPageSize, 0};
+    {
+        Drainer::Run run(drainer, self(), target.fd.get());
+        run.add({&job, 1});
+    }
+    drainer.drain(self(), target.fd.get(), {&job, 1});
+    CHECK(target.content() == text(memory, 0, pages));
+}
+
+TEST_CASE("an error of a thread comes out of add or finish") {
+    Mapping memory = makeMemory(30 * 256, [](std::size_t) { return false; });
+    REQUIRE(::munmap(memory.as<char>() + 256 * kPageSize, kPageSize) == 0);
+    const Target target(memory.size());
+    Drainer drainer;
+    Drainer::Run run(drainer, self(), target.fd.get());
+    CHECK_THAT(test::errorOf([&] {
+                   for (std::size_t page = 0; page < 30 * 256; ++page) {
+                       const DrainJob job{addressOf(memory, page), kPageSize, page * kPageSize};
+                       run.add({&job, 1});
+                   }
+                   run.finish();
+               }),
+               Catch::Contains(fmt::format("{:#x}", addressOf(memory, 256))));
+}
+
 TEST_CASE("a full disk is an error") {
     const Mapping memory = makeMemory(2, [](std::size_t) { return false; });
-    const UniqueFd full(::open("/dev/full", O_RDWR | O_CLOEXEC));
+    const UniqueFd full(::open("/dev/full", O_RDWR | O_CLOEXEC));  // takes no byte
     REQUIRE(full);
     const DrainJob job{addressOf(memory, 0), 2 * kPageSize, 0};
     Drainer drainer;

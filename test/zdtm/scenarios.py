@@ -46,7 +46,7 @@ def file_changed(subject, _task):
     size = os.path.getsize(path)
     with open(path, "a", encoding="ascii") as file:
         file.write("more")
-    require_failed_restore(subject, "images", r"cwd/data\b.*size")
+    require_failed_restore(subject, "images", r"cwd/data\b.*(size|bytes)")
     os.truncate(path, size)
     subject.restore(subject.ours, "images")
     subject.check()

@@ -50,6 +50,8 @@ class Subject:
         if skip:
             raise Skipped(skip[0][5:])
         self._require(self._said("READY"), "the program could not build its state")
+        # The kernel shows what was written before it moves the file's position.
+        self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), 5, "write of READY")
         self.look()
 
     def look(self):
@@ -111,17 +113,15 @@ class Subject:
 
     def require_running(self, when):
         """Requires every task to be neither stopped nor traced, unless it was when remembered."""
-        # A criu that was killed leaves it to another process of its own to undo what it did.
-        deadline = time.monotonic() + 5
-        for pid, fields in self.state.items():
-            allowed = ("0", fields[f"thread {pid} TracerPid"])
-            while (status := processes.status(pid)) is not None and status["TracerPid"] not in allowed:
-                if time.monotonic() > deadline:
-                    raise Failed(f"{when}: pid {pid} is traced by {status['TracerPid']}")
-                self.init.pause(0.02)
-            if status is None:
+        for pid in self.state:
+            if pid not in processes.pids() and "tree" not in self.ignore:
                 raise Failed(f"{when}: pid {pid} is gone")
-        self.init.until(lambda: not self._stopped(), 5, f"{when}: tasks {self._stopped()} running again")
+        # A criu that was killed leaves it to another process of its own to undo what it did.
+        for problem in (self._traced, self._stopped):
+            try:
+                self.init.until(lambda problem=problem: not problem(), 5, "")
+            except processes.Timeout:
+                raise Failed(f"{when}: {problem()}") from None
 
     def check(self):
         """Asks the program for its check and waits for the end."""
@@ -143,14 +143,29 @@ class Subject:
         """Does the folder still look as remembered, with no file written since?"""
         return self.list_files() == self.files and self._stamps() == self.stamps
 
+    def _position(self):
+        """Where the root's standard output stands; None if it has none."""
+        lines = (processes.text(f"/proc/{self.root}/fdinfo/1") or "").splitlines()
+        return int(lines[0].split()[1]) if lines else None
+
+    def _traced(self):
+        """Tasks that have a tracer and had none, as text."""
+        traced = []
+        for pid, fields in self.state.items():
+            tracer = (processes.status(pid) or {}).get("TracerPid", "0")
+            if tracer not in ("0", fields.get(f"thread {pid} TracerPid")):
+                traced.append(f"pid {pid} is traced by {tracer}")
+        return ", ".join(traced)
+
     def _stopped(self):
+        """Threads that are stopped and were not, as text."""
         stopped = []
         for pid, fields in self.state.items():
             for tid in processes.threads(pid):
                 state = (processes.status(pid, tid) or {}).get("State", "")
                 if state[:1] in ("T", "t") and fields.get(f"thread {tid} State") == "runs":
-                    stopped.append(tid)
-        return stopped
+                    stopped.append(f"thread {tid} of pid {pid} is {state}")
+        return ", ".join(stopped)
 
     def _said(self, *words):
         try:

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/netlink.hpp"
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/probe/child.hpp"
-#include "criu/kernel/netlink.hpp"
 #include "criu/kernel/probe/probes.hpp"
 
 namespace criu::kernel::probe {

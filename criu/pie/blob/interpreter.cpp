@@ -14,7 +14,9 @@ constexpr std::uint64_t kFutexWakeOp = 1;
 constexpr std::int64_t kInvalid = -22;  // -EINVAL
 constexpr std::int64_t kMaxErrno = 4095;
 
-bool isError(std::int64_t result) noexcept { return result < 0 && result >= -kMaxErrno; }
+bool isError(std::int64_t result) noexcept {
+    return result < 0 && result >= -kMaxErrno;
+}
 
 std::int64_t call(std::int64_t number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                   std::uint64_t d = 0) noexcept {
@@ -81,24 +83,35 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
                                                          : step.args[i];
             return arch::systemCall(step.number, args);
         }
-        case Op::FutexWait: futexWait(step.args[0], static_cast<std::uint32_t>(step.args[1])); return 0;
-        case Op::FutexAdd: futexAdd(step.args[0], static_cast<std::uint32_t>(step.args[1])); return 0;
-        case Op::SpawnThreads: return spawnThreads(step);
-        case Op::TimerCreate: return createTimer(step);
+        case Op::FutexWait:
+            futexWait(step.args[0], static_cast<std::uint32_t>(step.args[1]));
+            return 0;
+        case Op::FutexAdd:
+            futexAdd(step.args[0], static_cast<std::uint32_t>(step.args[1]));
+            return 0;
+        case Op::SpawnThreads:
+            return spawnThreads(step);
+        case Op::TimerCreate:
+            return createTimer(step);
         case Op::StoreResult:
             *reinterpret_cast<std::uint64_t*>(step.args[0]) = static_cast<std::uint64_t>(previous);
             return previous;
-        case Op::Park: park();
+        case Op::Park:
+            park();
     }
     return kInvalid;
 }
 
 bool passes(const Step& step) noexcept {
     switch (step.judge) {
-        case Judge::Any: return true;
-        case Judge::Success: return !isError(step.result);
-        case Judge::EqualsFirst: return static_cast<std::uint64_t>(step.result) == step.args[0];
-        case Judge::Equals: return static_cast<std::uint64_t>(step.result) == step.detail;
+        case Judge::Any:
+            return true;
+        case Judge::Success:
+            return !isError(step.result);
+        case Judge::EqualsFirst:
+            return static_cast<std::uint64_t>(step.result) == step.args[0];
+        case Judge::Equals:
+            return static_cast<std::uint64_t>(step.result) == step.detail;
     }
     return false;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores no watch of a symbolic link
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>

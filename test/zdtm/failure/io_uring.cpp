@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused pid 2\b.*fd 3\b.*io_uring
+// zdtm: refused (?=.*pid 2\b)(?=.*fd 3\b).*io_uring
 // zdtm: fails-with-4.2 its message does not say so
 #include <linux/io_uring.h>
 #include <sys/syscall.h>

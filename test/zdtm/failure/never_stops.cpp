@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
 // zdtm: dump-options --timeout 2
-// zdtm: refused pid 3\b
+// zdtm: refused (pid|process) 3\b
 // zdtm: fails-with-4.2 its message names no pid
 #include "zdtm.hpp"
 

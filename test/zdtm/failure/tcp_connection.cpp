@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused pid 2\b.*fd [34]\b.*--tcp-established
+// zdtm: refused (?=.*pid 2\b)(?=.*fd [34]\b)
 // zdtm: fails-with-4.2 its message names no pid
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include "zdtm.hpp"
 
-ZDTM("a TCP connection is refused, with the option that allows it") {
+ZDTM("a TCP connection is refused by descriptor and pid") {
     const int listener = SYS(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;

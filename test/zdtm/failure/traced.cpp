@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused pid 3\b.*traced by.*\b2\b
+// zdtm: refused \b3\b.*traced by.*\b2\b
 // zdtm: fails-with-4.2 its message does not say by whom
 #include <sys/ptrace.h>
 

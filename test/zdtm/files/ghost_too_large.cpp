@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused pid \d+.*gone.*--ghost-limit
+// zdtm: refused (?=.*(pid|process) 2\b)(?=.*gone).*--ghost-limit
 // zdtm: fails-with-4.2 its message names no pid
 #include <fcntl.h>
 

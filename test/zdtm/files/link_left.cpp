@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused pid \d+.*(fd \d+|name).*--link-remap
+// zdtm: refused (?=.*(pid|process) 2\b)(?=.*(fd 3\b|cwd/name)).*--link-remap
 // zdtm: fails-with-4.2 its message names neither pid nor file descriptor
 #include <fcntl.h>
 

@@ -101,21 +101,19 @@ constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoIntr = -513;
 constexpr std::int64_t kRestartNoHand = -514;
 constexpr std::int64_t kRestartBlock = -516;
-constexpr std::int64_t kFutex = 202;
-constexpr std::uint64_t kFutexCommandMask = 0x7f;
-constexpr std::uint64_t kFutexWaitBitset = 9;  // its timeout is absolute, so making the call again is exact
+constexpr std::int64_t kRestartSyscall = 219;
 constexpr std::uint64_t kSyscallLength = 2;
 
 void rewindSystemCall(user_regs_struct& regs) {
     if (static_cast<std::int64_t>(regs.orig_rax) < 0)
         return;
     const auto result = static_cast<std::int64_t>(regs.rax);
-    bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand;
-    if (result == kRestartBlock) {
-        again = static_cast<std::int64_t>(regs.orig_rax) == kFutex && (regs.rsi & kFutexCommandMask) == kFutexWaitBitset;
-        if (!again)
-            regs.rax = static_cast<std::uint64_t>(-EINTR);
-    }
+    const bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
+                       // A sleep with a time limit. What is left of it only the kernel knows; the whole of it again is
+                       // nearer to what the program wants than a failure it doesn't expect.
+                       (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) != kRestartSyscall);
+    if (result == kRestartBlock && !again)
+        regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the call itself is lost
     if (again) {
         regs.rax = regs.orig_rax;
         regs.rip -= kSyscallLength;
@@ -323,6 +321,8 @@ std::uint64_t clearTidAddress(const CoreEntry& core) {
     return core.thread_info != nullptr ? core.thread_info->clear_tid_addr : 0;
 }
 
-void setClearTidAddress(CoreEntry& core, std::uint64_t address) { core.thread_info->clear_tid_addr = address; }
+void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
+    core.thread_info->clear_tid_addr = address;
+}
 
 }  // namespace criu::task

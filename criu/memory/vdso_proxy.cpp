@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/vdso_proxy.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "criu/memory/vdso_symbols.hpp"
+
+namespace criu::memory {
+
+std::vector<VdsoRedirection> redirectVdso(std::span<std::byte> old, std::span<const std::byte> present,
+                                          std::uint64_t presentAt) {
+    const std::vector<VdsoFunction> there = readVdsoFunctions(present);
+    std::vector<VdsoRedirection> redirected;
+    std::set<std::uint64_t> done;  // most functions have two names
+    for (const VdsoFunction& function : readVdsoFunctions(old)) {
+        const auto same = std::find_if(there.begin(), there.end(),
+                                       [&](const VdsoFunction& other) { return other.name == function.name; });
+        if (same == there.end() || done.contains(function.offset))
+            continue;
+        const std::span<std::byte> code = old.subspan(function.offset, function.size);
+        const std::size_t size = writeVdsoJump(code, presentAt + same->offset);
+        if (size == 0)
+            continue;
+        done.insert(function.offset);
+        redirected.push_back({function.name, function.offset, size});
+    }
+    return redirected;
+}
+
+}  // namespace criu::memory
