@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2(once) it has clients before their listener in the images, and can't restore that
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 

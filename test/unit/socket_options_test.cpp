@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cstring>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/sockets/socket_options.hpp"
+
+using namespace criu;
+using namespace criu::sockets;
+
+namespace {
+
+UniqueFd makeSocket(int family, int type) {
+    UniqueFd fd(::socket(family, type | SOCK_CLOEXEC, 0));
+    REQUIRE(fd);
+    return fd;
+}
+
+template <typename T>
+void set(const UniqueFd& fd, int option, const T& value) {
+    INFO("option " << option);
+    REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, option, &value, sizeof(value)) == 0);
+}
+
+std::vector<std::uint8_t> packed(const SkOptsEntry& entry) {
+    std::vector<std::uint8_t> bytes(::sk_opts_entry__get_packed_size(&entry));
+    ::sk_opts_entry__pack(&entry, bytes.data());
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("options of a socket are the same on the one they are restored to") {
+    const int family = GENERATE(AF_UNIX, AF_INET, AF_INET6);
+    const int type = GENERATE(SOCK_STREAM, SOCK_DGRAM);
+    const UniqueFd one = makeSocket(family, type);
+    set(one, SO_SNDBUF, 40'000);
+    set(one, SO_RCVBUF, 50'000);
+    set(one, SO_SNDTIMEO, timeval{1, 500'000});
+    set(one, SO_RCVTIMEO, timeval{2, 0});
+    set(one, SO_LINGER, linger{1, 9});
+    for (const int option : {SO_REUSEADDR, SO_DONTROUTE, SO_NO_CHECK, SO_BROADCAST, SO_KEEPALIVE, SO_OOBINLINE,
+                             SO_TIMESTAMP, SO_LOCK_FILTER})
+        set(one, option, 1);
+    set(one, SO_PRIORITY, 5);
+    set(one, SO_RCVLOWAT, 12);
+    if (family == AF_UNIX)
+        set(one, SO_PASSCRED, 1);
+
+    Arena arena;
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    CHECK(dumped.so_sndbuf == 80'000);
+    CHECK(dumped.so_rcvbuf == 100'000);
+    CHECK(dumped.so_snd_tmo_sec == 1);
+    CHECK(dumped.so_snd_tmo_usec == 500'000);
+    CHECK(dumped.so_linger == 9U);
+    CHECK(dumped.so_priority == 5U);
+    CHECK(dumped.so_rcvlowat == 12U);
+    CHECK(dumped.reuseaddr == 1);
+    CHECK(dumped.so_keepalive == 1);
+    CHECK(dumped.has_so_passcred == (family == AF_UNIX ? 1 : 0));
+    CHECK(dumped.has_so_mark == 0);
+    CHECK(dumped.n_more == 2);
+
+    Log log;
+    const UniqueFd other = makeSocket(family, type);
+    restoreSocketOptions(other.get(), dumped, log);
+    CHECK(packed(*dumpSocketOptions(other.get(), arena)) == packed(dumped));
+}
+
+TEST_CASE("a fresh socket has nothing beside what every image has, and is left as it is") {
+    const UniqueFd one = makeSocket(AF_UNIX, SOCK_STREAM);
+    Arena arena;
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    CHECK(dumped.n_more == 0);
+    CHECK(dumped.n_so_filter == 0);
+    CHECK(dumped.so_bound_dev == nullptr);
+    CHECK(dumped.has_so_linger == 0);
+    CHECK((dumped.has_so_buf_lock == 0 || dumped.so_buf_lock == 0));
+    Log log;
+    restoreSocketOptions(one.get(), dumped, log);
+    CHECK(packed(*dumpSocketOptions(one.get(), arena)) == packed(dumped));
+}
+
+TEST_CASE("an enlarged send buffer gets its size and its freedom back") {
+    const UniqueFd one = makeSocket(AF_UNIX, SOCK_STREAM);
+    Arena arena;
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    raiseSendBuffer(one.get());
+    CHECK(dumpSocketOptions(one.get(), arena)->so_sndbuf > dumped.so_sndbuf);
+    Log log;
+    restoreSocketOptions(one.get(), dumped, log);
+    CHECK(packed(*dumpSocketOptions(one.get(), arena)) == packed(dumped));
+}
+
+TEST_CASE("a classic filter is carried instruction by instruction") {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0xfffff000), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, 0xffffffff)};
+    const sock_fprog program{4, code};
+    const UniqueFd one = makeSocket(AF_UNIX, SOCK_DGRAM);
+    set(one, SO_ATTACH_FILTER, program);
+    Arena arena;
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    REQUIRE(dumped.n_so_filter == 4);
+    CHECK(dumped.so_filter[0] == (std::uint64_t{BPF_LD | BPF_W | BPF_ABS} << 48 | 0xfffff000));
+    CHECK(dumped.so_filter[1] == (std::uint64_t{BPF_JMP | BPF_JEQ | BPF_K} << 48 | std::uint64_t{1} << 32 | 1));
+    Log log;
+    const UniqueFd other = makeSocket(AF_UNIX, SOCK_DGRAM);
+    restoreSocketOptions(other.get(), dumped, log);
+    CHECK(packed(*dumpSocketOptions(other.get(), arena)) == packed(dumped));
+}
+
+TEST_CASE("a filter longer than the kernel allows is refused") {
+    std::vector<std::uint64_t> code(BPF_MAXINSNS + 1);
+    SkOptsEntry entry = SK_OPTS_ENTRY__INIT;
+    entry.so_filter = code.data();
+    entry.n_so_filter = code.size();
+    Log log;
+    const UniqueFd one = makeSocket(AF_UNIX, SOCK_DGRAM);
+    CHECK_THROWS_AS(restoreSocketOptions(one.get(), entry, log), Error);
+}
