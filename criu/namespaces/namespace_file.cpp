@@ -81,7 +81,8 @@ public:
         const auto* const kind = std::find_if(
             std::begin(kImageOrder), std::end(kImageOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
-        if (kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
+        if (kind == std::end(kImageOrder) ||
+            kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
             fail("{} refers to a namespace that criu isn't in, which can't be dumped yet", file.describe());
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
