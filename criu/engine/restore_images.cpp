@@ -139,7 +139,8 @@ void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
         task.ids = ids->only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
-    task.pagemap = Pagemap::load(images, ImageKind::Pagemap, pid);
+    // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
+    task.pagemap.emplace(images.openRequired(ImageKind::Pagemap, pid));
 
     const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid);
     auto& table = tree.fdTables[filesId];
