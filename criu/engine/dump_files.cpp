@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/tasks.hpp"
+#include "criu/kernel/terminal.hpp"
 
 namespace criu::engine {
 
@@ -22,8 +25,36 @@ FileCollector::FileCollector(const model::Options& options, Log& log, const Imag
       kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
 
 FileCollector::~FileCollector() {
+    putBack();
     if (!keepLinks_)
         paths_.removeLinks();
+}
+
+void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks) {
+    for (const auto& task : tasks)
+        processes_.insert(task->pid());
+    for (const auto& task : tasks) {
+        if (!task->alive())
+            continue;
+        const kernel::TaskStat& stat = task->stat;
+        auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                  [&](const files::SeenSession& session) { return session.sid == stat.session; });
+        if (found == sessions_.end())
+            found = sessions_.insert(found, {stat.session, processes_.contains(stat.session), 0, 0});
+        // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
+        if (stat.ttyNumber != 0 && found->terminal == 0) {
+            found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
+            found->foreground = stat.ttyPgrp;
+        }
+    }
+}
+
+void FileCollector::putBack() noexcept {
+    if (putBack_)
+        return;
+    putBack_ = true;
+    for (const auto& kind : kinds_)
+        kind->putBack(log_);
 }
 
 bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {

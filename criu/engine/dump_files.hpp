@@ -24,7 +24,7 @@ public:
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
-    void setProcesses(std::set<pid_t> pids) { processes_ = std::move(pids); }
+    void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -35,6 +35,10 @@ public:
     /// Writes files.img and what kinds have of their own.
     void finish();
 
+    /// The tasks are about to go on: gives back what was taken out of their files.
+    void putBack() noexcept;
+    /// The tasks won't go on: what was taken out of their files stays in the images.
+    void keepTaken() noexcept { putBack_ = true; }
     /// The tasks go on after all: temporary hard links are taken away.
     void releaseLinks() noexcept { paths_.removeLinks(); }
     /// The images need the links.
@@ -53,6 +57,7 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
 
     /// Kinds, for those who add to them from outside of descriptors.
@@ -90,6 +95,7 @@ private:
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
     bool keepLinks_ = false;
+    bool putBack_ = false;  ///< was done, or needn't be
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
@@ -100,6 +106,7 @@ private:
     std::set<const FileEntry*> held_;
     std::vector<Table> tables_;
     std::set<pid_t> processes_;
+    std::vector<files::SeenSession> sessions_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

@@ -210,6 +210,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
