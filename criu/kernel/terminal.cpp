@@ -2,6 +2,7 @@
 #include "criu/kernel/terminal.hpp"
 
 #include <asm/termbits.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
@@ -171,7 +172,12 @@ bool setForeground(int fd, pid_t group) {
 }
 
 int openSlaveOf(int master, int flags) {
-    return ::ioctl(master, TIOCGPTPEER, flags);
+    // Unlike open(2) it leaves out the first of these, and would keep the second in the description for good.
+    constexpr int kLargeFile = 0100000;
+    const int fd = ::ioctl(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
+    if (fd >= 0 && (flags & O_CLOEXEC) != 0)
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
 }
 
 dev_t decodeDevice(std::uint32_t number) noexcept {

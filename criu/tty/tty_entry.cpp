@@ -3,7 +3,7 @@
 
 #include <sys/sysmacros.h>
 
-#include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ TermiosEntry* storeSettings(const kernel::LineSettings& settings, Arena& arena) 
     entry->c_ospeed = settings.outputSpeed;
     entry->n_c_cc = settings.characters.size();
     entry->c_cc = arena.array<std::uint32_t>(entry->n_c_cc);
-    std::copy(settings.characters.begin(), settings.characters.end(), entry->c_cc);
+    std::memcpy(entry->c_cc, settings.characters.data(), settings.characters.size());
     return entry;
 }
 
@@ -84,8 +84,7 @@ kernel::LineSettings loadSettings(const TermiosEntry& entry) {
     settings.discipline = static_cast<std::uint8_t>(entry.c_line);
     settings.inputSpeed = entry.c_ispeed;
     settings.outputSpeed = entry.c_ospeed;
-    std::transform(entry.c_cc, entry.c_cc + kernel::kControlCharacters, settings.characters.begin(),
-                   [](std::uint32_t character) { return static_cast<std::uint8_t>(character); });
+    std::memcpy(settings.characters.data(), entry.c_cc, settings.characters.size());
     return settings;
 }
 

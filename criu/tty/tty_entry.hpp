@@ -43,6 +43,7 @@ inline constexpr std::uint32_t kExternalIds = 2 * 1013;
 /// For whatever doesn't fit the scheme: second terminals of a kind, numbers above 1000.
 inline constexpr std::uint32_t kOtherIds = 2 * 1078;
 
+/// In the list of control characters one 32-bit number holds four of them, in memory order, and the last are unused.
 [[nodiscard]] TermiosEntry* storeSettings(const kernel::LineSettings& settings, Arena& arena);
 /// Throws Error if control characters are missing.
 [[nodiscard]] kernel::LineSettings loadSettings(const TermiosEntry& entry);
