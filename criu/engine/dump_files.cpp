@@ -101,10 +101,20 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
     file.info = kernel::readFdInfo(self, file.fd, buffer_);
     const std::uint32_t before = lastId_;
+    refuseLocks(file);
     const FileId id = identify(file).id;
+    locks_.add(file, id);
     if (id.value > before)
         inFlight_.push_back(std::move(file.copy));
     return id;
+}
+
+void FileCollector::refuseLocks(const files::OpenFd& file) const {
+    if (file.info.locks.empty() || options_.fileLocks)
+        return;
+    Error error(0, fmt::format("{} holds a file lock", file.describe()));
+    error.addHint("locks need --file-locks");
+    throw error;
 }
 
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
@@ -124,12 +134,9 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         file.copy = process.getFd(fd);
         sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
         file.info = kernel::readFdInfo(task.dir, fd, buffer_);
-        if (!file.info.locks.empty() && !options_.fileLocks) {
-            Error error(0, fmt::format("{} holds a file lock", file.describe()));
-            error.addHint("locks need --file-locks");
-            throw error;
-        }
+        refuseLocks(file);
         const Known& known = identify(file);
+        locks_.add(file, known.id);
         descriptors.push_back({file.pid, fd, known.id});
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
@@ -208,6 +215,7 @@ void FileCollector::finish() {
     for (const auto& kind : kinds_)
         kind->finishDump(*this);
     paths_.finish(images_);
+    locks_.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)
         image.write(*entry);

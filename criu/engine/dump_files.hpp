@@ -9,6 +9,7 @@
 
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
@@ -79,6 +80,7 @@ private:
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
     const Known& identify(const files::OpenFd& file);
+    void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
@@ -100,6 +102,7 @@ private:
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
     files::FileKinds kinds_;
+    files::LockDump locks_;
     std::vector<FileEntry*> entries_;
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;

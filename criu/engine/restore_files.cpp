@@ -92,6 +92,7 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
 
 void FilePlan::make() {
     remaps_.load(images_);
+    locks_.load(images_);
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
@@ -381,9 +382,35 @@ int TaskFiles::segment(const VmaEntry& vma) {
     return segments_.descriptorFor(vma);
 }
 
+const FownEntry* TaskFiles::ownerOf(FileId id) const {
+    const PlannedFile* const planned = plan_.plannedFor(id);
+    return planned != nullptr ? planned->file->owner(id) : nullptr;
+}
+
+void TaskFiles::setLocks() {
+    for (const FileLockEntry* const lock : plan_.locks().ofDescriptions(task_->pid)) {
+        const auto slot = std::find_if(task_->files->slots.begin(), task_->files->slots.end(),
+                                       [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
+        if (slot == task_->files->slots.end())
+            fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
+        files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
+    }
+    for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
+        const FileId id{lock->file_id};
+        if (const PlannedFile* const planned = plan_.plannedFor(id); planned != nullptr && planned->opener == pid_)
+            files::setDescriptionLock(find(id), *lock, ownerOf(id));
+    }
+}
+
 void TaskFiles::complete() {
-    if (!leadsTable())
+    if (task_ == nullptr || !task_->files)
         return;
+    if (leadsTable())
+        completeFiles();
+    setLocks();
+}
+
+void TaskFiles::completeFiles() {
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)
             continue;

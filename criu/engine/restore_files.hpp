@@ -11,6 +11,7 @@
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
@@ -58,6 +59,7 @@ public:
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
+    [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -82,6 +84,7 @@ private:
     files::PathDump unusedPaths_{0};
     memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
+    files::LockRestore locks_;
     files::FileKinds kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
@@ -144,6 +147,9 @@ private:
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
+    void completeFiles();
+    void setLocks();
+    [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
 
     const FilePlan& plan_;
     const ServiceFds& service_;
