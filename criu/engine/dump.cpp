@@ -122,27 +122,32 @@ private:
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
-            for (const auto& other : tree_->tasks())
-                if (other->alive() && other->pid() < task->pid())
-                    refuseShared(*task, *other);
         }
+        refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+        refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
+        refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
     }
 
-    /// Processes may share descriptors but nothing else; that is possible only between creator and created.
-    static void refuseShared(const FrozenTask& task, const FrozenTask& other) {
-        const auto refuse = [&](kernel::KcmpType type, const char* what) {
-            if (kernel::kcmp(task.pid(), other.pid(), type) == std::partial_ordering::equivalent)
-                fail("processes {} and {} share {}, which can't be dumped", other.pid(), task.pid(), what);
-        };
-        if (task.stat.startStack != other.stat.startStack || task.stat.startCode != other.stat.startCode)
-            return;  // not even the same memory layout, so surely not the same memory
-        refuse(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
-        refuse(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
-        refuse(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    /// Processes may share descriptors but nothing else.
+    void refuseShared(kernel::KcmpType type, const char* what) {
+        std::vector<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                pids.push_back(task->pid());
+        // In the kernel's order, those that share are neighbours.
+        std::sort(pids.begin(), pids.end(),
+                  [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+        const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
+            return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
+        });
+        if (shared != pids.end())
+            fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
+                 std::max(shared[0], shared[1]), what);
     }
 
     void dumpTasks() {
         std::uint32_t next = 1;
+        memory_.lookAhead(*tree_);
         for (auto& task : tree_->tasks()) {
             stop_.throwIfRequested();
             inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
