@@ -14,16 +14,28 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments)
+                             memory::SegmentsDump& segments, sockets::NetworkLock& network)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network})) {}
 
 FileCollector::~FileCollector() {
-    if (!keepLinks_)
+    if (!keep_)
         paths_.removeLinks();
+}
+
+void FileCollector::release() noexcept {
+    paths_.removeLinks();
+    for (const auto& kind : kinds_)
+        kind->releaseDumped();
+}
+
+void FileCollector::keep() noexcept {
+    keep_ = true;
+    for (const auto& kind : kinds_)
+        kind->keepDumped();
 }
 
 bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
