@@ -169,12 +169,13 @@ private:
 
     void dumpTask(FrozenTask& task, std::uint32_t number) {
         log_.info("Dumping process {} ({})", task.pid(), task.status.name);
+        const std::uint32_t table = files_.addTable(task);  // before memory, which may be mapped from a descriptor
         MmEntry& mm = memory_.collect(task);
         fillMemoryLayout(task, mm, files_.arena());
         mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
         TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
-        ids.files_id = files_.addTable(task);
+        ids.files_id = table;
         setNamespaceIds(ids);
         writeOne(ImageKind::Ids, task.pid(), ids);
 

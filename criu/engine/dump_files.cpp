@@ -174,6 +174,14 @@ std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const 
     return found;
 }
 
+FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
+    const auto at = known_.lower_bound(Key{device, inode, 0});
+    if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
+        at->second.empty() || at->second.begin()->type != FD_TYPES__PACKETSK)
+        return {};
+    return at->second.begin()->id;
+}
+
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
     for (const Table& table : tables_)
         if (table.pid == pid)

@@ -34,6 +34,9 @@ public:
     /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
+    /// The packet socket of an inode, if its descriptor was dumped before; else 0.
+    [[nodiscard]] FileId packetSocket(dev_t device, ino_t inode) const;
+
     /// Writes files.img and what kinds have of their own.
     void finish();
 

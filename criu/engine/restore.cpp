@@ -81,8 +81,7 @@ model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Opti
 /// What stands in the name of the table of rules.
 std::string lockName(const RestoreImages& content) {
     const InventoryEntry& inventory = **content.inventory;
-    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id
-                                                 : std::to_string(content.tree.root().pid);
+    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : std::to_string(content.tree.root().pid);
 }
 
 kernel::ResourceLimits ownLimits() {

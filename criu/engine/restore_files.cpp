@@ -325,6 +325,14 @@ UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
     return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
 }
 
+int TaskFiles::placedSocket(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = find(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
+}
+
 int TaskFiles::segment(const VmaEntry& vma) {
     return segments_.descriptorFor(vma);
 }

@@ -130,6 +130,7 @@ public:
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
+    int placedSocket(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;

@@ -101,8 +101,7 @@ std::string execute(const std::string& program, std::vector<std::string> argumen
     pointers.push_back(nullptr);
     pid_t pid = 0;
     const Attributes attributes;
-    const int problem =
-        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
+    const int problem = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
     if (problem != 0)
         failWith(problem, "start {}", program);
     int status = 0;

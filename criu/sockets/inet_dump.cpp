@@ -2,17 +2,14 @@
 #include "criu/sockets/inet_dump.hpp"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <linux/udp.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
 
@@ -36,8 +33,8 @@ int option(int fd, int level, int name, const char* text) {
 InetEndpoint endOf(int fd, int family, bool peer) {
     SocketAddress address{};
     socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME takes no larger one
-    const int result = peer ? ::getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &address, &size)
-                            : ::getsockname(fd, &address.generic, &size);
+    const int result =
+        peer ? ::getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &address, &size) : ::getsockname(fd, &address.generic, &size);
     if (result == 0)
         return InetEndpoint::fromSocket(address);
     if (errno != ENOTCONN)
@@ -66,15 +63,6 @@ std::uint8_t tcpShutdown(int fd, TcpState state) {
     if ((ask.revents & POLLRDHUP) != 0)
         bits |= kReadShut;
     return bits;
-}
-
-void refuseForeign(const files::OpenFd& file) {
-    const UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
-    struct stat theirs {};
-    struct stat ours {};
-    if (network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/self/ns/net", &ours) == 0 &&
-        theirs.st_ino != ours.st_ino)
-        fail("{} is a socket of another network namespace, which can't be dumped", file.describe());
 }
 
 void refuseUnknown(const files::OpenFd& file, const InetType& type) {
@@ -182,14 +170,13 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     if (ends.remote.port == 0 || options.tcpClose || out.proto == kMptcp)
         return;
     refuseUpperLayer(file);
-    connections_.push_back({&out, UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy a descriptor")), file.describe(),
-                            ends});
+    connections_.push_back(
+        {&out, UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy a descriptor")), file.describe(), ends});
 }
 
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
     const int fd = file.copy.get();
-    const bool udp =
-        type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
+    const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
     if (udp && option(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
         fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
     memberships_.read(fd, type.family, out, dump.arena());

@@ -200,9 +200,8 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
-    raw.has_hdrincl = raw.hdrincl =
-        (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
-            : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
+    raw.has_hdrincl = raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
+                                        : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
     if (!v6)
         raw.has_nodefrag = raw.nodefrag = readInt(socket, IPPROTO_IP, IP_NODEFRAG, "IP_NODEFRAG") != 0;
     if (type.protocol != (v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP}))
@@ -218,7 +217,9 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
 
 IpOptsEntry* readIp(int socket, const InetType& type, Arena& arena) {
     auto& out = *arena.make<IpOptsEntry>();
-    const auto flag = [&](int level, int option, const char* name) { return readInt(socket, level, option, name) != 0; };
+    const auto flag = [&](int level, int option, const char* name) {
+        return readInt(socket, level, option, name) != 0;
+    };
     if (type.family == AF_INET) {
         out.has_freebind = out.freebind = flag(IPPROTO_IP, IP_FREEBIND, "IP_FREEBIND");
         out.has_pktinfo = out.pktinfo = flag(IPPROTO_IP, IP_PKTINFO, "IP_PKTINFO");
@@ -304,8 +305,8 @@ void InetOptionsDump::read(int socket, const InetType& type, bool connected, Ine
         out.has_v6only = 1;
         out.v6only = readInt(socket, IPPROTO_IPV6, IPV6_V6ONLY, "IPV6_V6ONLY") != 0;
     }
-    out.tcp_opts = type.protocol == IPPROTO_TCP && type.type == SOCK_STREAM ? readTcp(socket, arena)
-                                                                            : arena.make<TcpOptsEntry>();
+    out.tcp_opts =
+        type.protocol == IPPROTO_TCP && type.type == SOCK_STREAM ? readTcp(socket, arena) : arena.make<TcpOptsEntry>();
     const std::vector<Value>& standard = usual(type);
     out.more = arena.array<SkMoreOpt*>(std::size(kRows));
     for (std::size_t i = 0; i < std::size(kRows); ++i) {

@@ -13,8 +13,8 @@ namespace criu::sockets {
 /// Lines that insert the rules for the connections of a family; empty if there are none.
 std::string iptablesInsertions(std::span<const InetConnection> connections, int family);
 
-/// Lines that delete those rules in `saved` (output of iptables-save) that lock one of the connections, each as often as
-/// it is there. A rule that isn't there would make iptables-restore refuse all.
+/// Lines that delete those rules in `saved` (output of iptables-save) that lock one of the connections, each as often
+/// as it is there. A rule that isn't there would make iptables-restore refuse all.
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved);
 
 }  // namespace criu::sockets

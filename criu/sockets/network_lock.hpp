@@ -10,9 +10,9 @@
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
-/// While a connection is taken apart or put together nobody may answer for it: not the kernel, which would reset what it
-/// doesn't know (any more, or yet), and not the socket, whose state would change. So rules of the packet filter drop the
-/// packets of exactly these connections, from the dump until the restore. Names and marks are those of CRIU 4.2, so
+/// While a connection is taken apart or put together nobody may answer for it: not the kernel, which would reset what
+/// it doesn't know (any more, or yet), and not the socket, whose state would change. So rules of the packet filter drop
+/// the packets of exactly these connections, from the dump until the restore. Names and marks are those of CRIU 4.2, so
 /// that each of both can lift what the other has put in place.
 namespace criu::sockets {
 

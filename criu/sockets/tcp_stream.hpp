@@ -8,8 +8,8 @@
 #include "images/sk-inet.hpp"
 #include "images/tcp-stream.hpp"
 
-/// A TCP connection and its image, tcp-stream-INODE.img. Sequence numbers there are of the ends of the queues, a FIN that
-/// was sent or received included; lengths are of data only.
+/// A TCP connection and its image, tcp-stream-INODE.img. Sequence numbers there are of the ends of the queues, a FIN
+/// that was sent or received included; lengths are of data only.
 namespace criu::sockets {
 
 /// Dump half: reads a connection in repair mode, and writes its image. Returns its state. Throws Error when its queues

@@ -134,7 +134,8 @@ TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const Image
     for (int tries = 0; !readQueues(fd, queues); ++tries) {
         if (tries == kTries) {
             Error error(0, "the queues of the connection can't be read whole");
-            error.addHint("out-of-band data (MSG_OOB) waits in it, or the network isn't locked and it goes on changing");
+            error.addHint(
+                "out-of-band data (MSG_OOB) waits in it, or the network isn't locked and it goes on changing");
             throw error;
         }
         ::nanosleep(&kBetweenTries, nullptr);

@@ -58,8 +58,8 @@ TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& en
     const TcpStreamEntry& stream = *stream_;
     if (stream.has_unsq_len == 0 || stream.unsq_len > stream.outq_len)
         fail("{} doesn't tell how much of {} bytes is unsent", image_.name(), stream.outq_len);
-    if ((stream.opt_mask & TCPI_OPT_WSCALE) != 0 && (stream.has_rcv_wscale == 0 || stream.snd_wscale > kLargestScale ||
-                                                     stream.rcv_wscale > kLargestScale))
+    if ((stream.opt_mask & TCPI_OPT_WSCALE) != 0 &&
+        (stream.has_rcv_wscale == 0 || stream.snd_wscale > kLargestScale || stream.rcv_wscale > kLargestScale))
         fail("{} has no good window scales", image_.name());
     if ((stream.opt_mask & TCPI_OPT_TIMESTAMPS) != 0 && stream.has_timestamp == 0)
         fail("{} has no timestamp", image_.name());
