@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_memory.hpp"
 
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -17,6 +19,10 @@ public:
     FileId fileFor(const kernel::Vma& vma) override {
         return files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
                               vma.shared ? static_cast<std::uint32_t>(accessOf(vma)) : 0, true);
+    }
+
+    FileId socketFor(const kernel::Vma& vma) override {
+        return files_.packetSocket(::makedev(vma.devMajor, vma.devMinor), vma.inode);
     }
 
 private:

@@ -291,6 +291,7 @@ private:
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
         enterDirectories();
+        space_.mapSockets(files_);
         space_.seal();
         program.run();
     }
