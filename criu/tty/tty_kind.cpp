@@ -26,7 +26,8 @@ public:
     }
 
     void finishDump(files::FileDump& dump) override { dumped_.finish(dump); }
-    void putBack(Log& log) noexcept override { dumped_.putBack(log); }
+    void releaseDumped() noexcept override { dumped_.putBack(); }
+    void keepDumped() noexcept override { dumped_.keep(); }
 
     void prepareRestore(files::FileRestore& restore) override {
         images_.load(restore.images());
