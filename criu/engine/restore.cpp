@@ -229,6 +229,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
@@ -270,7 +271,7 @@ int restore(Run& run) {
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
     log.info("Stage: registers");
-    ResumedTree resumed(tree, control, service);
+    ResumedTree resumed(tree, control, service, files.locks());
     scripts.require(Stage::PostRestore);
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
