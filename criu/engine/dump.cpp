@@ -278,13 +278,12 @@ private:
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
-            if (goesOn)
-                files_.release();
+            files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
         } else {
             tree_->kill();
+            files_.settle(files::Aftermath::End);
         }
-        files_.keep();
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         writeStatistics(ImageDir::open("."), statistics_);

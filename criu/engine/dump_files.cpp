@@ -25,7 +25,16 @@ FileCollector::FileCollector(const model::Options& options, Log& log, const Imag
       kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network})) {}
 
 FileCollector::~FileCollector() {
-    if (!keep_)
+    settle(files::Aftermath::Run);
+}
+
+void FileCollector::settle(files::Aftermath aftermath) noexcept {
+    if (settled_)
+        return;
+    settled_ = true;
+    for (const auto& kind : kinds_)
+        kind->settle(aftermath, log_);
+    if (aftermath == files::Aftermath::Run)
         paths_.removeLinks();
 }
 
@@ -46,18 +55,6 @@ void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> ta
             found->foreground = stat.ttyPgrp;
         }
     }
-}
-
-void FileCollector::release() noexcept {
-    paths_.removeLinks();
-    for (const auto& kind : kinds_)
-        kind->releaseDumped();
-}
-
-void FileCollector::keep() noexcept {
-    keep_ = true;
-    for (const auto& kind : kinds_)
-        kind->keepDumped();
 }
 
 bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {

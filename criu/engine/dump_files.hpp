@@ -41,10 +41,9 @@ public:
     /// Writes files.img and what kinds have of their own.
     void finish();
 
-    /// The tasks are about to go on after all: what was changed for the dump is taken back.
-    void release() noexcept;
-    /// The tasks are gone, or stay stopped: the restore needs things as they are now.
-    void keep() noexcept;
+    /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
+    /// for processes that go on by the destructor, if it wasn't before.
+    void settle(files::Aftermath aftermath) noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -97,7 +96,7 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    bool keep_ = false;
+    bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,13 @@ public:
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 };
 
+/// What becomes of the processes after a dump.
+enum class Aftermath : std::uint8_t {
+    Run,   ///< they go on at once: the dump failed, or is to leave them running
+    Stop,  ///< they stay stopped, for others to decide
+    End,   ///< they are gone: the images have everything
+};
+
 /// The rules for one kind of file. Instances belong to one run and may keep state of it.
 class FileKind {
 public:
@@ -90,12 +98,9 @@ public:
     /// Dump: after all files were seen: completes entries that refer to other files, writes images of the kind's own.
     virtual void finishDump(FileDump&) {}
 
-    /// Dump: the processes go on now: takes back what finishDump() has changed for the time of the dump. Destruction
-    /// does so, too, if this and keepDumped() weren't called.
-    virtual void releaseDumped() noexcept {}
-
-    /// Dump: the images are complete and the processes are gone (or stay stopped): nothing is taken back.
-    virtual void keepDumped() noexcept {}
+    /// Dump: its end, failed or not: takes back what was changed in the processes' files for the time of the dump, as
+    /// far as they go on with them. Called once, while they still stand still (or are gone).
+    virtual void settle(Aftermath, Log&) noexcept {}
 
     /// Restore: before any entry is collected; reads images of the kind's own.
     virtual void prepareRestore(FileRestore&) {}

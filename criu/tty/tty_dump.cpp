@@ -294,8 +294,6 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
 void TtyDump::finish(files::FileDump& dump) {
     if (terminals_.empty())
         return;
-    log_ = &dump.log();
-    tasksEnd_ = dump.options().finalState == model::FinalState::Default;
     for (const auto& terminal : terminals_)
         findSession(*terminal, dump.sessions());
     checkOwners(dump);
@@ -333,25 +331,18 @@ void TtyDump::writeImages(files::FileDump& dump) {
         image->finish();
 }
 
-void TtyDump::keep() noexcept {
-    if (tasksEnd_)
-        taken_.clear();
-    else
-        putBack();
-}
-
-void TtyDump::putBack() noexcept {
+void TtyDump::putBack(Log& log) noexcept {
     for (const Taken& taken : taken_) {
         try {
             const UniqueFd slave = openPrivateSlave(taken.master);
             if (const std::size_t lost =
                     putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
                 lost != 0)
-                log_->warn("{}: {} bytes that waited in it were lost", taken.who, lost);
+                log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
             if (taken.packets)
                 kernel::setPacketMode(taken.master, true);
         } catch (const Error& error) {
-            log_->warn("{}: what waited in it was lost: {}", taken.who, error.what());
+            log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
         }
     }
     taken_.clear();

@@ -15,21 +15,13 @@ namespace criu::tty {
 /// The dump half of terminals. Each end of a pseudoterminal is a terminal of its own here, as it is in the images.
 class TtyDump {
 public:
-    TtyDump() = default;
-    TtyDump(const TtyDump&) = delete;
-    TtyDump& operator=(const TtyDump&) = delete;
-    /// Puts back as well, unless keep() was called.
-    ~TtyDump() { putBack(); }
-
     void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
 
     /// When all files were seen: what concerns several terminals, and the images.
     void finish(files::FileDump& dump);
 
-    /// The tasks are about to go on: puts back what finish() took out of pseudoterminals.
-    void putBack() noexcept;
-    /// The tasks are gone; or only stopped, then it is put back, too.
-    void keep() noexcept;
+    /// Puts back what finish() took out of pseudoterminals.
+    void putBack(Log& log) noexcept;
 
 private:
     struct Terminal {
@@ -76,8 +68,6 @@ private:
 
     std::vector<std::unique_ptr<Terminal>> terminals_;
     std::vector<Taken> taken_;
-    Log* log_ = nullptr;
-    bool tasksEnd_ = false;
 };
 
 }  // namespace criu::tty

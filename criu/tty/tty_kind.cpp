@@ -26,8 +26,10 @@ public:
     }
 
     void finishDump(files::FileDump& dump) override { dumped_.finish(dump); }
-    void releaseDumped() noexcept override { dumped_.putBack(); }
-    void keepDumped() noexcept override { dumped_.keep(); }
+    void settle(files::Aftermath aftermath, Log& log) noexcept override {
+        if (aftermath != files::Aftermath::End)
+            dumped_.putBack(log);
+    }
 
     void prepareRestore(files::FileRestore& restore) override {
         images_.load(restore.images());
