@@ -12,7 +12,7 @@ import termios
 import time
 
 
-class Silent(Exception):
+class Silent(AssertionError):
     """What was expected did not appear."""
 
 
