@@ -10,6 +10,7 @@
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/terminal.hpp"
 
 namespace criu::engine {
 namespace {
@@ -153,6 +154,8 @@ void FilePlan::takeTerminal(const ServiceFds& service) {
             ownTerminal_.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, service.first), "keep the terminal of criu"));
             return;
         }
+    if (UniqueFd controlling = kernel::openControllingTerminal())
+        ownTerminal_ = service.lift(std::move(controlling));
 }
 
 bool FilePlan::planNeeds() {
