@@ -24,7 +24,6 @@
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/seccomp.hpp"
 #include "images/timens.hpp"
 
 namespace criu::engine {
@@ -122,9 +121,25 @@ private:
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
+            if (!tree_->seccompSuspended())
+                refuseSeccomp(*task);
             for (const auto& other : tree_->tasks())
                 if (other->alive() && other->pid() < task->pid())
                     refuseShared(*task, *other);
+        }
+    }
+
+    /// What criu has to do in a thread its filters might forbid, and that might kill it.
+    static void refuseSeccomp(FrozenTask& task) {
+        kernel::ProcBuffer buffer;
+        for (const compel::FrozenThread& thread : task.process->threads()) {
+            const auto mode = kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer).seccomp;
+            if (mode.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled)
+                continue;
+            Error error(EPERM,
+                        fmt::format("thread {} of process {} runs under seccomp", thread.tracee.tid(), task.pid()));
+            error.addHint("criu needs CAP_SYS_ADMIN for it, and may not run under seccomp itself");
+            throw error;
         }
     }
 
@@ -175,7 +190,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, images_, mm, log_);
+        dumpCores(task, {images_, log_, seccomp_, tree_->seccompSuspended()}, mm);
     }
 
     template <typename T>
@@ -208,10 +223,7 @@ private:
     }
 
     void writeRest() {
-        ImageWriter seccomp = images_.create(ImageKind::Seccomp);
-        const SeccompEntry none = SECCOMP_ENTRY__INIT;
-        seccomp.write(none);
-        seccomp.finish();
+        seccomp_.write(images_);
 
         const auto now = [](clockid_t clock, Timespec& out) {
             timespec time{};
@@ -291,6 +303,7 @@ private:
     memory::SegmentsDump segments_;
     FileCollector files_;
     DumpMemory memory_;
+    task::SeccompDump seccomp_;
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;

@@ -28,6 +28,17 @@ void refuseUntraceable(const FrozenTask& task) {
 
 }  // namespace
 
+compel::FrozenProcess FrozenTree::stop(pid_t pid) {
+    try {
+        return compel::FrozenProcess::freeze(pid, options_);
+    } catch (const compel::Error& error) {
+        if (error.code() != EPERM || !options_.seize.suspendSeccomp || !tasks_.empty())
+            throw;
+    }
+    options_.seize.suspendSeccomp = false;
+    return compel::FrozenProcess::freeze(pid, options_);
+}
+
 void FrozenTree::add(pid_t pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid));
     inContext([&] { return fmt::format("process {}", pid); },
@@ -39,7 +50,7 @@ void FrozenTree::add(pid_t pid) {
                       return;
                   }
                   refuseUntraceable(*task);
-                  task->process = compel::FrozenProcess::freeze(pid, options_);
+                  task->process = stop(pid);
                   const compel::FrozenThread& leader = task->process->threads().front();
                   if (leader.groupStopped()) {
                       task->state = model::TaskState::Stopped;
@@ -89,6 +100,7 @@ FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequ
     tree.stop_ = &stop;
     constexpr std::chrono::hours kForEver{24 * 365};
     tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
+    tree.options_.seize.suspendSeccomp = true;
     tree.add(root);
     if (!tree.tasks_.front()->alive())
         fail("process {} has ended (it is a zombie)", root);

@@ -42,6 +42,10 @@ public:
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
 
+    /// Seccomp lets system calls pass that criu makes in the processes. It doesn't when criu lacks CAP_SYS_ADMIN or
+    /// runs under seccomp itself; then threads under seccomp must be left alone.
+    [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
+
     /// Ends all processes.
     void kill();
     /// Lets all go on; with `stopped` they are sent SIGSTOP first.
@@ -50,6 +54,7 @@ public:
 private:
     bool addChildren(FrozenTask& parent);
     void add(pid_t pid);
+    compel::FrozenProcess stop(pid_t pid);
 
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;

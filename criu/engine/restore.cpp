@@ -251,7 +251,7 @@ int restore(Run& run) {
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
     log.info("Stage: registers");
-    ResumedTree resumed(tree, control, service);
+    ResumedTree resumed(state);
     scripts.require(Stage::PostRestore);
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/last_steps.hpp"
 #include "criu/task/registers.hpp"
 
 namespace criu::engine {
@@ -34,19 +35,21 @@ compel::Registers asRegisters(const std::vector<std::byte>& general) {
 
 }  // namespace
 
-ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service)
-    : tree_(tree) {
+ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
+    const ServiceFds& service = run.service;
     std::unordered_map<pid_t, const AreaSlot*> areas;
-    for (const AreaSlot& area : control.areas())
+    for (const AreaSlot& area : run.control.areas())
         areas.emplace(area.pid, &area);
 
-    for (const auto& task : tree.tasks) {
+    for (const auto& task : tree_.tasks) {
         if (!task->alive())
             continue;
         inContext([&] { return fmt::format("process {}", task->pid); },
                   [&] {
                       compel::FreezeOptions options;
                       options.seize.killOnExit = true;
+                      const auto seccomp = run.content.seccomp.find(task->pid);
+                      options.seize.suspendSeccomp = seccomp != run.content.seccomp.end();
                       processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
                       compel::FrozenProcess& process = processes_.back();
                       {
@@ -60,6 +63,8 @@ ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& c
                                                  static_cast<std::uint64_t>(service.last)});
                           calls.munmap(area->second->start, area->second->size);
                       }
+                      if (seccomp != run.content.seccomp.end())
+                          finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
                       setThreads(*task, process);
                   });
     }

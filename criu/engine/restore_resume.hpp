@@ -5,8 +5,7 @@
 
 #include <vector>
 
-#include "criu/engine/restore_control.hpp"
-#include "criu/engine/service_fds.hpp"
+#include "criu/engine/restore_task.hpp"
 #include "criu/model/process_tree.hpp"
 
 namespace criu::engine {
@@ -16,7 +15,7 @@ namespace criu::engine {
 /// be killed by the caller; they have no memory to go on with.
 class ResumedTree {
 public:
-    ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service);
+    explicit ResumedTree(const RestoreRun& run);
 
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
     void letGo(bool stopAll);

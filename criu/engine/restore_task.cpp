@@ -260,6 +260,7 @@ private:
         ::sigprocmask(SIG_SETMASK, &all, nullptr);
         resetSignalActions();
 
+        space_.createAioRings(*task_, run_.images);
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
         enterDirectories();

@@ -56,6 +56,9 @@ public:
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
     void fill(const model::Task& task, const ImageDir& images, Log& log);
 
+    /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
+    void createAioRings(const model::Task& task, const ImageDir& images);
+
     /// Sets final protections, advice and locks. After this the content can't be touched any more.
     void seal();
 
@@ -77,6 +80,8 @@ private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void installGuards() const;
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
+    void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
+                       const MmEntry& mm);
     void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
 
     std::vector<PlacedVma> vmas_;
