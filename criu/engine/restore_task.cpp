@@ -271,6 +271,7 @@ private:
     void enterDirectories() {
         const FsEntry& fs = **task_->fs;
         const UniqueFd root = run_.service.lift(files_.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
+        const auto owner = files::reviveOwner(*run_.files.entry(FileId{fs.cwd_id}).reg, run_.files.remaps());
         const UniqueFd cwd = run_.service.lift(files_.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
         const FileEntry& rootEntry = run_.files.entry(FileId{fs.root_id});
         if (std::string_view(rootEntry.reg->name) != "/") {

@@ -159,7 +159,7 @@ private:
         const bool huge = vma.flags.has(VmFlag::HugeTlb);
         entry.status = bit(VmaStatus::Regular);
         if ((huge || onKernelTmpfs(vma)) && vma.name.starts_with("/SYSV"))
-            refuse(vma, "System V shared memory");
+            refuse(vma, "System V shared memory", "its namespace is not dumped with it");
         if (huge && !vma.shared && vma.name == kAnonymousHuge) {
             setAccess(vma, entry);
             entry.flags |= MAP_ANONYMOUS;

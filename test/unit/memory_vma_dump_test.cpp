@@ -258,7 +258,8 @@ TEST_CASE("what can't be dumped is refused by address and name") {
 }
 
 TEST_CASE("a ring of asynchronous I/O") {
-    const Converted got("10010000000-10010002000 rw-s 00000000 00:0e 12 /[aio] (deleted)\nVmFlags: rd wr sh mr mw ms de \n");
+    const Converted got(
+        "10010000000-10010002000 rw-s 00000000 00:0e 12 /[aio] (deleted)\nVmFlags: rd wr sh mr mw ms de \n");
     CHECK(got[0].status == bit(VmaStatus::AioRing));
     CHECK(got[0].flags == MAP_SHARED);
 }
