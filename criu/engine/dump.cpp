@@ -9,6 +9,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_memory.hpp"
@@ -56,6 +57,7 @@ public:
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
           files_(run.options, run.log, images_, segments_),
           memory_(run.options, images_, files_, segments_, statistics_),
+          cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
     int run() {
@@ -90,7 +92,10 @@ private:
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        if (options_.freezeCgroup)
+            freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
+        tree_.emplace(
+            FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_));
         std::set<pid_t> pids;
         for (const auto& task : tree_->tasks())
             pids.insert(task->pid());
@@ -190,7 +195,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, tree_->seccompSuspended()}, mm);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended()}, mm);
     }
 
     template <typename T>
@@ -224,6 +229,9 @@ private:
 
     void writeRest() {
         seccomp_.write(images_);
+        if (freezer_)
+            cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
+        cgroups_.write(images_);
 
         const auto now = [](clockid_t clock, Timespec& out) {
             timespec time{};
@@ -258,7 +266,7 @@ private:
         entry.root_ids = &own;
         entry.has_ns_per_id = entry.ns_per_id = 1;
         entry.has_root_cg_set = 1;
-        entry.root_cg_set = 1;
+        entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
         entry.has_lsmtype = 1;
         entry.lsmtype = LSMTYPE__NO_LSM;
         entry.has_network_lock_method = 1;
@@ -282,6 +290,8 @@ private:
             files_.keepLinks();
         } else {
             tree_->kill();
+            if (freezer_)
+                freezer_->release();
             files_.keepLinks();
         }
         statistics_.frozen =
@@ -298,12 +308,14 @@ private:
     StopRequest& stop_;
     ImageDir images_;
     ActionScripts scripts_;
+    std::optional<cgroup::Freezer> freezer_;
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
     FileCollector files_;
     DumpMemory memory_;
     task::SeccompDump seccomp_;
+    cgroup::CgroupDump cgroups_;
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;

@@ -90,11 +90,14 @@ public:
           mm_(mm),
           log_(context.log),
           seccomp_(context.seccomp),
+          cgroups_(context.cgroups),
           suspended_(context.seccompSuspended) {}
 
     void run() {
         auto& threads = task_.process->threads();
         readSeccomp();
+        leaderGroups_ = task_.dir.readFile("cgroup");
+        leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
         const std::size_t room =
             pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
@@ -152,7 +155,7 @@ private:
         interview->run.reset();
         if (interview->process) {
             Arena arena;
-            CoreEntry& core = store(*interview, *found, *answers, task_.status, arena);
+            CoreEntry& core = store(*interview, *found, *answers, task_.status, leaderSet_, arena);
             storeProcess(*interview, *answers, found->mask, core, arena);
             write(found->tid, core);
             return;
@@ -162,7 +165,7 @@ private:
             Arena arena;
             kernel::ProcBuffer buffer;
             const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, found->tid, buffer);
-            CoreEntry& core = store(*asked, *found, *answers, status, arena);
+            CoreEntry& core = store(*asked, *found, *answers, status, setOf(found->tid, buffer), arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = found->mask;
             write(found->tid, core);
@@ -186,7 +189,7 @@ private:
     }
 
     static CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
-                            const kernel::TaskStatus& status, Arena& arena) {
+                            const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) {
         auto& core = *arena.make<CoreEntry>();
         auto& thread = *arena.make<ThreadCoreEntry>();
         core.thread_core = &thread;
@@ -198,9 +201,14 @@ private:
         task::storeScheduling(found.tid, thread, arena);
         thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
-        thread.cg_set = 1;
+        thread.cg_set = cgroupSet;
         task::storeSeccomp(status.seccomp, found.seccomp, thread);
         return core;
+    }
+
+    [[nodiscard]] std::uint32_t setOf(pid_t tid, kernel::ProcBuffer& buffer) const {
+        const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
+        return groups == leaderGroups_ ? leaderSet_ : cgroups_.setOf(kernel::parseCgroups(groups));
     }
 
     void write(pid_t tid, const CoreEntry& core) const {
@@ -266,6 +274,9 @@ private:
     MmEntry& mm_;
     Log& log_;
     task::SeccompDump& seccomp_;
+    cgroup::CgroupDump& cgroups_;
+    std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
+    std::uint32_t leaderSet_ = 0;
     bool suspended_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;

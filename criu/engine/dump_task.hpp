@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
@@ -16,6 +17,7 @@ struct TaskDumpContext {
     const ImageDir& images;
     Log& log;
     task::SeccompDump& seccomp;
+    cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;  ///< FrozenTree::seccompSuspended()
 };
 

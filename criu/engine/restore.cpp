@@ -204,6 +204,11 @@ int restore(Run& run) {
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
 
+    cgroup::CgroupRestore cgroups(run.options, log, images, (*content.inventory)->root_cg_set);
+    for (const auto& task : tree.tasks)
+        for (const model::Thread& thread : task->threads)
+            cgroups.require(cgroupSetOf(**thread.core));
+
     const kernel::ResourceLimits limitsBefore = ownLimits();
     const ServiceFds service = files.chooseServiceFds(raiseFileLimit());
     const auto lift = [&service](UniqueFd fd) { return service.lift(std::move(fd)); };
@@ -221,6 +226,7 @@ int restore(Run& run) {
                      births,
                      files,
                      segments,
+                     cgroups,
                      control,
                      service,
                      task::Credentials::ofSelf(),
@@ -235,6 +241,7 @@ int restore(Run& run) {
     log.info("Stage: deleted files and shared memory");
     files.remaps().create(files, lift);
     segments.create(images, lift);
+    cgroups.create(lift);
 
     log.info("Stage: processes");
     NewProcesses processes(control, log);
@@ -247,6 +254,7 @@ int restore(Run& run) {
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
     segments.finish();
+    cgroups.setProperties();
     statistics.forking =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
@@ -258,9 +266,12 @@ int restore(Run& run) {
     run.stop.throwIfRequested();
     scripts.run(Stage::PreResume);
 
+    cgroups.freeze();
+
     // From here on nothing may fail: first one goes, then they are on their own.
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
+    cgroups.keep();
     files.remaps().removeLinks(log);
 
     statistics.restore =

@@ -63,11 +63,19 @@ ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
                                                  static_cast<std::uint64_t>(service.last)});
                           calls.munmap(area->second->start, area->second->size);
                       }
+                      moveThreads(*task, run.cgroups);
                       if (seccomp != run.content.seccomp.end())
                           finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
                       setThreads(*task, process);
                   });
     }
+}
+
+void ResumedTree::moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups) {
+    const std::uint32_t ofProcess = cgroupSetOf(task.core());
+    for (const model::Thread& thread : task.threads)
+        if (const std::uint32_t set = cgroupSetOf(**thread.core); set != 0 && set != ofProcess)
+            cgroups.moveThread(thread.tid, set, ofProcess);
 }
 
 void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& process) {

@@ -21,6 +21,7 @@ public:
     void letGo(bool stopAll);
 
 private:
+    static void moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups);
     void setThreads(const model::Task& task, compel::FrozenProcess& process);
 
     const model::ProcessTree& tree_;

@@ -60,10 +60,12 @@ public:
           birth_(birth),
           pid_(::getpid()),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
+          cgroupSet_((*run.content.inventory)->root_cg_set),
           files_(run.files, run.service, run.segments, task_, birth.pid, run.log) {
         if (creator != nullptr) {
             files_.inheritFrom(creator->files_);
             inheritedSpace_ = &creator->space_;
+            cgroupSet_ = creator->cgroupSet_;
         }
     }
 
@@ -97,6 +99,7 @@ private:
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())
             run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+        enterCgroups();
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -145,6 +148,15 @@ private:
         const std::uint64_t none[4] = {};
         for (int signal = 1; signal <= kSignals; ++signal)
             ::syscall(SYS_rt_sigaction, signal, none, nullptr, sizeof(std::uint64_t));
+    }
+
+    /// Before anything is allocated that is counted there.
+    void enterCgroups() {
+        const std::uint32_t wanted = alive() ? cgroupSetOf(task_->core()) : 0;
+        if (wanted == 0 || wanted == cgroupSet_)
+            return;
+        run_.cgroups.enter(wanted, cgroupSet_);
+        cgroupSet_ = wanted;
     }
 
     void enterSession() {
@@ -287,6 +299,7 @@ private:
     const Birth& birth_;
     pid_t pid_;
     const Task* task_;
+    std::uint32_t cgroupSet_;  ///< the one it is in
     TaskFiles files_;
     memory::AddressSpace space_;
     const memory::AddressSpace* inheritedSpace_ = nullptr;
@@ -294,6 +307,12 @@ private:
 };
 
 }  // namespace
+
+std::uint32_t cgroupSetOf(const CoreEntry& core) {
+    if (core.thread_core != nullptr && core.thread_core->has_cg_set != 0)
+        return core.thread_core->cg_set;
+    return core.tc != nullptr && core.tc->has_cg_set != 0 ? core.tc->cg_set : 0;
+}
 
 pid_t createRoot(RestoreRun& run, bool asSibling) {
     const Birth& root = run.births.root();
