@@ -12,6 +12,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/cgroupfs.hpp"
 
 namespace criu::cgroup {
 namespace {
@@ -70,7 +71,7 @@ CgroupDump::CgroupDump(const model::Options& options) : options_(options), hiera
         if (isWanted(line) && !name.starts_with(kNamed))
             controllers_.push_back(name);
     }
-    sets_.emplace(setFrom(own), kOwnSet);
+    sets_.emplace(std::pair(false, setFrom(own)), kOwnSet);
 }
 
 bool CgroupDump::isWanted(const kernel::CgroupLine& line) const {
@@ -90,12 +91,30 @@ CgroupDump::Set CgroupDump::setFrom(const std::vector<kernel::CgroupLine>& group
     return set;
 }
 
+void CgroupDump::setNamespace(const kernel::ProcPid& root) {
+    if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
+        fail("the tree is in a cgroup namespace of its own, which goes only with its cgroups");
+    ownNamespace_ = true;
+    kernel::ProcBuffer buffer;
+    const Set outside = setFrom(kernel::readCgroups(root, buffer));
+    const Set inside = setFrom(kernel::readCgroupsInside(root));
+    for (const auto& [controllers, path] : outside) {
+        const std::string& seen = inside.at(controllers);
+        const std::size_t rest = seen == "/" ? 0 : seen.size();
+        if (path == "/" || rest == path.size())
+            continue;  // the namespace begins at the root
+        if (rest > path.size() || (rest != 0 && !path.ends_with(seen)))
+            fail("process sees its cgroup {} of {} as {}", path, controllers, seen);
+        prefixes_.emplace(controllers, path.size() - rest);
+    }
+}
+
 std::uint32_t CgroupDump::setOf(const std::vector<kernel::CgroupLine>& groups) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         return kOwnSet;
     const Set set = setFrom(groups);
     const std::lock_guard lock(guard_);
-    const auto [at, fresh] = sets_.try_emplace(set, static_cast<std::uint32_t>(sets_.size() + 1));
+    const auto [at, fresh] = sets_.try_emplace({ownNamespace_, set}, static_cast<std::uint32_t>(sets_.size() + 1));
     if (fresh)
         for (const auto& [controllers, path] : set)
             if (path == "/.." || path.starts_with("/../"))
@@ -138,9 +157,10 @@ void CgroupDump::write(const ImageDir& images) {
 void CgroupDump::storeSets(CgroupEntry& entry) {
     entry.n_sets = sets_.size() - 1;
     entry.sets = arena_.messages<CgSetEntry>(entry.n_sets);
-    for (const auto& [set, id] : sets_) {
+    for (const auto& [key, id] : sets_) {
         if (id == kOwnSet)
             continue;
+        const Set& set = key.second;
         CgSetEntry& out = *entry.sets[id - kOwnSet - 1];
         out.id = id;
         out.n_ctls = set.size();
@@ -150,6 +170,12 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
             CgMemberEntry& member = *out.ctls[next++];
             member.name = arena_.string(controllers);
             member.path = arena_.string(path);
+            if (const auto prefix = prefixes_.find(controllers); prefix != prefixes_.end()) {
+                if (path.size() < prefix->second)
+                    fail("cgroup {} of {} is outside of the tree's cgroup namespace", path, controllers);
+                member.has_cgns_prefix = 1;
+                member.cgns_prefix = static_cast<std::uint32_t>(prefix->second);
+            }
         }
     }
 }
@@ -157,8 +183,8 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
 void CgroupDump::storeControllers(CgroupEntry& entry) {
     // Hierarchies without a controller are there only if somebody uses them.
     std::vector<std::string> all = controllers_;
-    for (const auto& [set, id] : sets_)
-        for (const auto& [controllers, path] : set)
+    for (const auto& [key, id] : sets_)
+        for (const auto& [controllers, path] : key.second)
             if (id != kOwnSet && std::find(all.begin(), all.end(), controllers) == all.end())
                 all.push_back(controllers);
     entry.n_controllers = all.size();
@@ -182,8 +208,8 @@ void CgroupDump::storeControllers(CgroupEntry& entry) {
 
 void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& entry) {
     std::set<std::string> paths;
-    for (const auto& [set, id] : sets_)
-        if (const auto member = set.find(controllers); id != kOwnSet && member != set.end())
+    for (const auto& [key, id] : sets_)
+        if (const auto member = key.second.find(controllers); id != kOwnSet && member != key.second.end())
             paths.insert(rootOf(controllers, member->second));
     // In this order whatever lies below comes behind.
     std::vector<std::string> heads;

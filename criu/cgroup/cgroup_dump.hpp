@@ -25,6 +25,9 @@ public:
 
     explicit CgroupDump(const model::Options& options);
 
+    /// The tree is in a cgroup namespace of its own, as `root` shows. Before the first setOf(). Throws Error.
+    void setNamespace(const kernel::ProcPid& root);
+
     /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
     /// of criu's cgroup namespace.
     std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups);
@@ -56,7 +59,10 @@ private:
     std::vector<std::string> controllers_;                     ///< hierarchies with controllers, in the kernel's order
     std::optional<std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
     std::mutex guard_;
-    std::map<Set, std::uint32_t> sets_;
+    bool ownNamespace_ = false;
+    std::map<std::string, std::size_t> prefixes_;  ///< length of the namespace's root in paths of a hierarchy
+    /// The set of criu, which is in another namespace, is never one of the tree's then.
+    std::map<std::pair<bool, Set>, std::uint32_t> sets_;
 };
 
 }  // namespace criu::cgroup

@@ -2,10 +2,13 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/properties.hpp"
@@ -66,7 +69,7 @@ CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const Imag
     kernel::ProcBuffer buffer;
     std::vector<Member>& own = sets_[ownSet_];
     for (const kernel::CgroupLine& line : kernel::readCgroups(kernel::ProcDir().self(), buffer))
-        own.push_back({joined(line.controllers), line.path, false});
+        own.push_back({joined(line.controllers), line.path});
     collectSets(entry);
     collectGroups(entry);
 }
@@ -104,8 +107,12 @@ void CgroupRestore::collectSets(const CgroupEntry& entry) {
         std::vector<Member>& members = sets_[set->id];
         if (!members.empty())
             fail("{}: set {} is there twice", imageName(ImageKind::Cgroup), set->id);
-        for (const CgMemberEntry* member : list(set->ctls, set->n_ctls))
-            members.push_back({member->name, member->path, false});
+        for (const CgMemberEntry* member : list(set->ctls, set->n_ctls)) {
+            if (member->has_cgns_prefix != 0 && member->cgns_prefix > std::strlen(member->path))
+                fail("{}: set {} has a prefix of {} bytes in {}", imageName(ImageKind::Cgroup), set->id,
+                     member->cgns_prefix, member->path);
+            members.push_back({member->name, member->path, false, member->has_cgns_prefix != 0 ? member->cgns_prefix : 0});
+        }
     }
 }
 
@@ -125,14 +132,24 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
         members([&](Member& member) {
             member.threaded = controller->has_is_threaded != 0 && controller->is_threaded != 0;
         });
+        std::size_t prefix = 0;
+        members([&](const Member& member) { prefix = std::max(prefix, member.prefix); });
+        std::set<const Member*> done;
         for (const CgroupDirEntry* head : list(controller->dirs, controller->n_dirs)) {
-            const std::string path = withSlash(head->dir_name);
-            if (root)
+            std::string path = withSlash(head->dir_name);
+            if (root) {
+                // With a namespace it is the namespace's root that is replaced.
+                const std::string old = path.size() >= prefix && prefix != 0 ? path.substr(0, prefix) : path;
                 members([&](Member& member) {
-                    if (const auto there = moved(member.path, path, *root))
-                        member.path = *there;
+                    const auto there = moved(member.path, old, *root);
+                    if (!there || !done.insert(&member).second)
+                        return;
+                    member.path = *there;
+                    member.prefix = member.prefix == 0 || *root == "/" ? 0 : root->size();
                 });
-            collectGroups(*head, controllers, root.value_or(path));
+                path = moved(path, old, *root).value_or(*root);
+            }
+            collectGroups(*head, controllers, path);
         }
     }
 }
@@ -238,6 +255,20 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
                       writeFile(group.get(), file, text);
                   });
     }
+}
+
+void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
+    if (options_.cgroupMode == CgroupMode::Ignore)
+        return;
+    if (!image_)
+        fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
+    // A namespace's roots are where its creator is.
+    std::vector<Member> roots = sets_.at(set);
+    for (Member& member : roots)
+        member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);
+    move("0", sets_.at(from), roots, false);
+    sys(::unshare(CLONE_NEWCGROUP), "make a cgroup namespace");
+    move("0", roots, sets_.at(set), false);
 }
 
 void CgroupRestore::enter(std::uint32_t set, std::uint32_t from) {

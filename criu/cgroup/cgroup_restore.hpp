@@ -35,6 +35,10 @@ public:
     /// Makes what is missing, as --manage-cgroups says. `lift` moves descriptors to where they are in nobody's way.
     void create(const std::function<UniqueFd(UniqueFd)>& lift);
 
+    /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
+    /// those that the tree had, and into the groups of `set`.
+    void enterNamespace(std::uint32_t set, std::uint32_t from);
+
     /// Moves the calling process from the groups of one set to those of another.
     void enter(std::uint32_t set, std::uint32_t from);
 
@@ -60,6 +64,7 @@ private:
         std::string controllers;
         std::string path;
         bool threaded = false;
+        std::size_t prefix = 0;  ///< how much of the path is the root of a cgroup namespace; 0: none, or "/"
     };
     struct Made {
         std::string controllers;

@@ -46,6 +46,8 @@ void setNamespaceIds(TaskKobjIdsEntry& ids) {
     set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
 }
 
+constexpr std::uint32_t kNamespacesOfCriu = kernel::kNamespaceKinds;
+
 /// One dump, from the running tree to complete images.
 class DumpSession {
 public:
@@ -112,6 +114,10 @@ private:
             error.addHint("start it with setsid, or dump with --shell-job");
             throw error;
         }
+        const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
+        ownCgroupNamespace_ = ofRoot.of(kernel::NamespaceKind::Cgroup) != own.of(kernel::NamespaceKind::Cgroup);
+        if (ownCgroupNamespace_)
+            cgroups_.setNamespace(root.dir);
         for (const auto& task : tree_->tasks()) {
             if (!task->alive())
                 continue;
@@ -119,13 +125,16 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (theirs.of(kind) != own.of(kind))
+                if (theirs.of(kind) != own.of(kind) && kind != kernel::NamespaceKind::Cgroup)
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
+            if (theirs.of(kernel::NamespaceKind::Cgroup) != ofRoot.of(kernel::NamespaceKind::Cgroup))
+                fail("process {} ({}) is in another cgroup namespace than the root of the tree", task->pid(),
+                     task->status.name);
             if (!tree_->seccompSuspended())
                 refuseSeccomp(*task);
             for (const auto& other : tree_->tasks())
@@ -186,6 +195,8 @@ private:
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = files_.addTable(task);
         setNamespaceIds(ids);
+        if (ownCgroupNamespace_)
+            ids.cgroup_ns_id = kNamespacesOfCriu + 1;
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -309,6 +320,7 @@ private:
     ImageDir images_;
     ActionScripts scripts_;
     std::optional<cgroup::Freezer> freezer_;
+    bool ownCgroupNamespace_ = false;
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;

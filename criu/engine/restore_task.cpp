@@ -153,10 +153,19 @@ private:
     /// Before anything is allocated that is counted there.
     void enterCgroups() {
         const std::uint32_t wanted = alive() ? cgroupSetOf(task_->core()) : 0;
-        if (wanted == 0 || wanted == cgroupSet_)
+        if (wanted == 0)
             return;
-        run_.cgroups.enter(wanted, cgroupSet_);
+        if (isRoot() && hasCgroupNamespace())
+            run_.cgroups.enterNamespace(wanted, cgroupSet_);
+        else
+            run_.cgroups.enter(wanted, cgroupSet_);
         cgroupSet_ = wanted;
+    }
+
+    [[nodiscard]] bool hasCgroupNamespace() const {
+        const TaskKobjIdsEntry* const outside = (*run_.content.inventory)->root_ids;
+        return task_->ids && outside != nullptr && (*task_->ids)->has_cgroup_ns_id != 0 &&
+               outside->has_cgroup_ns_id != 0 && (*task_->ids)->cgroup_ns_id != outside->cgroup_ns_id;
     }
 
     void enterSession() {

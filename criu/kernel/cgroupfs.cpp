@@ -2,8 +2,12 @@
 #include "criu/kernel/cgroupfs.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include <exception>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/scan.hpp"
@@ -37,6 +41,26 @@ UniqueFd openHierarchy(const std::string& controllers) {
             // fsmount's descriptor is of the kind O_PATH.
             return UniqueFd(sys(::openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its root"));
         });
+}
+
+std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
+    std::vector<CgroupLine> groups;
+    std::exception_ptr failure;
+    // Who reads decides what is seen, and each thread has a cgroup namespace of its own.
+    std::thread reader([&] {
+        try {
+            const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
+            sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());
+            ProcBuffer buffer;
+            groups = readCgroups(process, buffer);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    });
+    reader.join();
+    if (failure)
+        std::rethrow_exception(failure);
+    return groups;
 }
 
 }  // namespace criu::kernel

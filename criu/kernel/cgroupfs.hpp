@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/attributes.hpp"
 
 namespace criu::kernel {
 
@@ -12,5 +14,8 @@ namespace criu::kernel {
 /// /proc/PID/cgroup calls it: "cpu,cpuacct", "name=systemd", "" for the unified one. A version 1 hierarchy that doesn't
 /// exist is made if its controllers are free.
 UniqueFd openHierarchy(const std::string& controllers);
+
+/// /proc/PID/cgroup as the process sees it itself: relative to the roots of its cgroup namespace.
+std::vector<CgroupLine> readCgroupsInside(const ProcPid& process);
 
 }  // namespace criu::kernel
