@@ -111,7 +111,8 @@ void CgroupRestore::collectSets(const CgroupEntry& entry) {
             if (member->has_cgns_prefix != 0 && member->cgns_prefix > std::strlen(member->path))
                 fail("{}: set {} has a prefix of {} bytes in {}", imageName(ImageKind::Cgroup), set->id,
                      member->cgns_prefix, member->path);
-            members.push_back({member->name, member->path, false, member->has_cgns_prefix != 0 ? member->cgns_prefix : 0});
+            members.push_back(
+                {member->name, member->path, false, member->has_cgns_prefix != 0 ? member->cgns_prefix : 0});
         }
     }
 }

@@ -211,7 +211,7 @@ constexpr OptionRow kTable[] = {
      flag<&O::logPid>},
     {Run, "libdir", 'L', Required, "DIR", NoNo, Runs, Built,
      "where plugins are (default: $CRIU_LIBS_DIR, then /usr/lib/criu)", path<&O::libDir>},
-    {Run, "cpu-cap", 0, Attached, "LIST", NoNo, CpuAware, Missing,
+    {Run, "cpu-cap", 0, Attached, "LIST", NoNo, CpuAware, Built,
      "what the processor must offer: fpu, cpu, ins, all, none, with ^ not (default: fpu,ins)", cpuCaps},
     {Run, "status-fd", 0, Required, "FD", NoNo, Serving, Moot, "write one zero byte here when ready to serve",
      number<&O::statusFd, 0, kFdLimit>},

@@ -22,6 +22,7 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
@@ -243,6 +244,9 @@ private:
         if (freezer_)
             cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
         cgroups_.write(images_);
+        images_.unlink(ImageKind::Cpuinfo);
+        if (options_.cpuCaps.has(model::CpuCap::Image))
+            task::dumpCpu(images_);
 
         const auto now = [](clockid_t clock, Timespec& out) {
             timespec time{};

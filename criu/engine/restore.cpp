@@ -26,6 +26,7 @@
 #include "criu/kernel/features.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/task/cpu_info.hpp"
 
 namespace criu::engine {
 namespace {
@@ -192,6 +193,8 @@ int restore(Run& run) {
 
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     RestoreImages content = readImages(images, log);
+    if (run.options.cpuCaps.has(model::CpuCap::Image))
+        task::checkCpu(images, run.options.cpuCaps);
     model::ProcessTree& tree = content.tree;
 
     log.info("Stage: plan");
