@@ -14,16 +14,28 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments)
+                             memory::SegmentsDump& segments, sockets::NetworkLock& network)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network})) {}
 
 FileCollector::~FileCollector() {
-    if (!keepLinks_)
+    if (!keep_)
         paths_.removeLinks();
+}
+
+void FileCollector::release() noexcept {
+    paths_.removeLinks();
+    for (const auto& kind : kinds_)
+        kind->releaseDumped();
+}
+
+void FileCollector::keep() noexcept {
+    keep_ = true;
+    for (const auto& kind : kinds_)
+        kind->keepDumped();
 }
 
 bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
@@ -160,6 +172,14 @@ std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const 
             found.push_back({known.pid, known.fd, known.id});
     }
     return found;
+}
+
+FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
+    const auto at = known_.lower_bound(Key{device, inode, 0});
+    if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
+        at->second.empty() || at->second.begin()->type != FD_TYPES__PACKETSK)
+        return {};
+    return at->second.begin()->id;
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {

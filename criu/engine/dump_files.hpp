@@ -13,6 +13,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -20,7 +21,8 @@ namespace criu::engine {
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
-    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments);
+    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
+                  sockets::NetworkLock& network);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
@@ -32,13 +34,16 @@ public:
     /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
+    /// The packet socket of an inode, if its descriptor was dumped before; else 0.
+    [[nodiscard]] FileId packetSocket(dev_t device, ino_t inode) const;
+
     /// Writes files.img and what kinds have of their own.
     void finish();
 
-    /// The tasks go on after all: temporary hard links are taken away.
-    void releaseLinks() noexcept { paths_.removeLinks(); }
-    /// The images need the links.
-    void keepLinks() noexcept { keepLinks_ = true; }
+    /// The tasks are about to go on after all: what was changed for the dump is taken back.
+    void release() noexcept;
+    /// The tasks are gone, or stay stopped: the restore needs things as they are now.
+    void keep() noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -89,7 +94,7 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    bool keepLinks_ = false;
+    bool keep_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;

@@ -11,6 +11,9 @@
 #include "criu/files/signalfd.hpp"
 #include "criu/files/timerfd.hpp"
 #include "criu/namespaces/namespace_file.hpp"
+#include "criu/sockets/inet_kind.hpp"
+#include "criu/sockets/netlink_kind.hpp"
+#include "criu/sockets/packet_kind.hpp"
 #include "criu/sockets/unix_kind.hpp"
 
 namespace criu::engine {
@@ -31,6 +34,9 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(namespaces::makeNamespaceFileKind());
     kinds.push_back(files::makeRefusedKind());
     kinds.push_back(sockets::makeUnixKind());
+    kinds.push_back(sockets::makeInetKind(with.network));
+    kinds.push_back(sockets::makeNetlinkKind());
+    kinds.push_back(sockets::makePacketKind());
     kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }

@@ -67,6 +67,24 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
     });
 }
 
+/// How the dump has locked connections.
+model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Options& options) {
+    if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
+        Error error(0, "the images were made with --tcp-close");
+        error.addHint("restore with --tcp-close");
+        throw error;
+    }
+    if (inventory.has_network_lock_method == 0)
+        return model::NetworkLock::Iptables;  // before there was another way
+    return sockets::networkLockMethod(inventory.network_lock_method);
+}
+
+/// What stands in the name of the table of rules.
+std::string lockName(const RestoreImages& content) {
+    const InventoryEntry& inventory = **content.inventory;
+    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : std::to_string(content.tree.root().pid);
+}
+
 kernel::ResourceLimits ownLimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
@@ -200,7 +218,8 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
-    FilePlan files(run.options, log, images, content, births, segments);
+    sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
+    FilePlan files(run.options, log, images, content, births, segments, network);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -267,6 +286,7 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    files.finish();
     scripts.run(Stage::PreResume);
 
     cgroups.freeze();

@@ -20,13 +20,13 @@ constexpr int kServiceRoom = 64;
 }  // namespace
 
 FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                   const model::BirthPlan& births, const memory::Segments& segments)
+                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network)
     : options_(options),
       log_(log),
       images_(images),
       content_(content),
       births_(births),
-      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments})) {}
+      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, network})) {}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
@@ -143,6 +143,18 @@ std::optional<FileHolder> FilePlan::holderOf(FileId id) const {
         return late_.find(id);
     const auto found = holders_.find(id);
     return found == holders_.end() ? std::nullopt : std::optional(found->second);
+}
+
+UniqueFd FilePlan::fetch(FileId id) {
+    const std::optional<FileHolder> holder = holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return kernel::PidFd(holder->pid).getFd(holder->fd);
+}
+
+void FilePlan::finish() {
+    for (const auto& kind : kinds_)
+        kind->finishRestore(*this);
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {
@@ -311,6 +323,14 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags) {
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
     return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
+}
+
+int TaskFiles::placedSocket(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = find(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
 }
 
 int TaskFiles::segment(const VmaEntry& vma) {

@@ -16,6 +16,7 @@
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -31,10 +32,10 @@ struct PlannedFile {
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
 /// used by several is opened in their nearest common ancestor, and fork passes it on.
-class FilePlan final : public files::FileRestore {
+class FilePlan final : public files::FileRestore, private files::RestoredTree {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments);
+             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network);
 
     void make();
 
@@ -53,6 +54,9 @@ public:
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
 
+    /// When all processes stand still with everything in place: the last work of the kinds.
+    void finish();
+
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
@@ -62,6 +66,10 @@ public:
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
 
 private:
+    // files::RestoredTree
+    [[nodiscard]] bool isHeld(FileId id) const override { return holderOf(id).has_value(); }
+    UniqueFd fetch(FileId id) override;
+
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
     PlannedFile& plan(FileId id, pid_t user);
     bool planNeeds();
@@ -114,6 +122,7 @@ public:
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;
+    [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
     UniqueFd fetch(FileId id) override;
@@ -121,6 +130,7 @@ public:
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
+    int placedSocket(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;

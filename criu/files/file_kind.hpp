@@ -25,6 +25,7 @@ class FileDump;
 class FileRestore;
 class FileOpener;
 class PlacedFiles;
+class RestoredTree;
 
 /// One thing to be opened on restore: an open file description, or several that can only be made together (the ends
 /// of a pipe, a socket pair). Made while images are read, before any process exists.
@@ -73,11 +74,21 @@ public:
     /// Dump: after all files were seen: completes entries that refer to other files, writes images of the kind's own.
     virtual void finishDump(FileDump&) {}
 
+    /// Dump: the processes go on now: takes back what finishDump() has changed for the time of the dump. Destruction
+    /// does so, too, if this and keepDumped() weren't called.
+    virtual void releaseDumped() noexcept {}
+
+    /// Dump: the images are complete and the processes are gone (or stay stopped): nothing is taken back.
+    virtual void keepDumped() noexcept {}
+
     /// Restore: before any entry is collected; reads images of the kind's own.
     virtual void prepareRestore(FileRestore&) {}
 
     /// Restore: the object that will open this entry; the same for entries that are made together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
+
+    /// Restore, in the process that directs it: all is in place and stands still; after this the processes run.
+    virtual void finishRestore(RestoredTree&) {}
 };
 
 /// The kinds of a run, in order of asking.
@@ -149,6 +160,8 @@ public:
     virtual UniqueFd lift(UniqueFd fd) = 0;
     /// A descriptor of an id that is open in this process or that this process inherited; -1 if there is none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// Whether a process of the tree will have the id as a descriptor, so that RestoredTree can fetch it.
+    [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
     /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
@@ -166,6 +179,16 @@ public:
     /// Moves a descriptor out of the range of numbers that restored files need.
     virtual UniqueFd lift(UniqueFd fd) = 0;
     /// A descriptor, out of that range, of an id that any process of the tree has.
+    virtual UniqueFd fetch(FileId id) = 0;
+};
+
+/// What finishRestore() may use.
+class RestoredTree {
+public:
+    virtual ~RestoredTree() = default;
+    /// Whether some process has the id as a descriptor.
+    [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
+    /// A copy of a descriptor of an id that some process has.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

@@ -5,9 +5,12 @@ There every pid of a dumped tree is free again, criu is in the same namespaces a
 everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
 """
 
+import fcntl
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -18,13 +21,17 @@ class Died(Exception):
     """Init ended without an answer, or did not end in time."""
 
 
-def run(script, work, task, timeout):
-    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer."""
+def run(script, work, task, timeout, network=False):
+    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer.
+
+    `network`: in a network of its own, too, which has only a loopback device."""
     request = os.path.join(work, "task.json")
     with open(request, "w", encoding="utf-8") as file:
         json.dump(task, file)
     command = ["unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
                os.path.abspath(script), INSIDE, request]
+    if network:
+        command.insert(1, "--net")
     with open(os.path.join(work, "init.log"), "wb") as log:
         init = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
@@ -51,6 +58,14 @@ def request():
         with open(sys.argv[2], encoding="utf-8") as file:
             return json.load(file)
     return None
+
+
+def bring_up_loopback():
+    """Switches on the loopback device of this network."""
+    siocgifflags, siocsifflags, up = 0x8913, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name, flags = struct.unpack("16sH", fcntl.ioctl(any_socket, siocgifflags, struct.pack("16sH14x", b"lo", 0))[:18])
+        fcntl.ioctl(any_socket, siocsifflags, struct.pack("16sH14x", name, flags | up))
 
 
 def answer(value):
