@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 // linux/ptrace.h; it can't be included next to sys/ptrace.h.
 constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
+constexpr std::size_t seccompInstructionSize = 8;  // struct sock_filter
 
 long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
     return ::syscall(SYS_ptrace, number, static_cast<long>(tid), address, data);
@@ -378,6 +379,30 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
     if (found.rseq_abi_pointer == 0)
         return std::nullopt;
     return RseqConfiguration{found.rseq_abi_pointer, found.rseq_abi_size, found.signature, found.flags};
+}
+
+std::vector<SeccompFilter> Tracee::seccompFilters() const {
+    std::vector<SeccompFilter> filters;
+    for (;;) {
+        const auto index = static_cast<std::uint64_t>(filters.size());
+        const long count = rawPtrace(PTRACE_SECCOMP_GET_FILTER, tid_, index, 0);
+        if (count < 0) {
+            const int code = errno;
+            // EINVAL: the thread isn't in filter mode. ENOENT: there are no more.
+            if (code == ENOENT || code == EINVAL)
+                return filters;
+            failRequest("PTRACE_SECCOMP_GET_FILTER", code);
+        }
+        SeccompFilter filter;
+        filter.program.resize(static_cast<std::size_t>(count) * seccompInstructionSize);
+        request("PTRACE_SECCOMP_GET_FILTER", PTRACE_SECCOMP_GET_FILTER, index, addressOf(filter.program.data()));
+        __ptrace_seccomp_metadata about{index, 0};
+        if (rawPtrace(PTRACE_SECCOMP_GET_METADATA, tid_, sizeof(about), addressOf(&about)) >= 0)
+            filter.flags = about.flags;
+        else if (const int code = errno; code != EIO)  // kernels before 4.16
+            failRequest("PTRACE_SECCOMP_GET_METADATA", code);
+        filters.push_back(std::move(filter));
+    }
 }
 
 }  // namespace compel

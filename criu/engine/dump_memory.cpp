@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/memory/aio_ring.hpp"
 
 namespace criu::engine {
 namespace {
@@ -57,6 +58,10 @@ MmEntry& DumpMemory::collect(FrozenTask& task) {
     memory::VmaDumpRules rules = segments_.rules();
     rules.allowUprobes = options_.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, paths, arena_);
+    std::vector<const VmaEntry*> entries;
+    for (const memory::DumpedVma& vma : item.memory.vmas)
+        entries.push_back(vma.entry);
+    memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
     return *item.mm;
 }
 

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "criu/base/error.hpp"
+#include "criu/memory/aio_ring.hpp"
 
 namespace criu::memory {
 namespace {
@@ -115,6 +116,11 @@ private:
             return;
         }
         refuseUnknown(vma);
+        if (isAioRing(vma.name)) {
+            setAccess(vma, entry);
+            entry.status = bit(VmaStatus::AioRing);
+            return;
+        }
         if (vma.inode == 0 && vma.devMajor == 0 && vma.devMinor == 0) {
             if (vma.flags.has(VmFlag::Io) || vma.flags.has(VmFlag::PfnMap))
                 return classifyDevice(vma, entry);
@@ -144,8 +150,6 @@ private:
             refuse(vma, "a shadow stack");
         if (vma.name.starts_with("anon_inode:"))
             refuse(vma, "an object without a path");
-        if (vma.name == "/[aio] (deleted)" || vma.name == "/[aio]")
-            refuse(vma, "a ring of asynchronous I/O");
     }
 
     [[nodiscard]] bool onKernelTmpfs(const Vma& vma) const {
@@ -164,7 +168,7 @@ private:
         const bool huge = vma.flags.has(VmFlag::HugeTlb);
         entry.status = bit(VmaStatus::Regular);
         if ((huge || onKernelTmpfs(vma)) && vma.name.starts_with("/SYSV"))
-            refuse(vma, "System V shared memory");
+            refuse(vma, "System V shared memory", "its namespace is not dumped with it");
         if (huge && !vma.shared && vma.name == kAnonymousHuge) {
             setAccess(vma, entry);
             entry.flags |= MAP_ANONYMOUS;

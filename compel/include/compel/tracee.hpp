@@ -54,6 +54,13 @@ struct RseqConfiguration {
     std::uint32_t flags;
 };
 
+/// A seccomp filter, PTRACE_SECCOMP_GET_FILTER.
+struct SeccompFilter {
+    std::vector<std::byte> program;  ///< struct sock_filter, one after the other
+    std::uint64_t flags = 0;         ///< SECCOMP_FILTER_FLAG_*, those the kernel remembers
+    friend bool operator==(const SeccompFilter&, const SeccompFilter&) = default;
+};
+
 enum class SignalQueue { Thread, Process };
 
 /// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it.
@@ -127,6 +134,10 @@ public:
 
     /// Nothing if the thread has registered none.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
+
+    /// Seccomp filters in the order they were installed; empty if the thread has none. The tracer needs CAP_SYS_ADMIN
+    /// and may have no filters itself.
+    [[nodiscard]] std::vector<SeccompFilter> seccompFilters() const;
 
 private:
     enum class State { Running, Stopped, Released };
