@@ -94,6 +94,9 @@ public:
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
+        setNamespaceIds(namespaces);
+        memory_.writeSysvShm(namespaces.ipc_ns_id);
         log_.info("Stage: files");
         files_.finish();
         writeTree();

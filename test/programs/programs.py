@@ -208,4 +208,9 @@ def programs(build):
         Compiler(),
         Compressor(),
         Java(),
+        Service("redis", "redis-server"),
+        Service("postgres", "/usr/lib/postgresql/*/bin/postgres"),
+        Service("nginx", "nginx"),
+        Service("node", "node"),
+        Service("asyncio", sys.executable),
     ]
