@@ -9,6 +9,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     not-in MODES              not in these
     refused REGEX             for mode `refused`: what the Error line of criu dump has to match
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
+    outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
     fails-with-4.2(MODES) …   the same in these modes only
@@ -24,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Program:
     """One test program."""
 
-    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout"}
+    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "outside", "timeout"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -50,6 +51,7 @@ class Program:
         self.not_in = _list(said.get("not-in"))
         self.refused = said.get("refused")
         self.ignore = _list(said.get("ignore"))
+        self.outside = said.get("outside")
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42
 

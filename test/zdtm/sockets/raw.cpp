@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2(to-other) it leaves out the address of ICMP sockets
 #include <linux/icmp.h>
 #include <netinet/ip.h>
 

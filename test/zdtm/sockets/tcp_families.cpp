@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2(to-other, once, five, leave-running) its connections send small segments from then on
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 #include "inet_sockets.hpp"
