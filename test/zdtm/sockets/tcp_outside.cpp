@@ -44,4 +44,6 @@ ZDTM("a stream to a server outside of the tree, and back, goes on flowing over d
     me.ready();
     talk(fd, out, in, [&] { return !me.triggered(); });
     talk(fd, out, in, [&, end = out.at() + 1'000'000] { return out.at() < end; });
+    // When this process ends its connection does: a copy of it can't come to life after that.
+    zdtm::write_file("ended", "");
 }
