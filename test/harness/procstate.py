@@ -21,7 +21,7 @@ STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack
 
 FILES = ["comm", "cmdline", "environ", "limits", "personality", "oom_score_adj", "loginuid", "timerslack_ns"]
 LINKS = ["exe", "cwd", "root"]
-FDINFO = {"pos", "flags", "eventfd-count", "eventfd-semaphore", "sigmask"}
+FDINFO = {"pos", "flags", "lock", "eventfd-count", "eventfd-semaphore", "sigmask"}
 
 # Of a zombie only this is left that matters.
 ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
