@@ -221,6 +221,11 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     entry.dirs = arena_.messages<CgroupDirEntry>(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
+        // Nobody needs to know more of the root of a hierarchy without controllers, which may be about to go.
+        if (controllers.starts_with(kNamed) && heads[i] == "/") {
+            out.dir_name = arena_.string("");
+            continue;
+        }
         inContext([&] { return heads[i]; },
                   [&] {
                       const UniqueFd group = openGroup(hierarchies_.root(controllers), heads[i]);

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <compel/error.hpp>
 #include <compel/injection.hpp>
 #include <compel/rseq.hpp>
 
@@ -23,6 +24,7 @@
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
@@ -57,13 +59,15 @@ struct ProcessQuestions {
 /// One thread that is being asked.
 struct Interview {
     Interview(compel::FrozenThread& who, pie::StepList& steps, pie::RemoteData& data)
-        : thread(who), signalStack(steps, data), state(steps, data), secureBits(steps, data) {}
+        : thread(who), signalStack(steps, data), state(steps, data), controls(steps, data), secureBits(steps, data) {}
 
     compel::FrozenThread& thread;
     task::SignalStackQuery signalStack;
     task::ThreadStateQuery state;
+    task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
     task::SeccompDump::Place seccomp;
+    std::optional<compel::UserDispatch> dispatch;
     std::optional<ProcessQuestions> process;
     std::uint64_t program = 0;
     std::uint64_t stackTop = 0;
@@ -82,6 +86,38 @@ struct Found {
     task::SeccompDump::Place seccomp;
 };
 
+/// Switches syscall user dispatch off for as long as it lives: it would catch the system calls made for criu.
+class DispatchPause {
+public:
+    explicit DispatchPause(compel::FrozenProcess& process) {
+        for (compel::FrozenThread& thread : process.threads()) {
+            const auto found = thread.tracee.userDispatch();
+            all_.emplace_back(&thread.tracee, found);
+            if (found)
+                thread.tracee.setUserDispatch(std::nullopt);
+        }
+    }
+    ~DispatchPause() {
+        for (const auto& [tracee, dispatch] : all_) {
+            try {
+                if (dispatch)
+                    tracee->setUserDispatch(dispatch);
+            } catch (const compel::Error&) {
+                continue;  // the thread was killed
+            }
+        }
+    }
+    DispatchPause(const DispatchPause&) = delete;
+    DispatchPause& operator=(const DispatchPause&) = delete;
+
+    [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
+        return all_[thread].second;
+    }
+
+private:
+    std::vector<std::pair<compel::Tracee*, std::optional<compel::UserDispatch>>> all_;
+};
+
 class CoreDump {
 public:
     CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
@@ -95,6 +131,7 @@ public:
 
     void run() {
         auto& threads = task_.process->threads();
+        dispatch_.emplace(*task_.process);
         readSeccomp();
         leaderGroups_ = task_.dir.readFile("cgroup");
         leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
@@ -127,6 +164,7 @@ private:
             pie::StepList steps;
             auto interview = std::make_unique<Interview>(task_.process->threads()[i], steps, data);
             interview->seccomp = places_[i];
+            interview->dispatch = dispatch_->of(i);
             if (i == 0)
                 interview->process.emplace(task_, buffer_, steps, data);
             interview->program = steps.place(data, 0, 0, false);
@@ -197,7 +235,14 @@ private:
                              found.shadowStackPointer, core, arena);
         interview.signalStack.store(answers, thread, arena);
         interview.state.store(answers, found.tid, status.name, found.rseq, core, arena);
+        interview.controls.store(answers, thread, arena);
         interview.secureBits.store(answers, status, thread, arena);
+        if (interview.dispatch) {
+            thread.user_dispatch = arena.make<UserDispatch>();
+            thread.user_dispatch->selector = interview.dispatch->selector;
+            thread.user_dispatch->start = interview.dispatch->start;
+            thread.user_dispatch->size = interview.dispatch->size;
+        }
         task::storeScheduling(found.tid, thread, arena);
         thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
@@ -259,6 +304,10 @@ private:
         }
         process.has_oom_score_adj = 1;
         process.oom_score_adj = kernel::readOomScoreAdj(task_.dir);
+        if (const auto nice = task::autogroupNice(task_.dir, task_.stat.session == task_.pid())) {
+            process.has_autogroup_nice = 1;
+            process.autogroup_nice = *nice;
+        }
         if (const auto filter = kernel::readCoredumpFilter(task_.dir)) {
             process.has_coredump_filter = 1;
             process.coredump_filter = *filter;
@@ -275,6 +324,7 @@ private:
     Log& log_;
     task::SeccompDump& seccomp_;
     cgroup::CgroupDump& cgroups_;
+    std::optional<DispatchPause> dispatch_;
     std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
     std::uint32_t leaderSet_ = 0;
     bool suspended_;

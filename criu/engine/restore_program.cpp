@@ -20,6 +20,7 @@
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
@@ -100,6 +101,7 @@ void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& s
     const CoreEntry& core = **thread.core;
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
+    task::restoreThreadControls(own, steps);
     task::restoreSignalStack(own, steps, data_);
     task::restoreScheduling(own, in_.run.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);

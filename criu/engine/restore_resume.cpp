@@ -113,6 +113,8 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
             thread.tracee.setExtendedState(sets.extended);
         if (sets.shadowStackPointer != 0)
             thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
+        if (const UserDispatch* const dispatch = core.thread_core->user_dispatch; dispatch != nullptr)
+            thread.tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
         thread.tracee.setSignalMask(signalMaskOf(core));
     }
 }

@@ -61,6 +61,14 @@ struct SeccompFilter {
     friend bool operator==(const SeccompFilter&, const SeccompFilter&) = default;
 };
 
+/// Syscall user dispatch: system calls from outside of a range of code become SIGSYS while a byte of the task's says
+/// so.
+struct UserDispatch {
+    std::uint64_t selector = 0;  ///< address of that byte
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+};
+
 enum class SignalQueue { Thread, Process };
 
 /// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it.
@@ -134,6 +142,10 @@ public:
 
     /// Nothing if the thread has registered none.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
+
+    /// Nothing if it's off (or the kernel before 6.4, which can't tell).
+    [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
+    void setUserDispatch(const std::optional<UserDispatch>& dispatch);
 
     /// Seccomp filters in the order they were installed; empty if the thread has none. The tracer needs CAP_SYS_ADMIN
     /// and may have no filters itself.
