@@ -21,19 +21,21 @@ CRIU_MODES = {
     "restore_faults": ["kfd_queues", "render_buffers"],
 }
 
-# Others: (mode, program, arguments).
-OTHERS = [
+# Those that need no GPU support in criu.
+PLAIN = [
     ("interface", "interface_check", ""),
-    ("real_driver", "no_gpu_check", ""),
+    ("once", "plain", ""),
+    ("no_driver", "plain", ""),
+    ("real_driver", "plain", ""),  # the last: that driver stays loaded
 ]
 
 
 def all_cases(with_criu):
-    """(mode, program, arguments) of every case, those with the real driver last: it stays loaded."""
+    """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
-    return cases + OTHERS
+    return cases + PLAIN
 
 
 def supported(root):

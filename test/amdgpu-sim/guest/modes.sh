@@ -318,8 +318,14 @@ mode_real_driver() {
         loaded "$(echo "${module%.ko}" | tr - _)" || insmod "/modules/$module" || fail "module $module can't be loaded"
     done </modules/amdgpu
     until_true 10 test -e /dev/kfd || fail "there is no /dev/kfd"
-    # shellcheck disable=SC2086
-    "/programs/$program" "$dir" $arguments >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
+    /programs/no_gpu_check "$dir" >"$dir/check" 2>&1 || fail "$(tail -n 3 "$dir/check")"
+    mode_once
+}
+
+# No driver of any kind.
+mode_no_driver() {
+    unload_simulator || fail "the simulator is still in use"
+    mode_once
 }
 
 # One case in a shell of its own, so that `fail` ends just that.

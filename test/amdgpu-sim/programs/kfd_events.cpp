@@ -33,6 +33,15 @@ public:
               }
           }) {}
 
+    // After a failure the thread may wait for ever; it ends with the process.
+    ~Waiter() {
+        if (thread_.joinable()) {
+            thread_.detach();
+        }
+    }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
     void expect_woken(int times, const std::string& name) const {
         for (int i = 0; i < 5000 && woken_ < times && !failed_; ++i) {
             usleep(1000);

@@ -21,6 +21,15 @@ public:
     Worker(const gpu::Kfd& kfd, const gpu::Gpu& gpu, std::uint64_t seed)
         : kfd_(kfd), gpu_(gpu), seed_(seed), thread_([this] { work(); }) {}
 
+    ~Worker() {
+        stop();
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
     std::uint64_t rounds() const { return rounds_; }
     void stop() { stopping_ = true; }
     void join() {
