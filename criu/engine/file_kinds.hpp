@@ -4,6 +4,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/memfd_file.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -13,6 +14,7 @@ struct KindResources {
     const files::PathRemaps& remaps;
     memory::SegmentsDump& dumpedSegments;
     const memory::Segments& segments;
+    sockets::NetworkLock& network;
 };
 
 /// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is

@@ -66,6 +66,24 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
     });
 }
 
+/// How the dump has locked connections.
+model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Options& options) {
+    if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
+        Error error(0, "the images were made with --tcp-close");
+        error.addHint("restore with --tcp-close");
+        throw error;
+    }
+    if (inventory.has_network_lock_method == 0)
+        return model::NetworkLock::Iptables;  // before there was another way
+    return sockets::networkLockMethod(inventory.network_lock_method);
+}
+
+/// What stands in the name of the table of rules.
+std::string lockName(const RestoreImages& content) {
+    const InventoryEntry& inventory = **content.inventory;
+    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : std::to_string(content.tree.root().pid);
+}
+
 kernel::ResourceLimits ownLimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
@@ -197,7 +215,8 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
-    FilePlan files(run.options, log, images, content, births, segments);
+    sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
+    FilePlan files(run.options, log, images, content, births, segments, network);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -210,6 +229,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
@@ -251,11 +271,12 @@ int restore(Run& run) {
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
     log.info("Stage: registers");
-    ResumedTree resumed(tree, control, service);
+    ResumedTree resumed(tree, control, service, files.locks());
     scripts.require(Stage::PostRestore);
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    files.finish();
     scripts.run(Stage::PreResume);
 
     // From here on nothing may fail: first one goes, then they are on their own.
