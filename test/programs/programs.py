@@ -218,5 +218,10 @@ def programs(build):
         Compiler(),
         Compressor(),
         Java(),
+        Service("redis", "redis-server"),
+        Service("postgres", "/usr/lib/postgresql/*/bin/postgres"),
+        Service("nginx", "nginx"),
+        Service("node", "node"),
+        Service("asyncio", sys.executable),
         Terminals(),
     ]
