@@ -24,9 +24,9 @@
 #include "criu/engine/restore_task.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/features.hpp"
-#include "criu/memory/sysv_shm.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
 
 namespace criu::engine {
@@ -291,6 +291,9 @@ int restore(Run& run) {
     for (const auto& task : tree.tasks)
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
+    if (run.takeOrphanMaster)
+        while (UniqueFd master = files.handedOver())
+            run.takeOrphanMaster(std::move(master));
     segments.finish();
     cgroups.setProperties();
     statistics.forking =
