@@ -95,7 +95,10 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
 
 void FilePlan::make() {
     remaps_.load(images_);
-    locks_.load(images_);
+    locks_.load(images_, [this](pid_t pid) {
+        const auto task = content_.tree.byPid.find(pid);
+        return task != content_.tree.byPid.end() && task->second->alive();
+    });
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
