@@ -435,7 +435,8 @@ void TaskFiles::setLocks() {
                                        [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
         if (slot == task_->files->slots.end())
             fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
-        files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
+        inContext([&] { return plan_.plannedFor(slot->file)->file->describe(); },
+                  [&] { files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file)); });
     }
     for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
         const FileId id{lock->file_id};
