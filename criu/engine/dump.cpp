@@ -9,6 +9,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_memory.hpp"
@@ -21,10 +22,10 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/seccomp.hpp"
 #include "images/timens.hpp"
 
 namespace criu::engine {
@@ -45,6 +46,8 @@ void setNamespaceIds(TaskKobjIdsEntry& ids) {
     set(ids.has_user_ns_id, ids.user_ns_id);
     set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
 }
+
+constexpr std::uint32_t kNamespacesOfCriu = kernel::kNamespaceKinds;
 
 /// A name for this dump that no other has.
 std::string makeRunId() {
@@ -67,6 +70,7 @@ public:
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
           files_(run.options, run.log, images_, segments_, network_),
           memory_(run.options, images_, files_, segments_, statistics_),
+          cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
     int run() {
@@ -78,6 +82,9 @@ public:
         images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
         images_.unlink(ImageKind::BpfmapData);
+        images_.unlink(ImageKind::TtyInfo);
+        images_.unlink(ImageKind::TtyData);
+        images_.unlink(ImageKind::FileLocks);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -87,6 +94,9 @@ public:
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
+        setNamespaceIds(namespaces);
+        memory_.writeSysvShm(namespaces.ipc_ns_id);
         log_.info("Stage: files");
         files_.finish();
         writeTree();
@@ -101,11 +111,11 @@ private:
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
-        std::set<pid_t> pids;
-        for (const auto& task : tree_->tasks())
-            pids.insert(task->pid());
-        files_.setProcesses(std::move(pids));
+        if (options_.freezeCgroup)
+            freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
+        tree_.emplace(
+            FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_));
+        files_.setProcesses(tree_->tasks());
     }
 
     /// Refuses what can't be dumped, before anything is changed.
@@ -118,6 +128,10 @@ private:
             error.addHint("start it with setsid, or dump with --shell-job");
             throw error;
         }
+        const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
+        ownCgroupNamespace_ = ofRoot.of(kernel::NamespaceKind::Cgroup) != own.of(kernel::NamespaceKind::Cgroup);
+        if (ownCgroupNamespace_)
+            cgroups_.setNamespace(root.dir);
         for (const auto& task : tree_->tasks()) {
             if (!task->alive())
                 continue;
@@ -125,34 +139,58 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (theirs.of(kind) != own.of(kind))
+                if (theirs.of(kind) != own.of(kind) && kind != kernel::NamespaceKind::Cgroup)
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
-            for (const auto& other : tree_->tasks())
-                if (other->alive() && other->pid() < task->pid())
-                    refuseShared(*task, *other);
+            if (theirs.of(kernel::NamespaceKind::Cgroup) != ofRoot.of(kernel::NamespaceKind::Cgroup))
+                fail("process {} ({}) is in another cgroup namespace than the root of the tree", task->pid(),
+                     task->status.name);
+            if (!tree_->seccompSuspended())
+                refuseSeccomp(*task);
+        }
+        refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+        refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
+        refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    }
+
+    /// What criu has to do in a thread its filters might forbid, and that might kill it.
+    static void refuseSeccomp(FrozenTask& task) {
+        kernel::ProcBuffer buffer;
+        for (const compel::FrozenThread& thread : task.process->threads()) {
+            const auto mode = kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer).seccomp;
+            if (mode.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled)
+                continue;
+            Error error(EPERM,
+                        fmt::format("thread {} of process {} runs under seccomp", thread.tracee.tid(), task.pid()));
+            error.addHint("criu needs CAP_SYS_ADMIN for it, and may not run under seccomp itself");
+            throw error;
         }
     }
 
-    /// Processes may share descriptors but nothing else; that is possible only between creator and created.
-    static void refuseShared(const FrozenTask& task, const FrozenTask& other) {
-        const auto refuse = [&](kernel::KcmpType type, const char* what) {
-            if (kernel::kcmp(task.pid(), other.pid(), type) == std::partial_ordering::equivalent)
-                fail("processes {} and {} share {}, which can't be dumped", other.pid(), task.pid(), what);
-        };
-        if (task.stat.startStack != other.stat.startStack || task.stat.startCode != other.stat.startCode)
-            return;  // not even the same memory layout, so surely not the same memory
-        refuse(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
-        refuse(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
-        refuse(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    /// Processes may share descriptors but nothing else.
+    void refuseShared(kernel::KcmpType type, const char* what) {
+        std::vector<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                pids.push_back(task->pid());
+        // In the kernel's order, those that share are neighbours.
+        std::sort(pids.begin(), pids.end(),
+                  [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+        const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
+            return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
+        });
+        if (shared != pids.end())
+            fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
+                 std::max(shared[0], shared[1]), what);
     }
 
     void dumpTasks() {
         std::uint32_t next = 1;
+        memory_.lookAhead(*tree_);
         for (auto& task : tree_->tasks()) {
             stop_.throwIfRequested();
             inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
@@ -177,6 +215,8 @@ private:
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = table;
         setNamespaceIds(ids);
+        if (ownCgroupNamespace_)
+            ids.cgroup_ns_id = kNamespacesOfCriu + 1;
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -186,7 +226,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, images_, mm, log_);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended()}, mm);
     }
 
     template <typename T>
@@ -219,10 +259,13 @@ private:
     }
 
     void writeRest() {
-        ImageWriter seccomp = images_.create(ImageKind::Seccomp);
-        const SeccompEntry none = SECCOMP_ENTRY__INIT;
-        seccomp.write(none);
-        seccomp.finish();
+        seccomp_.write(images_);
+        if (freezer_)
+            cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
+        cgroups_.write(images_);
+        images_.unlink(ImageKind::Cpuinfo);
+        if (options_.cpuCaps.has(model::CpuCap::Image))
+            task::dumpCpu(images_);
 
         const auto now = [](clockid_t clock, Timespec& out) {
             timespec time{};
@@ -254,7 +297,7 @@ private:
         entry.root_ids = &own;
         entry.has_ns_per_id = entry.ns_per_id = 1;
         entry.has_root_cg_set = 1;
-        entry.root_cg_set = 1;
+        entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
         entry.has_lsmtype = 1;
         entry.lsmtype = LSMTYPE__NO_LSM;
         entry.has_network_lock_method = 1;
@@ -273,13 +316,14 @@ private:
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
-            if (goesOn)
-                files_.release();
+            files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
         } else {
             tree_->kill();
+            if (freezer_)
+                freezer_->release();
+            files_.settle(files::Aftermath::End);
         }
-        files_.keep();
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         writeStatistics(ImageDir::open("."), statistics_);
@@ -294,6 +338,8 @@ private:
     StopRequest& stop_;
     ImageDir images_;
     ActionScripts scripts_;
+    std::optional<cgroup::Freezer> freezer_;
+    bool ownCgroupNamespace_ = false;
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
@@ -301,6 +347,8 @@ private:
     sockets::NetworkLock network_;
     FileCollector files_;
     DumpMemory memory_;
+    task::SeccompDump seccomp_;
+    cgroup::CgroupDump cgroups_;
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;

@@ -7,6 +7,7 @@ import shutil
 import signal
 
 from harness import criu as criu_runs
+from harness import processes
 import modes
 from subject import Failed
 
@@ -24,6 +25,17 @@ def pid_taken(subject, _task):
     os.kill(squatter, signal.SIGKILL)
     subject.init.wait(squatter, 5)
     subject.settle()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def pid_ending(subject, _task):
+    """A restore waits for whoever has the pid but is already dead."""
+    wanted = max(subject.state)
+    subject.dump(subject.ours, "images")
+    script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 0.6"
+    subject.init.start(["/bin/sh", "-c", script], "/", os.devnull)
+    subject.init.until(lambda: (processes.status(wanted) or {}).get("State", "")[:1] == "Z", 5, "a zombie in the way")
     subject.restore(subject.ours, "images")
     subject.check()
 
@@ -96,6 +108,17 @@ def outer_session(subject, _task):
     subject.check()
 
 
+def refused_restore(subject, task):
+    """A restore that can't be done as told says why, and leaves nothing; as usual it works."""
+    subject.dump(subject.ours, "images")
+    usual = subject.restore_options
+    subject.restore_options = [*usual, *task["refused_restore"]]
+    require_failed_restore(subject, "images", task["refused_with"])
+    subject.restore_options = usual
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def restore_terminated(subject, task):
     """A restore that is asked to end leaves nothing behind, and can be done again."""
     subject.dump(subject.ours, "images")
@@ -165,11 +188,13 @@ def require_failed_restore(subject, name, pattern, strangers=frozenset()):
 
 SCENARIOS = [
     modes.Mode("pid-taken", pid_taken, scenario=True, beyond_42=True),
+    modes.Mode("pid-ending", pid_ending, scenario=True, beyond_42=True),
     modes.Mode("file-missing", file_missing, scenario=True),
     modes.Mode("file-changed", file_changed, scenario=True),
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
+    modes.Mode("refused-restore", refused_restore, scenario=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
 ]

@@ -30,6 +30,7 @@ class Subject:
         self.dump_options = task["dump_options"]
         self.restore_options = task["restore_options"]
         self.ignore = task["ignore"]
+        self.between = task["between"]
         self.outside = task["outside"]
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
@@ -77,6 +78,16 @@ class Subject:
             if ended.code != -signal.SIGKILL:
                 raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
             self.require_nothing_left("after the dump")
+            self.settle()
+            self.run_between()
+
+    def run_between(self):
+        """What the program wants to be done while it isn't there."""
+        if self.between:
+            log = os.path.join(self.work, "between.log")
+            shell = self.init.start(["/bin/sh", "-ec", self.between], self.folder, log)
+            if self.init.wait(shell, 10, "the command between").code != 0:
+                raise Failed(f"the command between dump and restore failed, see {log}")
             self.settle()
 
     def restore(self, by, name):
