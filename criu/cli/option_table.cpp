@@ -229,7 +229,7 @@ constexpr OptionRow kTable[] = {
      "give deleted files that still have links elsewhere a temporary name", flag<&O::linkRemap>},
     {Files, "evasive-devices", 0, None, "", HasNo, OnDump, Built,
      "take any path of the same device when the one opened is gone", flag<&O::evasiveDevices>},
-    {Files, "file-locks", 'l', None, "", HasNo, Both, Missing, "dump and restore file locks", flag<&O::fileLocks>},
+    {Files, "file-locks", 'l', None, "", HasNo, Both, Built, "dump and restore file locks", flag<&O::fileLocks>},
     {Files, "file-validation", 0, Required, "METHOD", NoNo, Both, Built,
      "how to see that a file is still the same: filesize or buildid (default)",
      parsed<&O::fileValidation, parseFileValidation>},

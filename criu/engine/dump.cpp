@@ -82,6 +82,9 @@ public:
         images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
         images_.unlink(ImageKind::BpfmapData);
+        images_.unlink(ImageKind::TtyInfo);
+        images_.unlink(ImageKind::TtyData);
+        images_.unlink(ImageKind::FileLocks);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -91,6 +94,9 @@ public:
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
+        setNamespaceIds(namespaces);
+        memory_.writeSysvShm(namespaces.ipc_ns_id);
         log_.info("Stage: files");
         files_.finish();
         writeTree();
@@ -109,10 +115,7 @@ private:
             freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
         tree_.emplace(
             FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_));
-        std::set<pid_t> pids;
-        for (const auto& task : tree_->tasks())
-            pids.insert(task->pid());
-        files_.setProcesses(std::move(pids));
+        files_.setProcesses(tree_->tasks());
     }
 
     /// Refuses what can't be dumped, before anything is changed.
@@ -313,15 +316,14 @@ private:
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
-            if (goesOn)
-                files_.release();
+            files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
         } else {
             tree_->kill();
             if (freezer_)
                 freezer_->release();
+            files_.settle(files::Aftermath::End);
         }
-        files_.keep();
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         writeStatistics(ImageDir::open("."), statistics_);

@@ -9,6 +9,7 @@
 
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
@@ -26,7 +27,7 @@ public:
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
-    void setProcesses(std::set<pid_t> pids) { processes_ = std::move(pids); }
+    void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -40,10 +41,9 @@ public:
     /// Writes files.img and what kinds have of their own.
     void finish();
 
-    /// The tasks are about to go on after all: what was changed for the dump is taken back.
-    void release() noexcept;
-    /// The tasks are gone, or stay stopped: the restore needs things as they are now.
-    void keep() noexcept;
+    /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
+    /// for processes that go on by the destructor, if it wasn't before.
+    void settle(files::Aftermath aftermath) noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -58,6 +58,7 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
 
     /// Kinds, for those who add to them from outside of descriptors.
@@ -79,6 +80,7 @@ private:
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
     const Known& identify(const files::OpenFd& file);
+    void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
@@ -94,17 +96,19 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    bool keep_ = false;
+    bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
     files::FileKinds kinds_;
+    files::LockDump locks_;
     std::vector<FileEntry*> entries_;
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
     std::vector<Table> tables_;
     std::set<pid_t> processes_;
+    std::vector<files::SeenSession> sessions_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/memory/aio_ring.hpp"
+#include "criu/memory/sysv_shm.hpp"
 
 namespace criu::engine {
 namespace {
@@ -158,6 +159,15 @@ void DumpMemory::run(std::atomic<std::uint64_t>& done, Progress& progress, StopR
     statistics_.sharedPagesWritten += shared.pagesWritten;
     statistics_.memoryWrite += shared.moving;
     add(mover);
+}
+
+void DumpMemory::writeSysvShm(std::uint32_t namespaceId) const {
+    memory::SysvShmDump segments;
+    for (const Item& item : items_)
+        for (const memory::DumpedVma& vma : item.memory.vmas)
+            if (is(*vma.entry, memory::VmaStatus::SysvIpc))
+                segments.add(*vma.entry);
+    segments.write(images_, namespaceId);
 }
 
 bool DumpMemory::sawUprobes() const noexcept {

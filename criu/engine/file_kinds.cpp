@@ -15,6 +15,7 @@
 #include "criu/sockets/netlink_kind.hpp"
 #include "criu/sockets/packet_kind.hpp"
 #include "criu/sockets/unix_kind.hpp"
+#include "criu/tty/tty_kind.hpp"
 
 namespace criu::engine {
 
@@ -32,6 +33,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makePidFdKind());
     kinds.push_back(files::makeBpfMapKind());
     kinds.push_back(namespaces::makeNamespaceFileKind());
+    kinds.push_back(tty::makeTtyKind());
     kinds.push_back(files::makeRefusedKind());
     kinds.push_back(sockets::makeUnixKind());
     kinds.push_back(sockets::makeInetKind(with.network));

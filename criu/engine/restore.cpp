@@ -24,6 +24,7 @@
 #include "criu/engine/restore_task.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/features.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/task/cpu_info.hpp"
@@ -237,6 +238,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
@@ -263,6 +265,9 @@ int restore(Run& run) {
     log.info("Stage: deleted files and shared memory");
     files.remaps().create(files, lift);
     segments.create(images, lift);
+    memory::SysvShmRestore sysvShm(log);
+    if (const auto& ids = tree.root().ids; ids && (*ids)->has_ipc_ns_id != 0)
+        sysvShm.create(images, (*ids)->ipc_ns_id);
     cgroups.create(lift);
 
     log.info("Stage: processes");
@@ -294,6 +299,7 @@ int restore(Run& run) {
     // From here on nothing may fail: first one goes, then they are on their own.
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
+    sysvShm.keep();
     cgroups.keep();
     files.remaps().removeLinks(log);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore_resume.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <compel/error.hpp>
+#include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
@@ -31,6 +33,21 @@ compel::Registers asRegisters(const std::vector<std::byte>& general) {
         fail("register set of {} bytes, not {}", general.size(), sizeof(registers.raw));
     std::memcpy(&registers.raw, general.data(), general.size());
     return registers;
+}
+
+/// The restorer's code isn't needed any more: its place is used for arguments.
+void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
+                   const std::vector<const FileLockEntry*>& locks) {
+    if (locks.empty())
+        return;
+    const compel::RemoteMemory memory(calls.tracee().tid());
+    for (const FileLockEntry* const lock : locks) {
+        const struct flock range = files::asPosixLock(*lock);
+        memory.write(area.start, std::as_bytes(std::span(&range, 1)));
+        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, area.start);
+        if (compel::isSyscallError(result))
+            files::failLock(static_cast<int>(-result), *lock);
+    }
 }
 
 }  // namespace
@@ -61,6 +78,7 @@ ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
                               calls.checkedCall("close criu's descriptors", SYS_close_range,
                                                 {static_cast<std::uint64_t>(service.first),
                                                  static_cast<std::uint64_t>(service.last)});
+                          setPosixLocks(calls, *area->second, run.files.locks().ofProcess(task->pid));
                           calls.munmap(area->second->start, area->second->size);
                       }
                       moveThreads(*task, run.cgroups);

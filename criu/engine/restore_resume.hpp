@@ -11,8 +11,8 @@
 namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// registers and signal masks are the image's. Nothing of it has run yet. Destroyed before letGo() the processes are to
-/// be killed by the caller; they have no memory to go on with.
+/// registers, signal masks and POSIX locks are the image's. Nothing of it has run yet. Destroyed before letGo() the
+/// processes are to be killed by the caller; they have no memory to go on with.
 class ResumedTree {
 public:
     explicit ResumedTree(const RestoreRun& run);

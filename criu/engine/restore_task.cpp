@@ -139,10 +139,12 @@ private:
         if (shareMemory)
             buildMemory();
         createAll(birth_.beforeSession);
-        if (birth_.leadsSession)
+        if (birth_.leadsSession) {
             enterSession();
-        else if (birth_.pgid == pid_)
+            files_.beginSession();
+        } else if (birth_.pgid == pid_) {
             sys(::setpgid(0, 0), "lead a process group");
+        }
         if (alive())
             task::restoreEarlyAttributes(*task_->core().tc);
         createAll(birth_.afterSession);
@@ -158,6 +160,7 @@ private:
             files_.place();  // nobody else of the table's users opens anything after the barrier
         files_.openLate();
         run_.control.pass(Barrier::Placed);
+        files_.groupsJoined();
         files_.fetchLate();
         files_.complete();
         run_.control.pass(Barrier::Completed);

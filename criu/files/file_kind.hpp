@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
 
@@ -44,6 +46,21 @@ public:
     /// its users instead, after that has placed all else; other users get their descriptors from there.
     [[nodiscard]] virtual bool late() const { return false; }
 
+    /// Of a late file: whether it can be opened in this process. If it can't in any of its users, the leader of
+    /// session() opens it.
+    [[nodiscard]] virtual bool opensIn(const model::Task&) const { return true; }
+
+    /// The session, as the image numbers it, whose terminal this is. If its leader is of the tree, it counts as a user
+    /// of the file, and has it open when beginSession() and groupsJoined() are called there.
+    [[nodiscard]] virtual std::optional<pid_t> session() const { return std::nullopt; }
+
+    /// Runs in the session's leader, when that has begun the session and is alone in it.
+    virtual void beginSession(FileOpener&) {}
+
+    /// Runs in the session's leader, when all processes are in their groups. For a session that isn't of the tree: in
+    /// the tree's root, if that has been put into the session of criu.
+    virtual void groupsJoined(PlacedFiles&) {}
+
     /// Runs once, in a process that uses the file, after all processes of the tree exist and have their descriptors
     /// in place: for what refers to descriptor numbers or processes.
     virtual void complete(PlacedFiles&) {}
@@ -54,6 +71,13 @@ public:
     /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
     /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
+};
+
+/// What becomes of the processes after a dump.
+enum class Aftermath : std::uint8_t {
+    Run,   ///< they go on at once: the dump failed, or is to leave them running
+    Stop,  ///< they stay stopped, for others to decide
+    End,   ///< they are gone: the images have everything
 };
 
 /// The rules for one kind of file. Instances belong to one run and may keep state of it.
@@ -74,12 +98,9 @@ public:
     /// Dump: after all files were seen: completes entries that refer to other files, writes images of the kind's own.
     virtual void finishDump(FileDump&) {}
 
-    /// Dump: the processes go on now: takes back what finishDump() has changed for the time of the dump. Destruction
-    /// does so, too, if this and keepDumped() weren't called.
-    virtual void releaseDumped() noexcept {}
-
-    /// Dump: the images are complete and the processes are gone (or stay stopped): nothing is taken back.
-    virtual void keepDumped() noexcept {}
+    /// Dump: its end, failed or not: takes back what was changed in the processes' files for the time of the dump, as
+    /// far as they go on with them. Called once, while they still stand still (or are gone).
+    virtual void settle(Aftermath, Log&) noexcept {}
 
     /// Restore: before any entry is collected; reads images of the kind's own.
     virtual void prepareRestore(FileRestore&) {}
@@ -99,6 +120,14 @@ struct SeenFd {
     pid_t pid = 0;
     int fd = -1;
     FileId id;
+};
+
+/// A session that processes of the tree are in.
+struct SeenSession {
+    pid_t sid = 0;
+    bool leaderDumped = false;
+    dev_t terminal = 0;    ///< the terminal that controls it; 0: none
+    pid_t foreground = 0;  ///< process group in the foreground of that
 };
 
 /// What a kind may use while dumping.
@@ -127,6 +156,8 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
+    /// Sessions of the tree's living processes.
+    [[nodiscard]] virtual std::span<const SeenSession> sessions() const = 0;
     /// All descriptors of a process by ascending number, once its table was dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(pid_t pid) const = 0;
 };
@@ -142,6 +173,8 @@ public:
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// All entries of a kind, in order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
+    /// Whether the image has a process of this pid.
+    [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
 };
@@ -166,6 +199,10 @@ public:
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags) = 0;
+    /// The same for devices whose permissions are yet to be restored: they may differ from those in the image.
+    virtual UniqueFd openDevice(FileId regular, int flags) = 0;
+    /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
+    [[nodiscard]] virtual int ownTerminal() const = 0;
 };
 
 /// What complete() may use: this process' descriptors at their final numbers.
@@ -178,6 +215,11 @@ public:
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Moves a descriptor out of the range of numbers that restored files need.
     virtual UniqueFd lift(UniqueFd fd) = 0;
+    /// The process group that stands for one of the image: the same, or criu's own for that which the root was put
+    /// into. 0 if no process of the tree is in it.
+    [[nodiscard]] virtual pid_t groupFor(pid_t image) const = 0;
+    /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
+    [[nodiscard]] virtual int ownTerminal() const = 0;
     /// A descriptor, out of that range, of an id that any process of the tree has.
     virtual UniqueFd fetch(FileId id) = 0;
 };

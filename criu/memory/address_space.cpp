@@ -14,6 +14,7 @@
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
+#include "criu/memory/sysv_shm.hpp"
 
 namespace criu::memory {
 namespace {
@@ -36,7 +37,6 @@ void refuseUnknown(const VmaEntry& vma) {
         if (is(vma, status))
             fail("memory at {:#x} is {}, which can't be restored yet", vma.start, what);
     };
-    refuse(VmaStatus::SysvIpc, "attached System V shared memory");
     refuse(VmaStatus::ShadowStack, "a shadow stack");
     refuse(VmaStatus::Plugin, "a device mapping of a plugin");
 }
@@ -163,6 +163,15 @@ void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
     placed.at = (*hole + alignment - 1) & ~(alignment - 1);
 }
 
+void AddressSpace::addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log) {
+    placed.mapped = true;
+    occupied.add({placed.at, placed.at + placed.size()});
+    avoid.add({placed.at, placed.at + placed.size()});
+    if (placed.moved())
+        log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
+    vmas_.push_back(placed);
+}
+
 AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
     AddressSpace space;
     const MmEntry& mm = **task.mm;
@@ -209,6 +218,11 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
             placed.protection = PROT_NONE;
             flags = MAP_PRIVATE | MAP_ANONYMOUS;
         }
+        if (is(*vma, VmaStatus::SysvIpc)) {
+            placed.protection = attachSysvShm(*vma, placed.at);
+            space.addPlaced(placed, occupied, avoid, log);
+            continue;
+        }
         int fd = -1;
         if ((is(*vma, VmaStatus::FilePrivate) || is(*vma, VmaStatus::FileShared) || is(*vma, VmaStatus::AnonShared) ||
              is(*vma, VmaStatus::Memfd))) {
@@ -220,12 +234,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (at == MAP_FAILED)
             failErrno("map {} bytes at {:#x} (flags {:#x}, protection {:#x}, file {})", placed.size(), placed.at, flags,
                       placed.protection, vma->shmid);
-        placed.mapped = true;
-        occupied.add({placed.at, placed.at + placed.size()});
-        avoid.add({placed.at, placed.at + placed.size()});
-        if (placed.moved())
-            log.debug("memory of {:#x} is built at {:#x}", vma->start, placed.at);
-        space.vmas_.push_back(placed);
+        space.addPlaced(placed, occupied, avoid, log);
     }
     std::sort(space.vmas_.begin(), space.vmas_.end(),
               [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });

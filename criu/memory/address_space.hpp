@@ -84,6 +84,7 @@ public:
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void installGuards() const;
+    void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
                        const MmEntry& mm);

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/memory/aio_ring.hpp"
+#include "criu/memory/sysv_shm.hpp"
 
 namespace criu::memory {
 namespace {
@@ -167,8 +168,14 @@ private:
     void classifyFile(const Vma& vma, VmaEntry& entry) {
         const bool huge = vma.flags.has(VmFlag::HugeTlb);
         entry.status = bit(VmaStatus::Regular);
-        if ((huge || onKernelTmpfs(vma)) && vma.name.starts_with("/SYSV"))
-            refuse(vma, "System V shared memory", "its namespace is not dumped with it");
+        if ((huge || onKernelTmpfs(vma)) && isSysvShm(vma.name)) {
+            if (huge)
+                refuse(vma, "System V shared memory of huge pages");
+            setAccess(vma, entry);
+            entry.status |= VmaStatus::AnonShared | VmaStatus::SysvIpc;
+            entry.shmid = vma.inode;
+            return;
+        }
         if (huge && !vma.shared && vma.name == kAnonymousHuge) {
             setAccess(vma, entry);
             entry.flags |= MAP_ANONYMOUS;

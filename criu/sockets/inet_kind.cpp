@@ -31,8 +31,12 @@ public:
         dump_.add(file, entry, dump);
     }
     void finishDump(files::FileDump& dump) override { dump_.finish(dump); }
-    void releaseDumped() noexcept override { dump_.release(); }
-    void keepDumped() noexcept override { dump_.keep(); }
+    void settle(files::Aftermath aftermath, Log&) noexcept override {
+        if (aftermath == files::Aftermath::Run)
+            dump_.release();
+        else
+            dump_.keep();
+    }
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.isk == nullptr)

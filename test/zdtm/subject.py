@@ -6,7 +6,7 @@ import signal
 import stat
 import time
 
-from harness import criu, processes, procstate
+from harness import criu, echo, processes, procstate
 
 
 class Failed(Exception):
@@ -31,6 +31,7 @@ class Subject:
         self.restore_options = task["restore_options"]
         self.ignore = task["ignore"]
         self.between = task["between"]
+        self.outside = task["outside"]
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
         self.folder = os.path.join(self.work, "cwd")
@@ -44,7 +45,10 @@ class Subject:
         """Starts the program and waits until it is ready."""
         os.mkdir(self.folder)
         os.chmod(self.work, 0o755)  # programs that drop root still reach their files
-        self.root = self.init.start([self.binary], self.folder, self.output, session=True)
+        environment = None
+        if self.outside == "echo":
+            environment = {"ZDTM_ECHO": str(echo.EchoServer().port)}
+        self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
                         self.READY_SECONDS, "the program's READY")
         skip = self._said("SKIP")
