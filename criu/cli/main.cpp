@@ -97,7 +97,7 @@ int run(std::vector<std::string> words, Log& log) {
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;
-    const int status = cli::execute(invocation, log, stop);
+    const int status = cli::execute(invocation, log, stop, {});
     if (status == 0 && !invocation.options.execCommand.empty()) {
         stop.release();
         become(invocation.options.execCommand);

@@ -55,8 +55,9 @@ public:
           stop_(run.stop),
           images_(std::move(run.imagesDir), run.options.imagesDir),
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
-          files_(run.options, run.log, images_, segments_),
-          memory_(run.options, images_, files_, segments_, statistics_),
+          devices_(std::in_place, run.devices, run.options, run.log, images_),
+          files_(run.options, run.log, images_, segments_, *devices_),
+          memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
     int run() {
@@ -73,10 +74,14 @@ public:
 
         freeze();
         checkSupported();
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                devices_->checkpoint(task->pid());
         log_.info("Stage: processes");
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        devices_->dumpLate(*options_.tree);
         log_.info("Stage: files");
         files_.finish();
         writeTree();
@@ -91,7 +96,8 @@ private:
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_,
+                                         [this](pid_t pid) { devices_->pause(pid); }));
         std::set<pid_t> pids;
         for (const auto& task : tree_->tasks())
             pids.insert(task->pid());
@@ -238,6 +244,12 @@ private:
         own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
         setNamespaceIds(own);
         PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+        std::vector<char*> names;
+        std::vector<std::string> used = devices_->used();
+        for (std::string& name : used)
+            names.push_back(name.data());
+        plugins.n_plugins = names.size();
+        plugins.plugins = names.data();
         std::string runId = kernel::ProcDir().readFile("sys/kernel/random/uuid");
         while (!runId.empty() && runId.back() == '\n')
             runId.pop_back();
@@ -263,6 +275,7 @@ private:
         // A script that fails here asks for the tree to go on; the images stay.
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
+        devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             tree_->letGo(!goesOn);
             if (goesOn)
@@ -289,6 +302,7 @@ private:
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
+    std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;
     std::atomic<std::uint64_t> bytesDone_{0};

@@ -14,12 +14,12 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments)
+                             memory::SegmentsDump& segments, device::DumpDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, &devices, nullptr})) {}
 
 FileCollector::~FileCollector() {
     if (!keepLinks_)

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
@@ -20,7 +21,8 @@ namespace criu::engine {
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
-    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments);
+    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
+                  device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.

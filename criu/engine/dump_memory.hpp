@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criu/base/stop_request.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/progress.hpp"
@@ -21,8 +22,13 @@ namespace criu::engine {
 class DumpMemory {
 public:
     DumpMemory(const model::Options& options, const ImageDir& images, FileCollector& files,
-               memory::SegmentsDump& segments, DumpStatistics& statistics)
-        : options_(options), images_(images), files_(files), segments_(segments), statistics_(statistics) {}
+               memory::SegmentsDump& segments, device::DumpDevices& devices, DumpStatistics& statistics)
+        : options_(options),
+          images_(images),
+          files_(files),
+          segments_(segments),
+          devices_(devices),
+          statistics_(statistics) {}
 
     /// Reads a process' mappings. Returns its mm entry, in which others fill what they know; it is written by run().
     MmEntry& collect(FrozenTask& task);
@@ -45,6 +51,7 @@ private:
     const ImageDir& images_;
     FileCollector& files_;
     memory::SegmentsDump& segments_;
+    device::DumpDevices& devices_;
     DumpStatistics& statistics_;
     Arena arena_;
     memory::PagesIds pagesIds_;

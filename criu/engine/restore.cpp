@@ -197,7 +197,8 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
-    FilePlan files(run.options, log, images, content, births, segments);
+    device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
+    FilePlan files(run.options, log, images, content, births, segments, devices);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -210,6 +211,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    devices.share(lift);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
@@ -240,6 +242,7 @@ int restore(Run& run) {
     NewProcesses processes(control, log);
     const auto forking = std::chrono::steady_clock::now();
     createRoot(state, run.options.restoreSibling);
+    devices.forked();
     const std::uint64_t sharedBytes = segments.fill(images);
 
     std::uint32_t alive = 0;
@@ -256,9 +259,13 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    for (const auto& task : tree.tasks)
+        if (task->alive())
+            devices.resume(task->pid);
     scripts.run(Stage::PreResume);
 
     // From here on nothing may fail: first one goes, then they are on their own.
+    devices.finish();
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
     files.remaps().removeLinks(log);

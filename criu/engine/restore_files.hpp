@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/device/restore_devices.hpp"
 #include "criu/engine/late_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
@@ -34,7 +35,7 @@ struct PlannedFile {
 class FilePlan final : public files::FileRestore {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments);
+             const model::BirthPlan& births, const memory::Segments& segments, device::RestoreDevices& devices);
 
     void make();
 
@@ -60,6 +61,9 @@ public:
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
+    [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
+    [[nodiscard]] std::vector<pid_t> users(FileId id) const override;
+    [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
@@ -71,6 +75,7 @@ private:
     const ImageDir& images_;
     RestoreImages& content_;
     const model::BirthPlan& births_;
+    device::RestoreDevices& devices_;
     files::PathDump unusedPaths_{0};
     memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
@@ -116,15 +121,18 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
+    void postpone() override { postponed_ = true; }
     UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
+    memory::MappedDeviceFile device(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
+    bool openPostponed();
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
 
@@ -141,6 +149,8 @@ private:
     std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::set<const files::RestoredFile*> opened_;
+    std::vector<const PlannedFile*> pending_;  ///< postponed
+    bool postponed_ = false;
 };
 
 }  // namespace criu::engine

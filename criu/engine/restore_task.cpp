@@ -124,6 +124,8 @@ private:
         run_.control.pass(Barrier::Placed);
         files_.fetchLate();
         files_.complete();
+        if (alive())
+            space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
     }
 
