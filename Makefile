@@ -17,6 +17,7 @@ help:
 	@echo "make                        build criu and compel into $(BUILD)/"
 	@echo "make demo                   dump and restore a small process tree, step by step (root)"
 	@echo "make check                  build and run every test suite (root for those that restore)"
+	@echo "make check-gpu              GPU tests in a virtual machine with a simulated driver (scripts/packages-gpu)"
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B"
@@ -35,6 +36,10 @@ demo: $(BUILD)/CMakeCache.txt
 
 check:
 	@scripts/check --build $(BUILD) --jobs $(JOBS)
+
+check-gpu:
+	@scripts/install-packages gpu || echo "Not all of scripts/packages-gpu is installed"
+	@scripts/check --build $(BUILD) --jobs $(JOBS) --only gpu
 
 install:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
@@ -72,4 +77,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy
 
-.PHONY: all help demo check install uninstall bench fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu install uninstall bench fuzz asan tidy format format-check layers man clean

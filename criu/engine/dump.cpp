@@ -46,6 +46,14 @@ void setNamespaceIds(TaskKobjIdsEntry& ids) {
     set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
 }
 
+/// A name for this dump that no other has.
+std::string makeRunId() {
+    std::string id = kernel::ProcDir().readFile("sys/kernel/random/uuid");
+    while (!id.empty() && id.back() == '\n')
+        id.pop_back();
+    return id;
+}
+
 /// One dump, from the running tree to complete images.
 class DumpSession {
 public:
@@ -55,8 +63,10 @@ public:
           stop_(run.stop),
           images_(std::move(run.imagesDir), run.options.imagesDir),
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
+          runId_(makeRunId()),
+          network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
           devices_(std::in_place, run.devices, run.options, run.log, images_),
-          files_(run.options, run.log, images_, segments_, *devices_),
+          files_(run.options, run.log, images_, segments_, network_, *devices_),
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
@@ -69,6 +79,9 @@ public:
         images_.unlink(ImageKind::SkQueues);
         images_.unlink(ImageKind::Memfd);
         images_.unlink(ImageKind::BpfmapData);
+        images_.unlink(ImageKind::TtyInfo);
+        images_.unlink(ImageKind::TtyData);
+        images_.unlink(ImageKind::FileLocks);
         scripts_.setRootPid(*options_.tree);
         scripts_.require(Stage::PreDump);
 
@@ -98,10 +111,7 @@ private:
         frozenSince_ = std::chrono::steady_clock::now();
         tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_,
                                          [this](pid_t pid) { devices_->pause(pid); }));
-        std::set<pid_t> pids;
-        for (const auto& task : tree_->tasks())
-            pids.insert(task->pid());
-        files_.setProcesses(std::move(pids));
+        files_.setProcesses(tree_->tasks());
     }
 
     /// Refuses what can't be dumped, before anything is changed.
@@ -128,27 +138,32 @@ private:
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
-            for (const auto& other : tree_->tasks())
-                if (other->alive() && other->pid() < task->pid())
-                    refuseShared(*task, *other);
         }
+        refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+        refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
+        refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
     }
 
-    /// Processes may share descriptors but nothing else; that is possible only between creator and created.
-    static void refuseShared(const FrozenTask& task, const FrozenTask& other) {
-        const auto refuse = [&](kernel::KcmpType type, const char* what) {
-            if (kernel::kcmp(task.pid(), other.pid(), type) == std::partial_ordering::equivalent)
-                fail("processes {} and {} share {}, which can't be dumped", other.pid(), task.pid(), what);
-        };
-        if (task.stat.startStack != other.stat.startStack || task.stat.startCode != other.stat.startCode)
-            return;  // not even the same memory layout, so surely not the same memory
-        refuse(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
-        refuse(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
-        refuse(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    /// Processes may share descriptors but nothing else.
+    void refuseShared(kernel::KcmpType type, const char* what) {
+        std::vector<pid_t> pids;
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                pids.push_back(task->pid());
+        // In the kernel's order, those that share are neighbours.
+        std::sort(pids.begin(), pids.end(),
+                  [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+        const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
+            return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
+        });
+        if (shared != pids.end())
+            fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
+                 std::max(shared[0], shared[1]), what);
     }
 
     void dumpTasks() {
         std::uint32_t next = 1;
+        memory_.lookAhead(*tree_);
         for (auto& task : tree_->tasks()) {
             stop_.throwIfRequested();
             inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
@@ -165,12 +180,13 @@ private:
 
     void dumpTask(FrozenTask& task, std::uint32_t number) {
         log_.info("Dumping process {} ({})", task.pid(), task.status.name);
+        const std::uint32_t table = files_.addTable(task);  // before memory, which may be mapped from a descriptor
         MmEntry& mm = memory_.collect(task);
         fillMemoryLayout(task, mm, files_.arena());
         mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
         TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
-        ids.files_id = files_.addTable(task);
+        ids.files_id = table;
         setNamespaceIds(ids);
         writeOne(ImageKind::Ids, task.pid(), ids);
 
@@ -250,9 +266,6 @@ private:
             names.push_back(name.data());
         plugins.n_plugins = names.size();
         plugins.plugins = names.data();
-        std::string runId = kernel::ProcDir().readFile("sys/kernel/random/uuid");
-        while (!runId.empty() && runId.back() == '\n')
-            runId.pop_back();
         entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
         entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
         entry.root_ids = &own;
@@ -262,9 +275,10 @@ private:
         entry.has_lsmtype = 1;
         entry.lsmtype = LSMTYPE__NO_LSM;
         entry.has_network_lock_method = 1;
-        entry.network_lock_method = 2;  // skip: nothing was locked
+        entry.network_lock_method = sockets::networkLockNumber(network_.method());
+        entry.has_tcp_close = entry.tcp_close = options_.tcpClose;
         entry.plugins_entry = &plugins;
-        entry.dump_criu_run_id = runId.data();
+        entry.dump_criu_run_id = runId_.data();
         entry.has_allow_uprobes = entry.allow_uprobes = memory_.sawUprobes();
         ImageWriter image = images_.create(ImageKind::Inventory);
         image.write(entry);
@@ -277,13 +291,11 @@ private:
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
         devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
+            files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
-            if (goesOn)
-                files_.releaseLinks();
-            files_.keepLinks();
         } else {
             tree_->kill();
-            files_.keepLinks();
+            files_.settle(files::Aftermath::End);
         }
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
@@ -302,6 +314,8 @@ private:
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
+    std::string runId_;
+    sockets::NetworkLock network_;
     std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;

@@ -5,25 +5,57 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/tasks.hpp"
+#include "criu/kernel/terminal.hpp"
 
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments, device::DumpDevices& devices)
+                             memory::SegmentsDump& segments, sockets::NetworkLock& network,
+                             device::DumpDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, &devices, nullptr})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
 
 FileCollector::~FileCollector() {
-    if (!keepLinks_)
+    settle(files::Aftermath::Run);
+}
+
+void FileCollector::settle(files::Aftermath aftermath) noexcept {
+    if (settled_)
+        return;
+    settled_ = true;
+    for (const auto& kind : kinds_)
+        kind->settle(aftermath, log_);
+    if (aftermath == files::Aftermath::Run)
         paths_.removeLinks();
+}
+
+void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks) {
+    for (const auto& task : tasks)
+        processes_.insert(task->pid());
+    for (const auto& task : tasks) {
+        if (!task->alive())
+            continue;
+        const kernel::TaskStat& stat = task->stat;
+        auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                  [&](const files::SeenSession& session) { return session.sid == stat.session; });
+        if (found == sessions_.end())
+            found = sessions_.insert(found, {stat.session, processes_.contains(stat.session), 0, 0});
+        // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
+        if (stat.ttyNumber != 0 && found->terminal == 0) {
+            found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
+            found->foreground = stat.ttyPgrp;
+        }
+    }
 }
 
 bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
@@ -70,10 +102,20 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
     file.info = kernel::readFdInfo(self, file.fd, buffer_);
     const std::uint32_t before = lastId_;
+    refuseLocks(file);
     const FileId id = identify(file).id;
+    locks_.add(file, id);
     if (id.value > before)
         inFlight_.push_back(std::move(file.copy));
     return id;
+}
+
+void FileCollector::refuseLocks(const files::OpenFd& file) const {
+    if (file.info.locks.empty() || options_.fileLocks)
+        return;
+    Error error(0, fmt::format("{} holds a file lock", file.describe()));
+    error.addHint("locks need --file-locks");
+    throw error;
 }
 
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
@@ -93,12 +135,9 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         file.copy = process.getFd(fd);
         sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
         file.info = kernel::readFdInfo(task.dir, fd, buffer_);
-        if (!file.info.locks.empty() && !options_.fileLocks) {
-            Error error(0, fmt::format("{} holds a file lock", file.describe()));
-            error.addHint("locks need --file-locks");
-            throw error;
-        }
+        refuseLocks(file);
         const Known& known = identify(file);
+        locks_.add(file, known.id);
         descriptors.push_back({file.pid, fd, known.id});
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
@@ -162,6 +201,14 @@ std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const 
     return found;
 }
 
+FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
+    const auto at = known_.lower_bound(Key{device, inode, 0});
+    if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
+        at->second.empty() || at->second.begin()->type != FD_TYPES__PACKETSK)
+        return {};
+    return at->second.begin()->id;
+}
+
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
     for (const Table& table : tables_)
         if (table.pid == pid)
@@ -177,6 +224,7 @@ void FileCollector::finish() {
     for (const auto& kind : kinds_)
         kind->finishDump(*this);
     paths_.finish(images_);
+    locks_.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)
         image.write(*entry);

@@ -10,10 +10,12 @@
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -22,11 +24,11 @@ namespace criu::engine {
 class FileCollector final : public files::FileDump {
 public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  device::DumpDevices& devices);
+                  sockets::NetworkLock& network, device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
-    void setProcesses(std::set<pid_t> pids) { processes_ = std::move(pids); }
+    void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -34,13 +36,15 @@ public:
     /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
+    /// The packet socket of an inode, if its descriptor was dumped before; else 0.
+    [[nodiscard]] FileId packetSocket(dev_t device, ino_t inode) const;
+
     /// Writes files.img and what kinds have of their own.
     void finish();
 
-    /// The tasks go on after all: temporary hard links are taken away.
-    void releaseLinks() noexcept { paths_.removeLinks(); }
-    /// The images need the links.
-    void keepLinks() noexcept { keepLinks_ = true; }
+    /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
+    /// for processes that go on by the destructor, if it wasn't before.
+    void settle(files::Aftermath aftermath) noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -55,6 +59,7 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
 
     /// Kinds, for those who add to them from outside of descriptors.
@@ -76,6 +81,7 @@ private:
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
     const Known& identify(const files::OpenFd& file);
+    void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
@@ -91,17 +97,19 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    bool keepLinks_ = false;
+    bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
     files::FileKinds kinds_;
+    files::LockDump locks_;
     std::vector<FileEntry*> entries_;
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
     std::vector<Table> tables_;
     std::set<pid_t> processes_;
+    std::vector<files::SeenSession> sessions_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

@@ -3,9 +3,14 @@
 
 #include <atomic>
 #include <deque>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/frozen_tree.hpp"
@@ -30,7 +35,11 @@ public:
           devices_(devices),
           statistics_(statistics) {}
 
-    /// Reads a process' mappings. Returns its mm entry, in which others fill what they know; it is written by run().
+    /// Begins to read the mappings of all processes, by all cores. Nothing in them may change meanwhile: to be called
+    /// when all are frozen.
+    void lookAhead(FrozenTree& tree);
+
+    /// Takes up a process' mappings. Returns its mm entry, in which others fill what they know; it is written by run().
     MmEntry& collect(FrozenTask& task);
 
     /// Moves contents into the images, and writes the mm images. `done` counts bytes.
@@ -46,6 +55,19 @@ private:
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
     };
+    /// How pages are moved: a thread has its own if it dumps whole processes.
+    struct Mover {
+        explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
+        memory::Drainer drainer;
+        Arena arena;
+        DumpStatistics statistics;
+    };
+
+    static bool isSmall(const Item& item);
+    void dumpPages(Item& item, Mover& mover);
+    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
+                  StopRequest& stop);
+    void add(const Mover& mover);
 
     const model::Options& options_;
     const ImageDir& images_;
@@ -56,6 +78,8 @@ private:
     Arena arena_;
     memory::PagesIds pagesIds_;
     std::deque<Item> items_;
+    std::map<pid_t, std::future<std::vector<kernel::Vma>>> ahead_;
+    std::optional<ThreadPool> readers_;  // last: its threads use the others
 };
 
 }  // namespace criu::engine

@@ -5,6 +5,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/memfd_file.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -14,6 +15,7 @@ struct KindResources {
     const files::PathRemaps& remaps;
     memory::SegmentsDump& dumpedSegments;
     const memory::Segments& segments;
+    sockets::NetworkLock& network;
     device::DumpDevices* dumpDevices = nullptr;
     device::RestoreDevices* restoreDevices = nullptr;
 };

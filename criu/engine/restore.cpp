@@ -66,6 +66,24 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
     });
 }
 
+/// How the dump has locked connections.
+model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Options& options) {
+    if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
+        Error error(0, "the images were made with --tcp-close");
+        error.addHint("restore with --tcp-close");
+        throw error;
+    }
+    if (inventory.has_network_lock_method == 0)
+        return model::NetworkLock::Iptables;  // before there was another way
+    return sockets::networkLockMethod(inventory.network_lock_method);
+}
+
+/// What stands in the name of the table of rules.
+std::string lockName(const RestoreImages& content) {
+    const InventoryEntry& inventory = **content.inventory;
+    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : std::to_string(content.tree.root().pid);
+}
+
 kernel::ResourceLimits ownLimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
@@ -198,7 +216,8 @@ int restore(Run& run) {
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
     device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
-    FilePlan files(run.options, log, images, content, births, segments, devices);
+    sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
+    FilePlan files(run.options, log, images, content, births, segments, network, devices);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -212,6 +231,7 @@ int restore(Run& run) {
     log.move(lift);
     files.takeInherited(service);
     devices.share(lift);
+    files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
     control.descriptor() = lift(std::move(control.descriptor()));
@@ -254,7 +274,7 @@ int restore(Run& run) {
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
     log.info("Stage: registers");
-    ResumedTree resumed(tree, control, service);
+    ResumedTree resumed(tree, control, service, files.locks());
     scripts.require(Stage::PostRestore);
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
@@ -262,6 +282,7 @@ int restore(Run& run) {
     for (const auto& task : tree.tasks)
         if (task->alive())
             devices.resume(task->pid);
+    files.finish();
     scripts.run(Stage::PreResume);
 
     // From here on nothing may fail: first one goes, then they are on their own.

@@ -24,14 +24,15 @@ constexpr useconds_t kPostponedPause = 1000;
 }  // namespace
 
 FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                   const model::BirthPlan& births, const memory::Segments& segments, device::RestoreDevices& devices)
+                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+                   device::RestoreDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       content_(content),
       births_(births),
       devices_(devices),
-      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, nullptr, &devices})) {}
+      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, network, nullptr, &devices})) {}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
@@ -97,17 +98,19 @@ pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
     return births_.root().pid;
 }
 
-PlannedFile& FilePlan::plan(FileId id, pid_t user) {
+PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
     const auto object = file(id);
     const auto [at, fresh] = objectIndex_.emplace(object.get(), planned_.size());
     if (fresh) {
         PlannedFile planned;
         planned.file = object;
-        planned.opener = planned.completer = user;
+        planned.opener = planned.completer = user.pid;
         planned.late = object->late();
         planned_.push_back(std::move(planned));
     }
     PlannedFile& planned = planned_[at->second];
+    if (planned.late && !object->opensIn(*content_.tree.byPid.at(planned.opener)) && object->opensIn(user))
+        planned.opener = user.pid;
     if (plannedIndex_.emplace(id, at->second).second) {
         planned.ids.push_back(id);
         if (planned.late)
@@ -118,6 +121,7 @@ PlannedFile& FilePlan::plan(FileId id, pid_t user) {
 
 void FilePlan::make() {
     remaps_.load(images_);
+    locks_.load(images_);
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
@@ -126,7 +130,7 @@ void FilePlan::make() {
             continue;  // dead, or uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
             PlannedFile& planned = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
-                                             [&]() -> PlannedFile& { return plan(slot.file, task->pid); });
+                                             [&]() -> PlannedFile& { return plan(slot.file, *task); });
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
             if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);
@@ -134,10 +138,50 @@ void FilePlan::make() {
             }
         }
     }
+    for (PlannedFile& planned : planned_)
+        planSession(planned);
     // What a file needs may need more, and what is used further up must be opened there: until nothing moves any more.
     while (planNeeds()) {
     }
     late_.share();
+}
+
+/// A terminal must be there when its session begins.
+void FilePlan::planSession(PlannedFile& planned) const {
+    const std::optional<pid_t> session = planned.file->session();
+    if (!session)
+        return;
+    const auto leader = content_.tree.byPid.find(*session);
+    if (leader == content_.tree.byPid.end() || !leader->second->alive()) {
+        if (!births_.root().leadsSession && content_.tree.root().sid == *session)
+            planned.controller = births_.root().pid;
+        return;
+    }
+    if (planned.late) {
+        if (!planned.file->opensIn(*content_.tree.byPid.at(planned.opener)))
+            planned.opener = *session;
+        return;
+    }
+    planned.controller = *session;
+    planned.opener = commonCreator(planned.opener, *session);
+    planned.inheritedByOthers = true;
+}
+
+pid_t FilePlan::groupFor(pid_t image) const {
+    for (const auto& task : content_.tree.tasks)
+        if (task->pgid == image && image != 0)
+            return births_.of(task->pid).pgid;
+    return 0;
+}
+
+void FilePlan::takeTerminal(const ServiceFds& service) {
+    if (!options_.shellJob)
+        return;
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::isatty(fd) != 0) {
+            ownTerminal_.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, service.first), "keep the terminal of criu"));
+            return;
+        }
 }
 
 bool FilePlan::planNeeds() {
@@ -146,7 +190,9 @@ bool FilePlan::planNeeds() {
         for (const FileId id : planned_[i].file->needs()) {
             const bool fresh = !plannedIndex_.contains(id);
             inFlight_ += fresh ? 1 : 0;
-            PlannedFile& needed = plan(id, planned_[i].completer);
+            PlannedFile& needed = plan(id, *content_.tree.byPid.at(planned_[i].completer));
+            if (fresh)
+                planSession(needed);
             const PlannedFile& user = planned_[i];
             if (needed.late || user.late)
                 continue;  // opened when all processes exist, whoever they are
@@ -171,6 +217,18 @@ std::optional<FileHolder> FilePlan::holderOf(FileId id) const {
         return late_.find(id);
     const auto found = holders_.find(id);
     return found == holders_.end() ? std::nullopt : std::optional(found->second);
+}
+
+UniqueFd FilePlan::fetch(FileId id) {
+    const std::optional<FileHolder> holder = holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return kernel::PidFd(holder->pid).getFd(holder->fd);
+}
+
+void FilePlan::finish() {
+    for (const auto& kind : kinds_)
+        kind->finishRestore(*this);
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {
@@ -245,6 +303,18 @@ void TaskFiles::openShared() {
     for (const PlannedFile& planned : plan_.planned())
         if (planned.opener == pid_ && planned.inheritedByOthers)
             open(planned);
+}
+
+void TaskFiles::beginSession() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.controller == pid_)
+            inContext([&] { return planned.file->describe(); }, [&] { planned.file->beginSession(*this); });
+}
+
+void TaskFiles::groupsJoined() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.controller == pid_)
+            inContext([&] { return planned.file->describe(); }, [&] { planned.file->groupsJoined(*this); });
 }
 
 bool TaskFiles::leadsTable() const {
@@ -355,11 +425,19 @@ int TaskFiles::find(FileId id) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-UniqueFd TaskFiles::openPath(FileId regular, int flags) {
+UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) const {
     const FileEntry& entry = plan_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
-    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options());
+    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check);
+}
+
+UniqueFd TaskFiles::openPath(FileId regular, int flags) {
+    return openPath(regular, flags, files::PathCheck::Same);
+}
+
+UniqueFd TaskFiles::openDevice(FileId regular, int flags) {
+    return openPath(regular, flags, files::PathCheck::Nothing);
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
@@ -374,13 +452,47 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
     return {std::move(where.fd), where.offset};
 }
 
+int TaskFiles::placedSocket(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = find(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
+}
+
 int TaskFiles::segment(const VmaEntry& vma) {
     return segments_.descriptorFor(vma);
 }
 
+const FownEntry* TaskFiles::ownerOf(FileId id) const {
+    const PlannedFile* const planned = plan_.plannedFor(id);
+    return planned != nullptr ? planned->file->owner(id) : nullptr;
+}
+
+void TaskFiles::setLocks() {
+    for (const FileLockEntry* const lock : plan_.locks().ofDescriptions(task_->pid)) {
+        const auto slot = std::find_if(task_->files->slots.begin(), task_->files->slots.end(),
+                                       [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
+        if (slot == task_->files->slots.end())
+            fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
+        files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
+    }
+    for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
+        const FileId id{lock->file_id};
+        if (const PlannedFile* const planned = plan_.plannedFor(id); planned != nullptr && planned->opener == pid_)
+            files::setDescriptionLock(find(id), *lock, ownerOf(id));
+    }
+}
+
 void TaskFiles::complete() {
-    if (!leadsTable())
+    if (task_ == nullptr || !task_->files)
         return;
+    if (leadsTable())
+        completeFiles();
+    setLocks();
+}
+
+void TaskFiles::completeFiles() {
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)
             continue;

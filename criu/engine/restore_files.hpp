@@ -12,11 +12,13 @@
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -26,16 +28,18 @@ struct PlannedFile {
     std::vector<FileId> ids;         ///< the descriptions it makes
     pid_t opener = 0;                ///< nearest common creator of all users; the first user if `late`
     pid_t completer = 0;             ///< the first user
+    pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
     bool late = false;               ///< opened when all processes exist
     bool inheritedByOthers = false;  ///< opened before the opener's children are created
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
 /// used by several is opened in their nearest common ancestor, and fork passes it on.
-class FilePlan final : public files::FileRestore {
+class FilePlan final : public files::FileRestore, private files::RestoredTree {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments, device::RestoreDevices& devices);
+             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+             device::RestoreDevices& devices);
 
     void make();
 
@@ -45,6 +49,11 @@ public:
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(const ServiceFds& service);
     [[nodiscard]] int inherited(std::string_view name) const;
+    /// Takes over the terminal criu was started from, if there is one and --shell-job asks for it.
+    void takeTerminal(const ServiceFds& service);
+    [[nodiscard]] int ownTerminal() const noexcept { return ownTerminal_.get(); }
+    /// See files::PlacedFiles.
+    [[nodiscard]] pid_t groupFor(pid_t image) const;
 
     [[nodiscard]] files::PathRemaps& remaps() noexcept { return remaps_; }
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
@@ -53,6 +62,10 @@ public:
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
+    [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
+
+    /// When all processes stand still with everything in place: the last work of the kinds.
+    void finish();
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -60,15 +73,21 @@ public:
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
+    [[nodiscard]] bool hasProcess(pid_t pid) const override { return content_.tree.byPid.contains(pid); }
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
     [[nodiscard]] std::vector<pid_t> users(FileId id) const override;
     [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
+    // files::RestoredTree
+    [[nodiscard]] bool isHeld(FileId id) const override { return holderOf(id).has_value(); }
+    UniqueFd fetch(FileId id) override;
+
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
-    PlannedFile& plan(FileId id, pid_t user);
+    PlannedFile& plan(FileId id, const model::Task& user);
     bool planNeeds();
+    void planSession(PlannedFile& planned) const;
 
     const model::Options& options_;
     Log& log_;
@@ -79,6 +98,7 @@ private:
     files::PathDump unusedPaths_{0};
     memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
+    files::LockRestore locks_;
     files::FileKinds kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
@@ -88,6 +108,7 @@ private:
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    UniqueFd ownTerminal_;
 };
 
 /// The descriptors of one process while it is being restored.
@@ -103,6 +124,10 @@ public:
 
     /// Opens what children will inherit. Before any is created.
     void openShared();
+    /// Has terminals control the session that this process has just begun.
+    void beginSession();
+    /// Settles who is in the foreground of them. When everybody is in its group.
+    void groupsJoined();
     /// Opens the rest and puts everything at its numbers. After all children are created.
     void place();
     /// Opens what needs all processes, as far as this process is to do it. After they exist.
@@ -119,22 +144,31 @@ public:
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;
+    [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
     void postpone() override { postponed_ = true; }
+    UniqueFd openDevice(FileId regular, int flags) override;
+    [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
+    [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
     UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
     memory::MappedDeviceFile device(const VmaEntry& vma) override;
+    int placedSocket(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
     bool openPostponed();
+    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
+    void completeFiles();
+    void setLocks();
+    [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
 
     const FilePlan& plan_;
     const ServiceFds& service_;

@@ -112,21 +112,19 @@ void readCores(const ImageDir& images, Task& task) {
 std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
     auto table = std::make_shared<FdTable>();
     table->id = id;
-    auto reader = images.openRead(ImageKind::Fdinfo, id);
-    if (!reader)
-        return table;  // an empty table leaves no file
-    while (const auto entry = reader->next<FdinfoEntry>()) {
+    ImageReader reader = images.openRequired(ImageKind::Fdinfo, id);
+    while (const auto entry = reader.next<FdinfoEntry>()) {
         const FdinfoEntry& in = **entry;
         constexpr std::uint32_t kCloseOnExec = 1;  // FD_CLOEXEC
         constexpr std::uint32_t kMaxFd = 1U << 30;
         if (in.fd > kMaxFd)
-            fail("{}: descriptor {} is out of range", reader->name(), in.fd);
+            fail("{}: descriptor {} is out of range", reader.name(), in.fd);
         table->slots.push_back({static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
     }
     std::sort(table->slots.begin(), table->slots.end(), [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
     for (std::size_t i = 1; i < table->slots.size(); ++i)
         if (table->slots[i - 1].fd == table->slots[i].fd)
-            fail("{}: descriptor {} is there twice", reader->name(), table->slots[i].fd);
+            fail("{}: descriptor {} is there twice", reader.name(), table->slots[i].fd);
     return table;
 }
 
@@ -135,8 +133,7 @@ void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
     if (!task.alive())
         return;
     const auto pid = static_cast<std::uint64_t>(task.pid);
-    if (auto ids = images.openRead(ImageKind::Ids, pid))
-        task.ids = ids->only<TaskKobjIdsEntry>();
+    task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
     // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.

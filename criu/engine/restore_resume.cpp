@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore_resume.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <compel/error.hpp>
+#include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
@@ -32,9 +34,25 @@ compel::Registers asRegisters(const std::vector<std::byte>& general) {
     return registers;
 }
 
+/// The restorer's code isn't needed any more: its place is used for arguments.
+void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
+                   const std::vector<const FileLockEntry*>& locks) {
+    if (locks.empty())
+        return;
+    const compel::RemoteMemory memory(calls.tracee().tid());
+    for (const FileLockEntry* const lock : locks) {
+        const struct flock range = files::asPosixLock(*lock);
+        memory.write(area.start, std::as_bytes(std::span(&range, 1)));
+        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, area.start);
+        if (compel::isSyscallError(result))
+            files::failLock(static_cast<int>(-result), *lock);
+    }
+}
+
 }  // namespace
 
-ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service)
+ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service,
+                         const files::LockRestore& locks)
     : tree_(tree) {
     std::unordered_map<pid_t, const AreaSlot*> areas;
     for (const AreaSlot& area : control.areas())
@@ -58,6 +76,7 @@ ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& c
                               calls.checkedCall("close criu's descriptors", SYS_close_range,
                                                 {static_cast<std::uint64_t>(service.first),
                                                  static_cast<std::uint64_t>(service.last)});
+                          setPosixLocks(calls, *area->second, locks.ofProcess(task->pid));
                           calls.munmap(area->second->start, area->second->size);
                       }
                       setThreads(*task, process);

@@ -7,16 +7,18 @@
 
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/service_fds.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/model/process_tree.hpp"
 
 namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// registers and signal masks are the image's. Nothing of it has run yet. Destroyed before letGo() the processes are to
-/// be killed by the caller; they have no memory to go on with.
+/// registers, signal masks and POSIX locks are the image's. Nothing of it has run yet. Destroyed before letGo() the
+/// processes are to be killed by the caller; they have no memory to go on with.
 class ResumedTree {
 public:
-    ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service);
+    ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service,
+                const files::LockRestore& locks);
 
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
     void letGo(bool stopAll);

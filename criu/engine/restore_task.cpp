@@ -13,10 +13,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore_program.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/kernel/stat.hpp"
 #include "criu/task/attributes.hpp"
 
 namespace criu::engine {
@@ -40,16 +44,45 @@ pid_t clonePid(pid_t pid, std::uint64_t flags) {
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-[[noreturn]] void failTaken(pid_t pid) {
-    std::string who = "another process";
+/// Who has a pid; nothing if nobody can be found: it may be the number of a group or session only, or just be free.
+std::optional<kernel::TaskStat> holderOf(pid_t pid) {
     try {
-        who = kernel::readComm(kernel::ProcDir().open(pid));
+        kernel::ProcBuffer buffer;
+        return kernel::readStat(kernel::ProcDir().open(pid), buffer);
     } catch (const Error&) {
-        // It may be a thread, a group or a session; or it has just gone.
+        return std::nullopt;
     }
-    Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", pid, who));
-    error.addHint("end that process, or restore in a pid namespace");
-    throw error;
+}
+
+/// What was dumped a moment ago may still be ending, or wait for its parent to take notice.
+bool isEnding(const kernel::TaskStat& task) {
+    constexpr std::uint32_t kExiting = 0x4;  // PF_EXITING
+    return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead ||
+           (task.flags & kExiting) != 0;
+}
+
+/// clonePid() that waits a little for whoever is about to leave the pid, and fails with who has it.
+pid_t createAs(pid_t wanted, std::uint64_t flags) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kPatience = std::chrono::seconds(2);
+    constexpr auto kPause = std::chrono::milliseconds(1);
+    const auto deadline = Clock::now() + kPatience;
+    for (;;) {
+        const pid_t pid = clonePid(wanted, flags);
+        if (pid >= 0)
+            return pid;
+        if (errno != EEXIST)
+            failErrno("create process {}", wanted);
+        const auto holder = holderOf(wanted);
+        if (Clock::now() < deadline && (!holder || isEnding(*holder))) {
+            std::this_thread::sleep_for(kPause);
+            continue;
+        }
+        Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
+                                        holder ? holder->comm : "a process group or session"));
+        error.addHint("end that process, or restore in a pid namespace");
+        throw error;
+    }
 }
 
 /// The life of one process from its creation to the jump into the restorer's program.
@@ -103,10 +136,12 @@ private:
         if (shareMemory)
             buildMemory();
         createAll(birth_.beforeSession);
-        if (birth_.leadsSession)
+        if (birth_.leadsSession) {
             enterSession();
-        else if (birth_.pgid == pid_)
+            files_.beginSession();
+        } else if (birth_.pgid == pid_) {
             sys(::setpgid(0, 0), "lead a process group");
+        }
         if (alive())
             task::restoreEarlyAttributes(*task_->core().tc);
         createAll(birth_.afterSession);
@@ -122,6 +157,7 @@ private:
             files_.place();  // nobody else of the table's users opens anything after the barrier
         files_.openLate();
         run_.control.pass(Barrier::Placed);
+        files_.groupsJoined();
         files_.fetchLate();
         files_.complete();
         if (alive())
@@ -196,15 +232,10 @@ private:
         const auto found = run_.content.tree.byPid.find(child.pid);
         if (alive() && found != run_.content.tree.byPid.end() && found->second->files == task_->files)
             flags |= CLONE_FILES;
-        const pid_t pid = clonePid(child.pid, flags);
+        const pid_t pid = createAs(child.pid, flags);
         if (pid == 0) {
             auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
             heir->live();
-        }
-        if (pid < 0) {
-            if (errno == EEXIST)
-                failTaken(child.pid);
-            failErrno("create process {}", child.pid);
         }
         run_.control.noteCreated(pid);
         if (child.helper)
@@ -265,6 +296,7 @@ private:
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
         enterDirectories();
+        space_.mapSockets(files_);
         space_.seal();
         program.run();
     }
@@ -297,15 +329,10 @@ private:
 
 pid_t createRoot(RestoreRun& run, bool asSibling) {
     const Birth& root = run.births.root();
-    const pid_t pid = clonePid(root.pid, asSibling ? CLONE_PARENT : 0);
+    const pid_t pid = createAs(root.pid, asSibling ? CLONE_PARENT : 0);
     if (pid == 0) {
         auto* const first = new TaskRestore(run, root, nullptr);
         first->live();
-    }
-    if (pid < 0) {
-        if (errno == EEXIST)
-            failTaken(root.pid);
-        failErrno("create process {}", root.pid);
     }
     run.control.noteCreated(pid);
     return pid;

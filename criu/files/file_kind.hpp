@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
 
@@ -25,6 +27,7 @@ class FileDump;
 class FileRestore;
 class FileOpener;
 class PlacedFiles;
+class RestoredTree;
 
 /// One thing to be opened on restore: an open file description, or several that can only be made together (the ends
 /// of a pipe, a socket pair). Made while images are read, before any process exists.
@@ -43,6 +46,21 @@ public:
     /// its users instead, after that has placed all else; other users get their descriptors from there.
     [[nodiscard]] virtual bool late() const { return false; }
 
+    /// Of a late file: whether it can be opened in this process. If it can't in any of its users, the leader of
+    /// session() opens it.
+    [[nodiscard]] virtual bool opensIn(const model::Task&) const { return true; }
+
+    /// The session, as the image numbers it, whose terminal this is. If its leader is of the tree, it counts as a user
+    /// of the file, and has it open when beginSession() and groupsJoined() are called there.
+    [[nodiscard]] virtual std::optional<pid_t> session() const { return std::nullopt; }
+
+    /// Runs in the session's leader, when that has begun the session and is alone in it.
+    virtual void beginSession(FileOpener&) {}
+
+    /// Runs in the session's leader, when all processes are in their groups. For a session that isn't of the tree: in
+    /// the tree's root, if that has been put into the session of criu.
+    virtual void groupsJoined(PlacedFiles&) {}
+
     /// Runs once, in a process that uses the file, after all processes of the tree exist and have their descriptors
     /// in place: for what refers to descriptor numbers or processes.
     virtual void complete(PlacedFiles&) {}
@@ -53,6 +71,13 @@ public:
     /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
     /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
+};
+
+/// What becomes of the processes after a dump.
+enum class Aftermath : std::uint8_t {
+    Run,   ///< they go on at once: the dump failed, or is to leave them running
+    Stop,  ///< they stay stopped, for others to decide
+    End,   ///< they are gone: the images have everything
 };
 
 /// The rules for one kind of file. Instances belong to one run and may keep state of it.
@@ -73,11 +98,18 @@ public:
     /// Dump: after all files were seen: completes entries that refer to other files, writes images of the kind's own.
     virtual void finishDump(FileDump&) {}
 
+    /// Dump: its end, failed or not: takes back what was changed in the processes' files for the time of the dump, as
+    /// far as they go on with them. Called once, while they still stand still (or are gone).
+    virtual void settle(Aftermath, Log&) noexcept {}
+
     /// Restore: before any entry is collected; reads images of the kind's own.
     virtual void prepareRestore(FileRestore&) {}
 
     /// Restore: the object that will open this entry; the same for entries that are made together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
+
+    /// Restore, in the process that directs it: all is in place and stands still; after this the processes run.
+    virtual void finishRestore(RestoredTree&) {}
 };
 
 /// The kinds of a run, in order of asking.
@@ -88,6 +120,14 @@ struct SeenFd {
     pid_t pid = 0;
     int fd = -1;
     FileId id;
+};
+
+/// A session that processes of the tree are in.
+struct SeenSession {
+    pid_t sid = 0;
+    bool leaderDumped = false;
+    dev_t terminal = 0;    ///< the terminal that controls it; 0: none
+    pid_t foreground = 0;  ///< process group in the foreground of that
 };
 
 /// What a kind may use while dumping.
@@ -116,6 +156,8 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
+    /// Sessions of the tree's living processes.
+    [[nodiscard]] virtual std::span<const SeenSession> sessions() const = 0;
     /// All descriptors of a process by ascending number, once its table was dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(pid_t pid) const = 0;
 };
@@ -131,6 +173,8 @@ public:
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// All entries of a kind, in order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
+    /// Whether the image has a process of this pid.
+    [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
     /// All descriptions in the descriptor tables that `id` is in, by ascending number of their descriptors.
@@ -153,6 +197,8 @@ public:
     virtual UniqueFd lift(UniqueFd fd) = 0;
     /// A descriptor of an id that is open in this process or that this process inherited; -1 if there is none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// Whether a process of the tree will have the id as a descriptor, so that RestoredTree can fetch it.
+    [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
     /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
@@ -160,6 +206,10 @@ public:
     /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have
     /// been opened; the restore fails if that doesn't help.
     virtual void postpone() = 0;
+    /// The same for devices whose permissions are yet to be restored: they may differ from those in the image.
+    virtual UniqueFd openDevice(FileId regular, int flags) = 0;
+    /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
+    [[nodiscard]] virtual int ownTerminal() const = 0;
 };
 
 /// What complete() may use: this process' descriptors at their final numbers.
@@ -172,7 +222,22 @@ public:
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Moves a descriptor out of the range of numbers that restored files need.
     virtual UniqueFd lift(UniqueFd fd) = 0;
+    /// The process group that stands for one of the image: the same, or criu's own for that which the root was put
+    /// into. 0 if no process of the tree is in it.
+    [[nodiscard]] virtual pid_t groupFor(pid_t image) const = 0;
+    /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
+    [[nodiscard]] virtual int ownTerminal() const = 0;
     /// A descriptor, out of that range, of an id that any process of the tree has.
+    virtual UniqueFd fetch(FileId id) = 0;
+};
+
+/// What finishRestore() may use.
+class RestoredTree {
+public:
+    virtual ~RestoredTree() = default;
+    /// Whether some process has the id as a descriptor.
+    [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
+    /// A copy of a descriptor of an id that some process has.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

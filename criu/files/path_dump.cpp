@@ -27,10 +27,10 @@ bool sameFile(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-bool isOnProcfs(const OpenFd& file) {
+decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     struct statfs fs {};
     sys(::fstatfs(file.copy.get(), &fs), "find out the file system of {}", file.describe());
-    return fs.f_type == PROC_SUPER_MAGIC;
+    return fs.f_type;
 }
 
 void dropSuffix(std::string& path, std::string_view suffix) {
@@ -47,8 +47,11 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
             fail("{} lies on a mount that can't be reached from here", file.describe());
         fail("{} is of a kind that can't be dumped", file.describe());
     }
-    if (isOnProcfs(file))
+    const auto fileSystem = fileSystemOf(file);
+    if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(path, out);
+    else if (fileSystem == DEVPTS_SUPER_MAGIC)
+        dropSuffix(path, kDeleted);  // names there come and go with their terminals
     else
         findPath(file, path, out, dump);
 

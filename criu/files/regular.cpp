@@ -241,7 +241,8 @@ void PathRemaps::removeLinks(Log& log) const noexcept {
             log.warn("the temporary link {} is left: {}", link, std::strerror(errno));
 }
 
-UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options) {
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
+                     PathCheck check) {
     const std::string path = pathOf(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
@@ -256,7 +257,8 @@ UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& rem
         return UniqueFd(sys(::open(self.c_str(), how & ~O_NOFOLLOW), "open deleted file {}", path));
     }
     UniqueFd fd(sys(::open(path.c_str(), how), "open {}", path));
-    validate(entry, fd.get(), path, (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY, options);
+    if (check == PathCheck::Same)
+        validate(entry, fd.get(), path, (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY, options);
     return fd;
 }
 

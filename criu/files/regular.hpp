@@ -85,9 +85,15 @@ private:
     std::vector<std::string> links_;
 };
 
-/// Opens the file of an entry with `flags`, position 0, and checks that it is the file that was dumped (size, mode,
-/// build id as the options say).
-UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options);
+/// What openRegular() makes sure of.
+enum class PathCheck {
+    Same,     ///< that it is the file that was dumped (size, mode, build id as the options say)
+    Nothing,  ///< whatever has the name is taken
+};
+
+/// Opens the file of an entry with `flags`, position 0.
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
+                     PathCheck check = PathCheck::Same);
 
 /// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
 std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps);

@@ -36,7 +36,6 @@ void refuseUnknown(const VmaEntry& vma) {
             fail("memory at {:#x} is {}, which can't be restored yet", vma.start, what);
     };
     refuse(VmaStatus::SysvIpc, "attached System V shared memory");
-    refuse(VmaStatus::Socket, "a mapped packet socket");
     refuse(VmaStatus::AioRing, "an AIO ring");
     refuse(VmaStatus::ShadowStack, "a shadow stack");
 }
@@ -207,6 +206,10 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (hasContent(pagemap, *vma))
             placed.protection = PROT_READ | PROT_WRITE;
         int flags = static_cast<int>(vma->flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
+        if (is(*vma, VmaStatus::Socket)) {  // keeps the place until there is the socket
+            placed.protection = PROT_NONE;
+            flags = MAP_PRIVATE | MAP_ANONYMOUS;
+        }
         int fd = -1;
         if ((is(*vma, VmaStatus::FilePrivate) || is(*vma, VmaStatus::FileShared) || is(*vma, VmaStatus::AnonShared) ||
              is(*vma, VmaStatus::Memfd))) {
@@ -349,6 +352,19 @@ void AddressSpace::installGuards() const {
                               kGuardInstall),
                     "install guard pages at {:#x}", from);
         }
+}
+
+void AddressSpace::mapSockets(MappedFiles& files) {
+    for (PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        if (!is(vma, VmaStatus::Socket))
+            continue;
+        const int flags = static_cast<int>(vma.flags) & (MAP_SHARED | MAP_PRIVATE);
+        placed.protection = static_cast<int>(vma.prot);
+        if (::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection, flags | MAP_FIXED,
+                   files.placedSocket(vma), static_cast<off_t>(vma.pgoff)) == MAP_FAILED)
+            failErrno("map the ring of socket {} at {:#x}", vma.shmid, vma.start);
+    }
 }
 
 void AddressSpace::seal() {

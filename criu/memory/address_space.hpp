@@ -28,6 +28,8 @@ public:
     virtual ~MappedFiles() = default;
     /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
+    /// A descriptor of the process for a socket that is mapped. When descriptors are at their numbers.
+    virtual int placedSocket(const VmaEntry& vma) = 0;
     /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
     virtual int segment(const VmaEntry& vma) = 0;
     /// Where the memory of a device is now.
@@ -66,6 +68,9 @@ public:
 
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
     void fill(const model::Task& task, const ImageDir& images, Log& log);
+
+    /// Maps what belongs to sockets. When these are at their descriptors' numbers.
+    void mapSockets(MappedFiles& files);
 
     /// Sets final protections, advice and locks. After this the content can't be touched any more.
     void seal();

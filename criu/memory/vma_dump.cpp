@@ -122,7 +122,18 @@ private:
             entry.status = anonymous | (vma.name == "[heap]" ? bit(VmaStatus::Heap) : 0);
             return;
         }
+        if (vma.name.starts_with("socket:["))
+            return classifySocket(vma, entry);
         classifyFile(vma, entry);
+    }
+
+    /// The rings of packet sockets. What is in them is between the program and the kernel, which begins anew.
+    void classifySocket(const Vma& vma, VmaEntry& entry) {
+        const FileId socket = files_.socketFor(vma);
+        if (socket == FileId{})
+            refuse(vma, "mapped from a socket that isn't an open packet socket");
+        entry.status = VmaStatus::Regular | VmaStatus::Socket;
+        entry.shmid = socket.value;
     }
 
     static void refuseUnknown(const Vma& vma) {
@@ -131,8 +142,6 @@ private:
             refuse(vma, "an area whose faults a userfaultfd handles");
         if (vma.flags.has(VmFlag::ShadowStack))
             refuse(vma, "a shadow stack");
-        if (vma.name.starts_with("socket:["))
-            refuse(vma, "the ring of a packet socket");
         if (vma.name.starts_with("anon_inode:"))
             refuse(vma, "an object without a path");
         if (vma.name == "/[aio] (deleted)" || vma.name == "/[aio]")

@@ -32,6 +32,9 @@ public:
     /// Whether mapping the file again gives the same memory: a regular file, or /dev/zero. Asked once per file.
     virtual bool isPlain(const kernel::Vma& vma) = 0;
 
+    /// The image id of the packet socket whose ring this is; 0 if it isn't one that somebody has open.
+    virtual FileId socketFor(const kernel::Vma&) { return {}; }
+
     /// Device memory that a device subsystem takes care of; its file id goes to `file`.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
 };

@@ -301,4 +301,18 @@ void raiseSendBuffer(int fd) {
         sys(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)), "enlarge the send buffer of a socket");
 }
 
+void raiseBuffers(int fd) {
+    raiseSendBuffer(fd);
+    const int most = INT_MAX / 2;
+    if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most)) != 0)
+        sys(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most)), "enlarge the receive buffer of a socket");
+}
+
+void restoreDevice(int fd, const SkOptsEntry& options) {
+    if (options.so_bound_dev != nullptr)
+        sys(::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, options.so_bound_dev,
+                         static_cast<socklen_t>(std::strlen(options.so_bound_dev))),
+            "bind a socket to device {}", options.so_bound_dev);
+}
+
 }  // namespace criu::sockets

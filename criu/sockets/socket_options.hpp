@@ -19,4 +19,10 @@ void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log);
 /// Makes room to send everything that belongs into a peer's queue. restoreSocketOptions() sets the sizes back.
 void raiseSendBuffer(int fd);
 
+/// Same, and for what waits to be read.
+void raiseBuffers(int fd);
+
+/// Binds a socket to its device, if it has one: that must come before addresses.
+void restoreDevice(int fd, const SkOptsEntry& options);
+
 }  // namespace criu::sockets

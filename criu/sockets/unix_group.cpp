@@ -64,7 +64,7 @@ void UnixGroup::Route::send(QueueFiller& filler, const QueuedPacket& packet,
 }
 
 void UnixGroup::open(files::FileOpener& opener) {
-    std::optional<PathLock::Held> held;
+    std::optional<ProcessLock::Held> held;
     if (usesPaths())
         held.emplace(lock_);
     UnixGroupOpener(*this, opener).run();

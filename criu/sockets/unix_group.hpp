@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/process_lock.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/kernel/sock_diag.hpp"
-#include "criu/sockets/path_lock.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix_name.hpp"
 
@@ -51,7 +51,7 @@ struct UnixSocket {
 /// process, which needs nobody's help then.
 class UnixGroup final : public files::RestoredFile {
 public:
-    explicit UnixGroup(const PathLock& lock) : lock_(lock) {}
+    explicit UnixGroup(const ProcessLock& lock) : lock_(lock) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
     /// Whether the opener must keep others away from paths meanwhile.
@@ -84,7 +84,7 @@ public:
 private:
     friend class UnixGroupOpener;
 
-    const PathLock& lock_;
+    const ProcessLock& lock_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
     std::vector<const UnixSocket*> given_;  ///< by --inherit-fd: they are as they are

@@ -45,7 +45,7 @@ enum class PathFate {
 };
 
 /// Gives `fd` its name. For paths: with mode and owner of the file; the descriptor that is returned (O_PATH) leads to
-/// the socket even if the name is gone. Only one process at a time may do this, see PathLock.
+/// the socket even if the name is gone. Only one process at a time may do this, see ProcessLock.
 UniqueFd bindName(int fd, const UnixName& name, PathFate fate);
 
 /// Connects to `name`. `path`: what bindName() returned for it, if it is a path of this restore; -1 otherwise.

@@ -24,7 +24,7 @@ private:
     void linkSenders();
     void makeGroups();
 
-    PathLock lock_;
+    ProcessLock lock_;
     SocketQueues queues_;
     std::deque<UnixSocket> sockets_;
     std::map<FileId, UnixSocket*> byId_;

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A process tree of a given size to be dumped and restored: workload MIB PROCESSES THREADS PIPES.
-// Every process holds MIB of private memory, the first one also THREADS threads and PIPES pipes. It says READY, sleeps,
-// and on SIGTERM ends with status 0 if memory and pipes are as they were.
+// A process tree of a given size to be dumped and restored: workload [WHAT=COUNT]...
+//   memory=MIB     private memory of each process (default: 1)
+//   processes=N    in all (default: 1)
+//   shared=N       descriptions that all processes have: half files, half pipes
+//   threads=N, pipes=N, connections=N, mixed=N
+//                  of the first process: threads, pipes, TCP connections with itself, descriptors of many kinds
+// It says READY, sleeps, and on SIGTERM ends with status 0 if all is as it was.
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +23,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace {
@@ -74,11 +87,20 @@ void start_threads(int count) {
 
 using Pipe = std::array<int, 2>;
 
-std::vector<Pipe> open_pipes(unsigned count) {
+void allow_many_files() {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void require(bool good, const char* what) {
+    if (!good) {
+        die(what);
+    }
+}
+
+std::vector<Pipe> open_pipes(unsigned count) {
     std::vector<Pipe> pipes(count);
     for (unsigned i = 0; i < count; ++i) {
         if (pipe(pipes[i].data()) != 0 || write(pipes[i][1], &i, sizeof i) != sizeof i) {
@@ -96,6 +118,127 @@ bool hold_their_numbers(const std::vector<Pipe>& pipes) {
         }
     }
     return true;
+}
+
+// Both ends of TCP connections over the loopback device, a number on its way in each direction.
+std::vector<Pipe> open_connections(unsigned count) {
+    if (count == 0) {
+        return {};
+    }
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    require(bind(listener, any, length) == 0 && listen(listener, 128) == 0, "listen");
+    require(getsockname(listener, any, &length) == 0, "getsockname");
+    std::vector<Pipe> connections(count);
+    for (unsigned i = 0; i < count; ++i) {
+        const int one = socket(AF_INET, SOCK_STREAM, 0);
+        require(connect(one, any, length) == 0, "connect");
+        const int other = accept(listener, nullptr, nullptr);
+        require(other >= 0, "accept");
+        require(write(one, &i, sizeof i) == sizeof i && write(other, &i, sizeof i) == sizeof i, "write");
+        connections[i] = {one, other};
+    }
+    return connections;
+}
+
+bool hold_their_numbers_both_ways(const std::vector<Pipe>& connections) {
+    for (unsigned i = 0; i < connections.size(); ++i) {
+        for (const int end : connections[i]) {
+            unsigned got = 0;
+            if (recv(end, &got, sizeof got, MSG_WAITALL) != sizeof got || got != i) {
+                return false;
+            }
+        }
+        const Pipe& ends = connections[i];
+        char byte = 'x';
+        if (send(ends[0], &byte, 1, 0) != 1 || recv(ends[1], &byte, 1, 0) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Descriptors of many kinds, ten numbers for each round.
+class Mixture {
+public:
+    explicit Mixture(unsigned count) {
+        while (fds_.size() < count) {
+            add();
+        }
+    }
+
+    [[nodiscard]] bool intact() const {
+        for (std::size_t at = 0; at < fds_.size(); at += kRound) {
+            const int* const fds = &fds_[at];
+            const auto round = static_cast<std::uint64_t>(at);
+            std::uint64_t value = 0;
+            if (lseek(fds[0], 0, SEEK_CUR) != static_cast<off_t>(at) || read(fds[1], &value, 8) != 8 ||
+                value != round || read(fds[3], &value, 8) != 8 || value != round + 1 || read(fds[4], &value, 8) != 8 ||
+                value != round) {
+                return false;
+            }
+            itimerspec rest{};
+            if (timerfd_gettime(fds[6], &rest) != 0 || rest.it_value.tv_sec == 0 || fcntl(fds[7], F_GETFD) < 0) {
+                return false;
+            }
+            epoll_event event{};
+            if (epoll_wait(fds[8], &event, 1, 0) != 1 || event.data.u64 != round) {
+                return false;
+            }
+            sockaddr_in name{};
+            socklen_t length = sizeof name;
+            if (getsockname(fds[9], reinterpret_cast<sockaddr*>(&name), &length) != 0 || name.sin_family != AF_INET) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t kRound = 10;
+
+    void add() {
+        const auto round = static_cast<std::uint64_t>(fds_.size());
+        const int file = open("/proc/self/exe", O_RDONLY);
+        lseek(file, static_cast<off_t>(round), SEEK_SET);
+        Pipe ends{};
+        require(pipe(ends.data()) == 0 && write(ends[1], &round, 8) == 8, "pipe");
+        const int event = eventfd(0, EFD_NONBLOCK);
+        const std::uint64_t value = round + 1;
+        require(write(event, &value, 8) == 8, "eventfd");
+        Pipe pair{};
+        require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()) == 0 && write(pair[1], &round, 8) == 8, "socketpair");
+        const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+        const itimerspec later{{0, 0}, {100000, 0}};
+        require(timerfd_settime(timer, 0, &later, nullptr) == 0, "timerfd");
+        const int null = open("/dev/null", O_RDWR);
+        const int poll = epoll_create1(0);
+        epoll_event wanted{};
+        wanted.events = EPOLLOUT;
+        wanted.data.u64 = round;
+        require(epoll_ctl(poll, EPOLL_CTL_ADD, pair[0], &wanted) == 0, "epoll");
+        const int datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+        for (const int fd : {file, ends[0], ends[1], event, pair[0], pair[1], timer, null, poll, datagrams}) {
+            require(fd >= 0, "a descriptor");
+            fds_.push_back(fd);
+        }
+    }
+
+    std::vector<int> fds_;
+};
+
+void open_shared(unsigned count) {
+    for (unsigned i = 0; i < count; i += 4) {
+        Pipe ends{};
+        require(pipe(ends.data()) == 0, "pipe");
+        for (int file = 0; file < 2; ++file) {
+            require(open("/proc/self/exe", O_RDONLY) >= 0, "open");
+        }
+    }
 }
 
 void await_check() {
@@ -138,29 +281,38 @@ pid_t start_child(std::size_t bytes, std::uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) {
-        fputs("usage: workload MIB PROCESSES THREADS PIPES\n", stderr);
-        return 2;
+    std::map<std::string, unsigned> wanted{{"memory", 1}, {"processes", 1}};
+    for (int i = 1; i < argc; ++i) {
+        const char* const equals = strchr(argv[i], '=');
+        if (equals == nullptr) {
+            fputs("usage: workload [WHAT=COUNT]...\n", stderr);
+            return 2;
+        }
+        wanted[std::string(static_cast<const char*>(argv[i]), equals)] = static_cast<unsigned>(atol(equals + 1));
     }
-    const std::size_t bytes = static_cast<std::size_t>(atol(argv[1])) << 20;
-    const int processes = atoi(argv[2]);
+    const std::size_t bytes = static_cast<std::size_t>(wanted["memory"]) << 20;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, nullptr);
 
+    allow_many_files();
+    open_shared(wanted["shared"]);
     std::vector<pid_t> children;
-    for (int i = 1; i < processes; ++i) {
-        children.push_back(start_child(bytes, static_cast<std::uint64_t>(i)));
+    for (unsigned i = 1; i < wanted["processes"]; ++i) {
+        children.push_back(start_child(bytes, i));
     }
     const Memory memory(bytes, 0);
-    start_threads(atoi(argv[3]));
-    const std::vector<Pipe> pipes = open_pipes(static_cast<unsigned>(atoi(argv[4])));
+    start_threads(static_cast<int>(wanted["threads"]));
+    const std::vector<Pipe> pipes = open_pipes(wanted["pipes"]);
+    const std::vector<Pipe> connections = open_connections(wanted["connections"]);
+    const Mixture mixture(wanted["mixed"]);
     puts("READY");
     fflush(stdout);
     await_check();
 
-    bool good = memory.intact() && hold_their_numbers(pipes);
+    bool good =
+        memory.intact() && hold_their_numbers(pipes) && hold_their_numbers_both_ways(connections) && mixture.intact();
     for (const pid_t child : children) {
         int status = 0;
         kill(child, SIGTERM);

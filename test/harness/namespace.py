@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a piece of a test as init of its own pid and mount namespaces.
 
-There every pid of a dumped tree is free again, criu is in the same namespaces as the tree, and ending init ends
+There every pid and every terminal of a dumped tree is free again, criu is in the same namespaces as the tree, and ending init ends
 everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
 """
 
+import fcntl
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -18,13 +21,17 @@ class Died(Exception):
     """Init ended without an answer, or did not end in time."""
 
 
-def run(script, work, task, timeout):
-    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer."""
+def run(script, work, task, timeout, network=False):
+    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer.
+
+    `network`: in a network of its own, too, which has only a loopback device."""
     request = os.path.join(work, "task.json")
     with open(request, "w", encoding="utf-8") as file:
         json.dump(task, file)
     command = ["unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
                os.path.abspath(script), INSIDE, request]
+    if network:
+        command.insert(1, "--net")
     with open(os.path.join(work, "init.log"), "wb") as log:
         init = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
@@ -48,9 +55,19 @@ def request():
     if len(sys.argv) == 3 and sys.argv[1] == INSIDE:
         # An interrupt is for the outer half, which ends us.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Numbers of pseudoterminals are as free again after a dump as pids are.
+        subprocess.run(["mount", "-t", "devpts", "-o", "newinstance,mode=620,ptmxmode=666", "devpts", "/dev/pts"], check=True)
         with open(sys.argv[2], encoding="utf-8") as file:
             return json.load(file)
     return None
+
+
+def bring_up_loopback():
+    """Switches on the loopback device of this network."""
+    siocgifflags, siocsifflags, up = 0x8913, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name, flags = struct.unpack("16sH", fcntl.ioctl(any_socket, siocgifflags, struct.pack("16sH14x", b"lo", 0))[:18])
+        fcntl.ioctl(any_socket, siocsifflags, struct.pack("16sH14x", name, flags | up))
 
 
 def answer(value):

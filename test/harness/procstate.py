@@ -16,7 +16,7 @@ STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NS
           "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
-STAT = {26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
+STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
         47: "start_brk", 48: "arg_start", 49: "arg_end", 50: "env_start", 51: "env_end", 52: "exit_code"}
 
 FILES = ["comm", "cmdline", "environ", "limits", "personality", "oom_score_adj", "loginuid", "timerslack_ns"]

@@ -65,7 +65,7 @@ expect "and it goes on" finished "PASS moved by 0"
 
 start
 expect "dump" dump -L "$plugins"
-expect "hooks of a dump" calls "init 0,PAUSE_DEVICES,CHECKPOINT_DEVICES,HANDLE_DEVICE_VMA,DUMP_EXT_FILE,DUMP_DEVICES_LATE,exit 0 well"
+expect "hooks of a dump" calls "init 0,PAUSE_DEVICES,CHECKPOINT_DEVICES,DUMP_EXT_FILE,HANDLE_DEVICE_VMA,DUMP_DEVICES_LATE,exit 0 well"
 wait "$pid" 2>/dev/null
 expect "a restore without the plugin" fails restore
 expect "names it" grep -q "Error.*without the plugin example" images/restore.log

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The real programs: how to start each, when it is ready, and how to tell that it was not disturbed."""
 
+import glob
 import hashlib
 import os
 import shutil
@@ -22,6 +23,8 @@ class Program:
 
     # Seconds between two dumps.
     pause = 0.3
+    # Options of criu dump and restore.
+    options = ()
 
     def __init__(self, name, argv):
         self.name = name
@@ -167,6 +170,34 @@ class Compressor(SameResult):
                 file.write(words[i * i % 997] + words[i % 991] + "\n")
 
 
+class Service(Program):
+    """A server that its driver starts, with clients in the same tree."""
+
+    options = ("--tcp-established",)
+
+    def __init__(self, name, server):
+        super().__init__(name, [sys.executable, os.path.join(HERE, f"{name}_service.py")])
+        self.server = server
+
+    def missing(self):
+        found = self.server.startswith("/") and glob.glob(self.server) or shutil.which(self.server)
+        return None if found else f"no {self.server}"
+
+
+class Java(Program):
+    """A Java program, compiled first: only the machine itself is to be dumped."""
+
+    def __init__(self):
+        super().__init__("java-threads", ["/usr/bin/java", "-Xmx128m", "-cp", ".", "Threads"])
+
+    def missing(self):
+        return None if shutil.which("java") and shutil.which("javac") else "no Java compiler"
+
+    def prepare(self, folder):
+        subprocess.run(["javac", "-d", folder, os.path.join(HERE, "Threads.java")], check=True,
+                       stderr=subprocess.DEVNULL)
+
+
 def programs(build):
     """All of them."""
     return [
@@ -176,4 +207,5 @@ def programs(build):
         SleepTree("sleep-tree"),
         Compiler(),
         Compressor(),
+        Java(),
     ]

@@ -7,6 +7,7 @@ import shutil
 import signal
 
 from harness import criu as criu_runs
+from harness import processes
 import modes
 from subject import Failed
 
@@ -24,6 +25,17 @@ def pid_taken(subject, _task):
     os.kill(squatter, signal.SIGKILL)
     subject.init.wait(squatter, 5)
     subject.settle()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def pid_ending(subject, _task):
+    """A restore waits for whoever has the pid but is already dead."""
+    wanted = max(subject.state)
+    subject.dump(subject.ours, "images")
+    script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 0.6"
+    subject.init.start(["/bin/sh", "-c", script], "/", os.devnull)
+    subject.init.until(lambda: (processes.status(wanted) or {}).get("State", "")[:1] == "Z", 5, "a zombie in the way")
     subject.restore(subject.ours, "images")
     subject.check()
 
@@ -165,6 +177,7 @@ def require_failed_restore(subject, name, pattern, strangers=frozenset()):
 
 SCENARIOS = [
     modes.Mode("pid-taken", pid_taken, scenario=True, beyond_42=True),
+    modes.Mode("pid-ending", pid_ending, scenario=True, beyond_42=True),
     modes.Mode("file-missing", file_missing, scenario=True),
     modes.Mode("file-changed", file_changed, scenario=True),
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),

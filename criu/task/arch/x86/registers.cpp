@@ -4,6 +4,7 @@
 #include <cpuid.h>
 #include <sys/user.h>
 
+#include <bit>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -31,9 +32,13 @@ enum Component : unsigned {
     kPkru = 9,
 };
 
+/// Components with fields of their own in the images.
+constexpr std::uint64_t kKnown = 0x2ff;
+
 struct Place {
     std::size_t offset = 0;
     std::size_t size = 0;
+    bool onRequest = false;  ///< a process has to ask for it first (ARCH_REQ_XCOMP_PERM)
 };
 
 Place placeOf(unsigned component) {
@@ -43,7 +48,8 @@ Place placeOf(unsigned component) {
     unsigned edx = 0;
     if (__get_cpuid_count(0xd, component, &eax, &ebx, &ecx, &edx) == 0)
         return {};
-    return {ebx, eax};
+    constexpr unsigned kFaultsWhenDisabled = 4;
+    return {ebx, eax, (ecx & kFaultsWhenDisabled) != 0};
 }
 
 /// Features the kernel enabled for user space (XCR0).
@@ -120,6 +126,27 @@ void rewindSystemCall(user_regs_struct& regs) {
     }
 }
 
+void storeOther(std::span<const std::byte> area, UserX86XsaveEntry& xsave, Arena& arena) {
+    const std::uint64_t others = xsave.xstate_bv & ~kKnown;
+    xsave.other = arena.messages<UserX86ComponentEntry>(static_cast<std::size_t>(std::popcount(others)));
+    for (std::uint64_t left = others; left != 0; left &= left - 1) {
+        const auto number = static_cast<unsigned>(std::countr_zero(left));
+        const Place place = placeOf(number);
+        if (place.onRequest)
+            fail(
+                "a thread has extended CPU state {} (XSAVE component) in use, which has to be asked for (as AMX has) "
+                "and can't be dumped yet",
+                number);
+        if (place.size == 0 || place.offset + place.size > area.size())
+            fail("a thread has extended CPU state {} (XSAVE component) in use, whose place isn't known", number);
+        UserX86ComponentEntry& other = *xsave.other[xsave.n_other++];
+        other.number = number;
+        const auto content = area.subspan(place.offset, place.size);
+        other.state = {content.size(),
+                       arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(content.data()), content.size()))};
+    }
+}
+
 void storeExtended(std::span<const std::byte> area, std::uint64_t shadowStackPointer, ThreadInfoX86& info,
                    Arena& arena) {
     auto& fp = *arena.make<UserX86FpregsEntry>();
@@ -153,6 +180,8 @@ void storeExtended(std::span<const std::byte> area, std::uint64_t shadowStackPoi
     component(kZmmUpper, 64, xsave.zmm_upper, xsave.n_zmm_upper);
     component(kHighZmm, 128, xsave.hi16_zmm, xsave.n_hi16_zmm);
     component(kPkru, 2, xsave.pkru, xsave.n_pkru);
+
+    storeOther(area, xsave, arena);
 
     if (shadowStackPointer != 0) {
         auto& cet = *arena.make<UserX86CetEntry>();
@@ -200,6 +229,20 @@ std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
         component(kZmmUpper, xsave.zmm_upper, xsave.n_zmm_upper, 64);
         component(kHighZmm, xsave.hi16_zmm, xsave.n_hi16_zmm, 128);
         component(kPkru, xsave.pkru, xsave.n_pkru, 2);
+        std::uint64_t carried = kKnown;
+        for (std::size_t i = 0; i < xsave.n_other; ++i) {
+            const UserX86ComponentEntry& other = *xsave.other[i];
+            const std::uint64_t bit = std::uint64_t{1} << (other.number % 64);
+            const Place place = placeOf(other.number);
+            if (other.number >= 64 || (enabled & bit) == 0 || place.onRequest || place.size != other.state.len)
+                fail("the image needs extended CPU state {} (XSAVE component, {} bytes), which this CPU doesn't offer",
+                     other.number, other.state.len);
+            saveArray(std::span(area), place.offset, other.state.data, other.state.len, place.size);
+            carried |= bit;
+        }
+        if ((xsave.xstate_bv & ~carried) != 0)
+            fail("the image lacks some of the extended CPU state that it says is in use (XSAVE components {:#x})",
+                 xsave.xstate_bv & ~carried);
     }
     put(kSoftwareBytes, enabled);
     put(kHeaderOffset, used & enabled);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/path_lock.hpp"
+#include "criu/base/process_lock.hpp"
 
 #include <pthread.h>
 
 #include "criu/base/error.hpp"
 
-namespace criu::sockets {
+namespace criu {
 
-PathLock::PathLock() : shared_(Mapping::anonymous(kPageSize, MAP_SHARED)) {
+ProcessLock::ProcessLock() : shared_(Mapping::anonymous(kPageSize, MAP_SHARED)) {
     pthread_mutexattr_t attributes;
     ::pthread_mutexattr_init(&attributes);
     ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -17,13 +17,13 @@ PathLock::PathLock() : shared_(Mapping::anonymous(kPageSize, MAP_SHARED)) {
         failWith(error, "create a lock that processes share");
 }
 
-PathLock::Held::Held(const PathLock& lock) : lock_(lock) {
+ProcessLock::Held::Held(const ProcessLock& lock) : lock_(lock) {
     if (const int error = ::pthread_mutex_lock(lock_.shared_.as<pthread_mutex_t>()); error != 0)
-        failWith(error, "wait for other processes that bind sockets");
+        failWith(error, "wait for other processes of the restore");
 }
 
-PathLock::Held::~Held() {
+ProcessLock::Held::~Held() {
     ::pthread_mutex_unlock(lock_.shared_.as<pthread_mutex_t>());
 }
 
-}  // namespace criu::sockets
+}  // namespace criu

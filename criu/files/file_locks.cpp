@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/file_locks.hpp"
+
+#include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/files/fown.hpp"
+
+namespace criu::files {
+namespace {
+
+// Values of file_lock_entry.flag.
+constexpr std::uint32_t kPosix = 1;
+constexpr std::uint32_t kFlock = 2;
+constexpr std::uint32_t kDescription = 4;
+constexpr std::uint32_t kLease = 8;
+/// In file_lock_entry.type of a lease: somebody waits for it to be given up, down to the type in the low bits.
+constexpr std::uint32_t kBreaking = 4;
+
+std::uint32_t flagOf(kernel::LockKind kind) {
+    switch (kind) {
+        case kernel::LockKind::Posix:
+            return kPosix;
+        case kernel::LockKind::Flock:
+            return kFlock;
+        case kernel::LockKind::Ofd:
+            return kDescription;
+        case kernel::LockKind::Lease:
+            return kLease;
+        default:
+            return 0;
+    }
+}
+
+std::uint32_t typeOf(const OpenFd& file, const kernel::FileLock& lock) {
+    if (lock.kind == kernel::LockKind::Lease && lock.lease == kernel::LeaseState::Breaking)
+        return kBreaking | static_cast<std::uint32_t>(
+                               sys(::fcntl(file.copy.get(), F_GETLEASE), "read the lease on {}", file.describe()));
+    switch (lock.access) {
+        case kernel::LockAccess::Read:
+            return F_RDLCK;
+        case kernel::LockAccess::Write:
+            return F_WRLCK;
+        case kernel::LockAccess::Unlock:
+            break;
+    }
+    return F_UNLCK;
+}
+
+std::string_view nameOf(std::uint32_t flag) {
+    switch (flag) {
+        case kPosix:
+            return "POSIX lock";
+        case kFlock:
+            return "flock";
+        case kDescription:
+            return "open file description lock";
+        case kLease:
+            return "lease";
+        default:
+            return "lock of unknown kind";
+    }
+}
+
+void setFlock(int fd, const FileLockEntry& lock) {
+    if (lock.type != F_RDLCK && lock.type != F_WRLCK)
+        fail("the {} is of unknown type {}", describeLock(lock), lock.type);
+    if (::flock(fd, (lock.type == F_RDLCK ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0)
+        failLock(errno, lock);
+}
+
+/// Leases of a file are for its owner, or who may set those of all.
+void setLease(int fd, int type, const FileLockEntry& lock) {
+    struct stat stat {};
+    sys(::fstat(fd, &stat), "look at the file of a lease");
+    const int before = ::setfsuid(stat.st_uid);
+    const int result = ::fcntl(fd, F_SETLEASE, type);
+    const int code = errno;
+    ::setfsuid(static_cast<uid_t>(before));
+    errno = code;
+    if (result < 0)
+        failLock(errno, lock);
+}
+
+/// Whoever wanted the lease to be given up isn't there: an open of the same kind takes the part, and comes to nothing.
+void breakLease(int fd, int downTo, const FileLockEntry& lock) {
+    const std::string self = fmt::format("/proc/self/fd/{}", fd);
+    const int access = downTo == F_RDLCK ? O_RDONLY : O_WRONLY;
+    const UniqueFd opened(::open(self.c_str(), access | O_NONBLOCK | O_CLOEXEC));
+    if (opened)
+        fail("the {} doesn't keep others from opening the file", describeLock(lock));
+    if (errno != EWOULDBLOCK)
+        failErrno("break the {}", describeLock(lock));
+}
+
+void restoreLease(int fd, const FileLockEntry& lock, const FownEntry* owner) {
+    if ((lock.type & kBreaking) == 0) {
+        setLease(fd, static_cast<int>(lock.type), lock);
+        return;
+    }
+    const int downTo = static_cast<int>(lock.type & ~kBreaking);
+    const int access = sys(::fcntl(fd, F_GETFL), "read the flags of fd {}", fd) & O_ACCMODE;
+    setLease(fd, access == O_RDONLY ? F_RDLCK : F_WRLCK, lock);
+    // The process was told of the breach before the dump.
+    sys(::fcntl(fd, F_SETOWN, 0), "take the signal owner from fd {}", fd);
+    breakLease(fd, downTo, lock);
+    if (owner != nullptr)
+        restoreOwner(fd, *owner);
+}
+
+}  // namespace
+
+void LockDump::add(const OpenFd& file, FileId id) {
+    for (const kernel::FileLock& lock : file.info.locks)
+        if (!lock.blocked)
+            addLock(file, id, lock);
+}
+
+void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock) {
+    const std::uint32_t flag = flagOf(lock.kind);
+    if (flag == 0)
+        fail("{} has a lock of a kind that can't be set again (a delegation, or one of old kernels)", file.describe());
+    const std::uint64_t whose = flag == kPosix ? static_cast<std::uint64_t>(file.pid) : id.value;
+    const Key key{flag, whose, lock.devMajor, lock.devMinor, lock.inode, lock.start, lock.end};
+    const auto [at, fresh] = locks_.try_emplace(key);
+    FileLockEntry& entry = at->second;
+    // The process that set it is the best to set it again: the kernel shows its pid.
+    const bool better = !file.inFlight && (entry.pid == 0 || (entry.pid != lock.pid && file.pid == lock.pid));
+    if (fresh) {
+        order_.push_back(key);
+        entry = FILE_LOCK_ENTRY__INIT;
+        entry.flag = flag;
+        entry.type = typeOf(file, lock);
+        entry.start = static_cast<std::int64_t>(lock.start);
+        entry.len = lock.end == kernel::kLockToEof ? 0 : static_cast<std::int64_t>(lock.end - lock.start + 1);
+        entry.fd = -1;
+        entry.has_file_id = 1;
+        entry.file_id = id.value;
+    }
+    if (better) {
+        entry.pid = file.pid;
+        entry.fd = file.fd;
+        entry.has_file_id = 0;
+    }
+}
+
+void LockDump::finish(const ImageDir& images) const {
+    if (order_.empty())
+        return;
+    ImageWriter image = images.create(ImageKind::FileLocks);
+    for (const Key& key : order_)
+        image.write(locks_.at(key));
+    image.finish();
+}
+
+void LockRestore::load(const ImageDir& images) {
+    if (auto reader = images.openRead(ImageKind::FileLocks))
+        locks_ = reader->all<FileLockEntry>();
+}
+
+std::vector<const FileLockEntry*> LockRestore::ofDescriptions(pid_t pid) const {
+    std::vector<const FileLockEntry*> found;
+    for (const auto& lock : locks_)
+        if (lock->pid == pid && lock->flag != kPosix)
+            found.push_back(lock.get());
+    return found;
+}
+
+std::vector<const FileLockEntry*> LockRestore::inFlight() const {
+    std::vector<const FileLockEntry*> found;
+    for (const auto& lock : locks_)
+        if (lock->pid == 0 && lock->has_file_id != 0)
+            found.push_back(lock.get());
+    return found;
+}
+
+std::vector<const FileLockEntry*> LockRestore::ofProcess(pid_t pid) const {
+    std::vector<const FileLockEntry*> found;
+    for (const auto& lock : locks_)
+        if (lock->pid == pid && lock->flag == kPosix)
+            found.push_back(lock.get());
+    return found;
+}
+
+void setDescriptionLock(int fd, const FileLockEntry& lock, const FownEntry* owner) {
+    switch (lock.flag) {
+        case kFlock:
+            setFlock(fd, lock);
+            return;
+        case kDescription: {
+            struct flock range = asPosixLock(lock);
+            if (::fcntl(fd, F_OFD_SETLK, &range) < 0)
+                failLock(errno, lock);
+            return;
+        }
+        case kLease:
+            restoreLease(fd, lock, owner);
+            return;
+        default:
+            fail("filelocks.img: lock of unknown kind {}", lock.flag);
+    }
+}
+
+struct flock asPosixLock(const FileLockEntry& lock) {
+    struct flock range {};
+    range.l_type = static_cast<short>(lock.type);
+    range.l_whence = SEEK_SET;
+    range.l_start = lock.start;
+    range.l_len = lock.len;
+    return range;
+}
+
+void failLock(int code, const FileLockEntry& lock) {
+    Error error(code, fmt::format("set the {}", describeLock(lock)));
+    if (code == EAGAIN || code == EACCES)
+        error.addHint("somebody else has the file locked, or open, by now");
+    throw error;
+}
+
+std::string describeLock(const FileLockEntry& lock) {
+    return lock.fd >= 0 ? fmt::format("{} on fd {}", nameOf(lock.flag), lock.fd)
+                        : fmt::format("{} on file {} in flight", nameOf(lock.flag), lock.file_id);
+}
+
+}  // namespace criu::files

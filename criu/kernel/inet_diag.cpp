@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/inet_diag.hpp"
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/netlink.hpp"
+
+namespace criu::kernel {
+
+InetSocketInfo parseInetSocket(std::span<const std::byte> answer) {
+    inet_diag_msg fixed{};
+    if (answer.size() < sizeof(fixed))
+        fail("the kernel's answer about a socket has only {} bytes", answer.size());
+    std::memcpy(&fixed, answer.data(), sizeof(fixed));
+    InetSocketInfo info;
+    info.inode = fixed.idiag_inode;
+    info.state = fixed.idiag_state;
+    info.receiveQueue = fixed.idiag_rqueue;
+    info.sendQueue = fixed.idiag_wqueue;
+    info.destinationPort = ntohs(fixed.id.idiag_dport);
+    std::memcpy(info.destination.data(), fixed.id.idiag_dst, sizeof(info.destination));
+    forEachAttribute(answer.subspan(NLMSG_ALIGN(sizeof(fixed))),
+                     [&info](std::uint16_t type, std::span<const std::byte> value) {
+                         if (type == INET_DIAG_SHUTDOWN && !value.empty())
+                             info.shutdown = static_cast<std::uint8_t>(value[0]);
+                     });
+    return info;
+}
+
+std::vector<InetSocketInfo> readInetSockets(int family, int protocol) {
+    inet_diag_req_v2 request{};
+    request.sdiag_family = static_cast<std::uint8_t>(family);
+    request.sdiag_protocol = static_cast<std::uint8_t>(protocol);
+    request.idiag_states = ~0U;
+    NetlinkMessage message(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, request);
+    std::vector<InetSocketInfo> sockets;
+    const int error = NetlinkSocket(NETLINK_SOCK_DIAG)
+                          .request(message, [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+                              if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+                                  sockets.push_back(parseInetSocket(payload));
+                          });
+    if (error != 0 && error != ENOENT)
+        failWith(error, "ask the kernel about sockets of protocol {}", protocol);
+    return sockets;
+}
+
+}  // namespace criu::kernel

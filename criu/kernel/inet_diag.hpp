@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// What the kernel tells about sockets of IPv4 and IPv6 through NETLINK_SOCK_DIAG (sock_diag(7), <linux/inet_diag.h>).
+namespace criu::kernel {
+
+struct InetSocketInfo {
+    std::uint32_t inode = 0;
+    std::uint8_t state = 0;                      ///< the numbers of TCP's states
+    std::array<std::uint32_t, 4> destination{};  ///< of a connected socket, in network byte order
+    std::uint16_t destinationPort = 0;           ///< host order
+    std::uint32_t receiveQueue = 0;              ///< bytes
+    std::uint32_t sendQueue = 0;
+    std::uint8_t shutdown = 0;  ///< 1: receiving, 2: sending is shut down
+};
+
+/// All sockets of a family (AF_…) and protocol (IPPROTO_UDP, IPPROTO_UDPLITE, IPPROTO_RAW for raw sockets of any) of
+/// the network namespace of the calling thread. Sockets without an address aren't among them. Empty on kernels that
+/// can't list the protocol.
+std::vector<InetSocketInfo> readInetSockets(int family, int protocol);
+
+/// One answer, from behind the netlink header. Throws Error if it is too short to be one.
+InetSocketInfo parseInetSocket(std::span<const std::byte> answer);
+
+}  // namespace criu::kernel

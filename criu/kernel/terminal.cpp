@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/terminal.hpp"
+
+#include <asm/termbits.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "criu/base/error.hpp"
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41)
+#endif
+
+namespace criu::kernel {
+namespace {
+
+static_assert(kControlCharacters == NCCS);
+
+template <typename Termios>
+LineSettings fromKernel(const Termios& from) {
+    LineSettings settings;
+    settings.input = from.c_iflag;
+    settings.output = from.c_oflag;
+    settings.control = from.c_cflag;
+    settings.local = from.c_lflag;
+    settings.discipline = from.c_line;
+    std::copy(std::begin(from.c_cc), std::end(from.c_cc), settings.characters.begin());
+    return settings;
+}
+
+template <typename Termios>
+Termios toKernel(const LineSettings& settings) {
+    Termios to{};
+    to.c_iflag = settings.input;
+    to.c_oflag = settings.output;
+    to.c_cflag = settings.control;
+    to.c_lflag = settings.local;
+    to.c_line = settings.discipline;
+    std::copy(settings.characters.begin(), settings.characters.end(), std::begin(to.c_cc));
+    return to;
+}
+
+bool readSwitch(int fd, unsigned long request, const char* what) {
+    int value = 0;
+    sys(::ioctl(fd, request, &value), "ask a terminal for {}", what);
+    return value != 0;
+}
+
+std::optional<pid_t> readJobControl(int master, unsigned long request, const char* what) {
+    int value = 0;
+    if (::ioctl(master, request, &value) < 0) {
+        if (errno != ENOTTY)
+            failErrno("ask a terminal for its {}", what);
+        return std::nullopt;
+    }
+    return value > 0 ? std::optional<pid_t>(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LineSettings> readLineSettings(int fd) {
+    termios2 raw{};
+    if (::ioctl(fd, TCGETS2, &raw) < 0) {
+        if (errno == EIO)
+            return std::nullopt;
+        failErrno("read the settings of a terminal");
+    }
+    LineSettings settings = fromKernel(raw);
+    settings.inputSpeed = raw.c_ispeed;
+    settings.outputSpeed = raw.c_ospeed;
+    return settings;
+}
+
+void writeLineSettings(int fd, const LineSettings& settings) {
+    auto raw = toKernel<termios2>(settings);
+    raw.c_ispeed = settings.inputSpeed;
+    raw.c_ospeed = settings.outputSpeed;
+    // Images without speeds mean no speed in particular; 0 would mean "hang up".
+    if ((raw.c_cflag & CBAUD) == BOTHER && raw.c_ospeed == 0)
+        raw.c_cflag = (raw.c_cflag & ~tcflag_t{CBAUD}) | B38400;
+    sys(::ioctl(fd, TCSETS2, &raw), "set up a terminal");
+}
+
+LineSettings readLockedSettings(int fd) {
+    termios raw{};
+    sys(::ioctl(fd, TIOCGLCKTRMIOS, &raw), "read the locked settings of a terminal");
+    return fromKernel(raw);
+}
+
+void writeLockedSettings(int fd, const LineSettings& settings) {
+    auto raw = toKernel<termios>(settings);
+    sys(::ioctl(fd, TIOCSLCKTRMIOS, &raw), "lock settings of a terminal");
+}
+
+WindowSize readWindowSize(int fd) {
+    winsize size{};
+    sys(::ioctl(fd, TIOCGWINSZ, &size), "read the window size of a terminal");
+    return {size.ws_row, size.ws_col, size.ws_xpixel, size.ws_ypixel};
+}
+
+void writeWindowSize(int fd, const WindowSize& size) {
+    winsize raw{size.rows, size.columns, size.xPixels, size.yPixels};
+    sys(::ioctl(fd, TIOCSWINSZ, &raw), "set the window size of a terminal");
+}
+
+dev_t terminalDevice(int fd) {
+    std::uint32_t number = 0;
+    sys(::ioctl(fd, TIOCGDEV, &number), "ask which terminal this is");
+    return decodeDevice(number);
+}
+
+unsigned ptyNumber(int master) {
+    unsigned number = 0;
+    sys(::ioctl(master, TIOCGPTN, &number), "ask for the number of a pseudoterminal");
+    return number;
+}
+
+bool isPtyLocked(int master) {
+    return readSwitch(master, TIOCGPTLCK, "its lock");
+}
+
+void setPtyLocked(int master, bool locked) {
+    const int value = locked ? 1 : 0;
+    sys(::ioctl(master, TIOCSPTLCK, &value), "{} a pseudoterminal", locked ? "lock" : "unlock");
+}
+
+bool inPacketMode(int master) {
+    return readSwitch(master, TIOCGPKT, "packet mode");
+}
+
+void setPacketMode(int master, bool on) {
+    const int value = on ? 1 : 0;
+    sys(::ioctl(master, TIOCPKT, &value), "switch the packet mode of a pseudoterminal");
+}
+
+bool isExclusive(int fd) {
+    return readSwitch(fd, TIOCGEXCL, "exclusive mode");
+}
+
+void makeExclusive(int fd) {
+    sys(::ioctl(fd, TIOCEXCL), "make a terminal exclusive");
+}
+
+std::optional<pid_t> sessionOfPty(int master) {
+    return readJobControl(master, TIOCGSID, "session");
+}
+
+std::optional<pid_t> foregroundOfPty(int master) {
+    return readJobControl(master, TIOCGPGRP, "foreground group");
+}
+
+std::size_t waitingBytes(int fd) {
+    int count = 0;
+    sys(::ioctl(fd, FIONREAD, &count), "ask what waits in a terminal");
+    return static_cast<std::size_t>(count);
+}
+
+bool controlOwnSession(int fd) {
+    if (::ioctl(fd, TIOCSCTTY, 0) == 0)
+        return true;
+    if (errno != EPERM)
+        failErrno("make a terminal the controlling one");
+    return false;
+}
+
+bool setForeground(int fd, pid_t group) {
+    return ::ioctl(fd, TIOCSPGRP, &group) == 0;
+}
+
+int openSlaveOf(int master, int flags) {
+    // Unlike open(2) it leaves out the first of these, and would keep the second in the description for good.
+    constexpr int kLargeFile = 0100000;
+    const int fd = ::ioctl(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
+    if (fd >= 0 && (flags & O_CLOEXEC) != 0)
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+dev_t decodeDevice(std::uint32_t number) noexcept {
+    return makedev(number >> 8 & 0xfffU, (number & 0xffU) | (number >> 12 & 0xfff00U));
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/inet_dump.hpp"
+
+#include <fcntl.h>
+#include <linux/udp.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/foreign.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/tcp_stream.hpp"
+
+namespace criu::sockets {
+namespace {
+
+/// Number of criu's own network namespace in the images.
+constexpr std::uint32_t kOwnNetwork = 2;
+constexpr int kMptcp = 262;  // IPPROTO_MPTCP
+constexpr std::uint8_t kReadShut = 1;
+constexpr std::uint8_t kWriteShut = 2;
+
+int option(int fd, int level, int name, const char* text) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(fd, level, name, &value, &size), "read socket option {}", text);
+    return value;
+}
+
+/// Of the peer also where getpeername(2) says that there is none (any more).
+InetEndpoint endOf(int fd, int family, bool peer) {
+    SocketAddress address{};
+    socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME takes no larger one
+    const int result =
+        peer ? ::getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &address, &size) : ::getsockname(fd, &address.generic, &size);
+    if (result == 0)
+        return InetEndpoint::fromSocket(address);
+    if (errno != ENOTCONN)
+        failErrno("read the address of a socket");
+    InetEndpoint none;
+    none.family = family;
+    return none;
+}
+
+void store(const InetEndpoint& end, std::size_t& count, std::uint32_t*& words, std::uint32_t& port, Arena& arena) {
+    count = end.length();
+    words = arena.copy(std::span<const std::uint32_t>(end.words).first(count));
+    port = end.port;
+}
+
+void setShutdown(InetSkEntry& out, std::uint8_t bits) {
+    out.has_shutdown = bits != 0;
+    out.shutdown = static_cast<SkShutdown>(bits);
+}
+
+/// What of a TCP socket is shut down follows from its state, and from what poll(2) says.
+std::uint8_t tcpShutdown(int fd, TcpState state) {
+    pollfd ask{fd, POLLRDHUP, 0};
+    sys(::poll(&ask, 1, 0), "poll a socket");
+    std::uint8_t bits = hasSentFin(state) ? kWriteShut : 0;
+    if ((ask.revents & POLLRDHUP) != 0)
+        bits |= kReadShut;
+    return bits;
+}
+
+void refuseUnknown(const files::OpenFd& file, const InetType& type) {
+    if (type.type == SOCK_RAW)
+        return;
+    switch (type.protocol) {
+        case IPPROTO_TCP:
+        case IPPROTO_UDP:
+        case IPPROTO_UDPLITE:
+        case IPPROTO_ICMP:
+        case IPPROTO_ICMPV6:
+        case kMptcp:
+            return;
+        default:
+            fail("{} is a socket of protocol {}, which can't be dumped", file.describe(), type.protocol);
+    }
+}
+
+/// Encryption in the kernel, and the like, have a state of their own.
+void refuseUpperLayer(const files::OpenFd& file) {
+    char name[32] = {};
+    socklen_t size = sizeof(name);
+    if (::getsockopt(file.copy.get(), IPPROTO_TCP, TCP_ULP, name, &size) == 0 && size != 0 && name[0] != '\0')
+        fail("{} is a TCP connection with {} in the kernel, which can't be dumped", file.describe(), name);
+}
+
+[[noreturn]] void refuseMptcp(const files::OpenFd& file) {
+    Error error(0, fmt::format("{} is an MPTCP connection, which can't be dumped", file.describe()));
+    error.addHint("for programs in Go, GODEBUG=multipathtcp=0 makes them use TCP");
+    throw error;
+}
+
+}  // namespace
+
+const kernel::InetSocketInfo* InetDump::find(const InetType& type, std::uint32_t inode) {
+    const int protocol = type.type == SOCK_RAW ? int{IPPROTO_RAW} : type.protocol;
+    if (listed_.emplace(type.family, protocol).second)
+        for (const kernel::InetSocketInfo& info : kernel::readInetSockets(type.family, protocol))
+            known_.emplace(info.inode, info);
+    const auto found = known_.find(inode);
+    return found == known_.end() ? nullptr : &found->second;
+}
+
+void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
+    const int fd = file.copy.get();
+    InetType type;
+    type.family = option(fd, SOL_SOCKET, SO_DOMAIN, "SO_DOMAIN");
+    type.type = option(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
+    type.protocol = option(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
+    refuseUnknown(file, type);
+    refuseForeign(file);
+
+    Arena& arena = dump.arena();
+    auto& out = *arena.make<InetSkEntry>();
+    entry.isk = &out;
+    out.id = entry.id;
+    out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
+    out.family = static_cast<std::uint32_t>(type.family);
+    out.type = static_cast<std::uint32_t>(type.type);
+    out.proto = static_cast<std::uint32_t>(type.protocol);
+    out.flags = file.statusFlags();
+    out.fown = dump.owner(file);
+    out.has_ns_id = 1;
+    out.ns_id = kOwnNetwork;
+    out.has_uid = file.stat.st_uid != 0;
+    out.uid = file.stat.st_uid;
+
+    const InetConnection ends{endOf(fd, type.family, false), endOf(fd, type.family, true)};
+    store(ends.local, out.n_src_addr, out.src_addr, out.src_port, arena);
+    store(ends.remote, out.n_dst_addr, out.dst_addr, out.dst_port, arena);
+    out.opts = dumpSocketOptions(fd, arena);
+    if (ends.local.needsScope() && out.opts->so_bound_dev != nullptr)
+        out.ifname = out.opts->so_bound_dev;
+    options_.read(fd, type, ends.remote.port != 0, out, arena);
+    if (type.type == SOCK_STREAM)
+        addTcp(file, out, ends, dump);
+    else
+        addPackets(file, type, out, dump);
+}
+
+void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump) {
+    const int fd = file.copy.get();
+    const model::Options& options = dump.options();
+    const TcpInfo info = readTcpInfo(fd);
+    out.state = static_cast<std::uint32_t>(info.state);
+    out.backlog = info.backlog;
+    setShutdown(out, tcpShutdown(fd, info.state));
+    if (info.state == TcpState::Listen) {
+        if (info.pending != 0 && !options.tcpSkipInFlight) {
+            Error error(0, fmt::format("{} has {} connections that aren't accepted yet, which can't be dumped",
+                                       file.describe(), info.pending));
+            error.addHint("--skip-in-flight leaves them out: their clients will see a reset");
+            throw error;
+        }
+        return;
+    }
+    const bool connected = info.state != TcpState::Close;
+    if (connected && out.proto == kMptcp)
+        refuseMptcp(file);
+    if (connected && !options.tcpEstablished && !options.tcpClose) {
+        Error error(0, fmt::format("{} is a TCP connection, {}", file.describe(), ends.text()));
+        error.addHint("dump it with --tcp-established, or with --tcp-close to have it closed on restore");
+        throw error;
+    }
+    if (ends.remote.port == 0 || options.tcpClose || out.proto == kMptcp)
+        return;
+    refuseUpperLayer(file);
+    connections_.push_back(
+        {&out, UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy a descriptor")), file.describe(), ends});
+}
+
+void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
+    const int fd = file.copy.get();
+    const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
+    if (udp && option(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
+        fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
+    memberships_.read(fd, type.family, out, dump.arena());
+    out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
+    const kernel::InetSocketInfo* const info = find(type, out.ino);
+    if (info == nullptr)
+        return;
+    out.state = info->state;
+    setShutdown(out, info->shutdown);
+    if (out.dst_port == 0)  // connected all the same: raw sockets have no ports
+        std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
+    if (info->receiveQueue != 0)
+        dump.log().warn("Datagrams that wait in {} are dropped", file.describe());
+}
+
+void InetDump::finish(files::FileDump& dump) {
+    if (connections_.empty())
+        return;
+    std::vector<InetConnection> alive;
+    for (const Connection& connection : connections_)
+        if (readTcpInfo(connection.socket.get()).state != TcpState::Close)
+            alive.push_back(connection.ends);
+    lock_.lock(std::move(alive));
+    repaired_.reserve(connections_.size());
+    for (Connection& connection : connections_)
+        inContext([&] { return connection.shown; }, [&] { dumpConnection(connection, dump); });
+    connections_.clear();
+}
+
+void InetDump::dumpConnection(Connection& connection, files::FileDump& dump) {
+    InetSkEntry& out = *connection.entry;
+    const int fd = connection.socket.get();
+    const TcpState before = readTcpInfo(fd).state;
+    setShutdown(out, tcpShutdown(fd, before));
+    if (before == TcpState::Close) {
+        pollfd ask{fd, 0, 0};
+        sys(::poll(&ask, 1, 0), "poll a socket");
+        out.has_error = out.error = (ask.revents & POLLERR) != 0;
+    }
+    repaired_.emplace_back(std::move(connection.socket));
+    out.state = static_cast<std::uint32_t>(dumpTcpStream(repaired_.back(), out.ino, dump.images()));
+}
+
+void InetDump::release() noexcept {
+    lock_.unlock();
+    repaired_.clear();
+}
+
+void InetDump::keep() noexcept {
+    lock_.keep();
+    for (TcpRepair& socket : repaired_)
+        socket.keep();
+    repaired_.clear();
+}
+
+}  // namespace criu::sockets

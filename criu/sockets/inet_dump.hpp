@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/kernel/inet_diag.hpp"
+#include "criu/sockets/inet_options.hpp"
+#include "criu/sockets/multicast.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/sockets/tcp_repair.hpp"
+
+namespace criu::sockets {
+
+/// Dump half of Internet sockets.
+class InetDump {
+public:
+    explicit InetDump(NetworkLock& lock) : lock_(lock) {}
+    ~InetDump() { release(); }
+    InetDump(const InetDump&) = delete;
+    InetDump& operator=(const InetDump&) = delete;
+
+    /// Fills the sub-message of a socket; of TCP connections all but what changes as long as packets come.
+    void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
+
+    /// Locks the network, and dumps the connections.
+    void finish(files::FileDump& dump);
+
+    /// Lets connections go on.
+    void release() noexcept;
+    /// They stay locked, and their sockets in repair mode.
+    void keep() noexcept;
+
+private:
+    struct Connection {
+        InetSkEntry* entry = nullptr;
+        UniqueFd socket;
+        std::string shown;
+        InetConnection ends;
+    };
+
+    const kernel::InetSocketInfo* find(const InetType& type, std::uint32_t inode);
+    void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
+    void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
+    void dumpConnection(Connection& connection, files::FileDump& dump);
+
+    NetworkLock& lock_;
+    InetOptionsDump options_;
+    MembershipsDump memberships_;
+    std::set<std::pair<int, int>> listed_;  ///< families and protocols read so far
+    std::map<std::uint32_t, kernel::InetSocketInfo> known_;
+    std::vector<Connection> connections_;
+    std::vector<TcpRepair> repaired_;
+};
+
+}  // namespace criu::sockets

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/inet_kind.hpp"
+
+#include <sys/socket.h>
+
+#include <map>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/inet_dump.hpp"
+#include "criu/sockets/inet_open.hpp"
+
+namespace criu::sockets {
+namespace {
+
+class InetKind final : public files::FileKind {
+public:
+    explicit InetKind(NetworkLock& lock) : lock_(lock), dump_(lock) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__INETSK; }
+
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
+        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
+            return false;
+        int family = AF_UNSPEC;
+        socklen_t size = sizeof(family);
+        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
+               (family == AF_INET || family == AF_INET6);
+    }
+
+    void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
+        dump_.add(file, entry, dump);
+    }
+    void finishDump(files::FileDump& dump) override { dump_.finish(dump); }
+    void settle(files::Aftermath aftermath, Log&) noexcept override {
+        if (aftermath == files::Aftermath::Run)
+            dump_.release();
+        else
+            dump_.keep();
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
+        if (entry.isk == nullptr)
+            fail("file {} is said to be a socket but has no description of one", entry.id);
+        auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options());
+        if (file->isInRepair())
+            connections_.push_back(file);
+        if (file->listens()) {
+            const auto [first, fresh] = listeners_.emplace(file->ends().local.port, file);
+            if (!fresh) {
+                first->second->setPortShared();
+                file->setPortShared();
+            }
+        }
+        return file;
+    }
+
+    void finishRestore(files::RestoredTree& tree) override {
+        std::vector<InetConnection> ends;
+        for (const auto& file : connections_)
+            ends.push_back(file->ends());
+        lock_.adopt(std::move(ends));
+        lock_.unlock();
+        for (const auto& file : connections_)
+            if (tree.isHeld(file->id()))
+                file->endRepair(tree.fetch(file->id()).get());
+    }
+
+private:
+    NetworkLock& lock_;
+    InetDump dump_;
+    std::vector<std::shared_ptr<RestoredInet>> connections_;
+    std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeInetKind(NetworkLock& lock) {
+    return std::make_unique<InetKind>(lock);
+}
+
+}  // namespace criu::sockets

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/inet_open.hpp"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+#include "criu/sockets/inet_options.hpp"
+#include "criu/sockets/multicast.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/tcp_stream.hpp"
+
+namespace criu::sockets {
+namespace {
+
+void setFlag(int socket, int option, int value, const char* name) {
+    sys(::setsockopt(socket, SOL_SOCKET, option, &value, sizeof(value)), "set socket option {}", name);
+}
+
+int howOf(SkShutdown shutdown) {
+    switch (shutdown) {
+        case SK_SHUTDOWN__READ:
+            return SHUT_RD;
+        case SK_SHUTDOWN__WRITE:
+            return SHUT_WR;
+        default:
+            return SHUT_RDWR;
+    }
+}
+
+std::uint32_t deviceOf(const InetSkEntry& entry) {
+    const char* name = entry.ifname != nullptr ? entry.ifname : entry.opts->so_bound_dev;
+    if (name == nullptr)
+        return 0;
+    const unsigned index = ::if_nametoindex(name);
+    if (index == 0)
+        failErrno("find the network device {}", name);
+    return index;
+}
+
+}  // namespace
+
+RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options)
+    : entry_(entry), state_(static_cast<TcpState>(entry.state)), tcpClose_(options.tcpClose) {
+    const auto end = [&](const std::uint32_t* words, std::size_t count, std::uint32_t port) {
+        return InetEndpoint::fromImage(static_cast<int>(entry.family), list(words, count), port);
+    };
+    ends_ = {end(entry.src_addr, entry.n_src_addr, entry.src_port),
+             end(entry.dst_addr, entry.n_dst_addr, entry.dst_port)};
+    if (isConnection() && state_ != TcpState::Close && !options.tcpEstablished && !tcpClose_) {
+        Error error(0, fmt::format("the images have a TCP connection, {}", ends_.text()));
+        error.addHint("restore it with --tcp-established, or with --tcp-close to have it closed");
+        throw error;
+    }
+    if (state_ == TcpState::Listen && entry.type != SOCK_STREAM)
+        fail("a socket of type {} can't listen", entry.type);
+}
+
+std::string RestoredInet::describe() const {
+    if (ends_.remote.port != 0)
+        return fmt::format("socket:[{}] ({})", entry_.ino, ends_.text());
+    return fmt::format("socket:[{}] ({})", entry_.ino, ends_.local.text());
+}
+
+bool RestoredInet::isTcp() const noexcept {
+    return entry_.type == SOCK_STREAM;
+}
+
+void RestoredInet::open(files::FileOpener& opener) {
+    const std::string name = fmt::format("socket:[{}]", entry_.ino);
+    if (const int given = opener.inherited(name); given >= 0) {
+        opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name)));
+        return;
+    }
+    UniqueFd socket =
+        opener.lift(UniqueFd(sys(::socket(static_cast<int>(entry_.family), static_cast<int>(entry_.type) | SOCK_CLOEXEC,
+                                          static_cast<int>(entry_.proto)),
+                                 "create a socket of protocol {}", entry_.proto)));
+    restoreDevice(socket.get(), *entry_.opts);
+    restoreEarlyInetOptions(socket.get(), entry_, opener.log());
+    const std::uint32_t device = deviceOf(entry_);
+    // Others may have the same address; that each of them has these flags is what allows it. complete() sets them back.
+    setFlag(socket.get(), SO_REUSEADDR, 1, "SO_REUSEADDR");
+    if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
+        setFlag(socket.get(), SO_REUSEPORT, 1, "SO_REUSEPORT");
+    if (isConnection())
+        openConnection(socket.get(), device, opener);
+    else
+        openOther(socket.get(), device, opener);
+    // Nobody could end it later: the socket will only be in another's queue.
+    if (isInRepair() && !opener.isHeld(id()))
+        endRepair(socket.get());
+    opener.provide(id(), std::move(socket));
+}
+
+void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const {
+    if (tcpClose_) {
+        ::shutdown(socket, SHUT_RDWR);  // fails for want of a connection, and shuts down all the same
+        return finishOpen(socket, opener);
+    }
+    sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");
+    TcpStreamRestore stream(opener.images(), entry_);
+    const bool closed = state_ == TcpState::Close && stream.isSilent();
+    if (closed)
+        ::shutdown(socket, SHUT_RDWR);
+    else
+        stream.connect(socket, ends_, device);
+    finishOpen(socket, opener);
+    if (!closed)
+        stream.finish(socket);
+}
+
+void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
+    // An address without a port is one for raw sockets only.
+    if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
+        bind(socket, device);
+    if (state_ == TcpState::Listen)
+        sys(::listen(socket, static_cast<int>(entry_.backlog)), "listen at {}", ends_.local.text());
+    if (!isTcp() && (ends_.remote.port != 0 || !ends_.remote.isAny())) {
+        SocketAddress address{};
+        const socklen_t length = ends_.remote.store(address, device);
+        sys(::connect(socket, &address.generic, length), "connect a socket to {}", ends_.remote.text());
+    }
+    if (!isTcp())
+        restoreMemberships(socket, entry_);
+    finishOpen(socket, opener);
+}
+
+/// An address may be there only later, or (IPv6) be on probation yet.
+void RestoredInet::bind(int socket, std::uint32_t device) const {
+    const int freely = 1;
+    sys(::setsockopt(socket, IPPROTO_IP, IP_FREEBIND, &freely, sizeof(freely)) == 0 || errno == ENOPROTOOPT ? 0 : -1,
+        "set socket option IP_FREEBIND");
+    SocketAddress address{};
+    const socklen_t length = ends_.local.store(address, device);
+    if (::bind(socket, &address.generic, length) == 0)
+        return;
+    Error error(errno, fmt::format("bind a socket to {}", ends_.local.text()));
+    if (error.code() == EADDRINUSE)
+        error.addHint("another program uses this port now: end it");
+    throw error;
+}
+
+void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
+    if (entry_.has_uid != 0 && entry_.uid != 0 && ::fchown(socket, entry_.uid, static_cast<gid_t>(-1)) != 0)
+        opener.log().warn("{}: the owner can't be set to uid {}", describe(), entry_.uid);
+    restoreInetOptions(socket, entry_, opener.log());
+    SkOptsEntry options = *entry_.opts;
+    // These two belong to complete().
+    options.has_reuseaddr = 0;
+    options.has_so_reuseport = 0;
+    restoreSocketOptions(socket, options, opener.log());
+    if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
+        ::shutdown(socket, howOf(entry_.shutdown));  // of sockets without a connection it takes effect and fails
+    sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);
+}
+
+void RestoredInet::restoreReuse(int socket) const {
+    setFlag(socket, SO_REUSEADDR, entry_.opts->has_reuseaddr != 0 && entry_.opts->reuseaddr != 0 ? 1 : 0,
+            "SO_REUSEADDR");
+    if (portShared_ && (entry_.opts->has_so_reuseport == 0 || entry_.opts->so_reuseport == 0))
+        setFlag(socket, SO_REUSEPORT, 0, "SO_REUSEPORT");
+}
+
+void RestoredInet::complete(files::PlacedFiles& files) {
+    const int socket = files.find(id());
+    if (socket >= 0 && !isInRepair())  // repair mode changes the flag when it ends
+        restoreReuse(socket);
+}
+
+void RestoredInet::endRepair(int socket) const {
+    leaveRepair(socket);
+    restoreReuse(socket);
+}
+
+}  // namespace criu::sockets

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/image/arena.hpp"
+#include "images/sk-inet.hpp"
+
+/// Options of the levels IP, IPv6, ICMP, TCP, UDP (ip(7), ipv6(7), tcp(7), udp(7), <linux/in.h>, <linux/in6.h>).
+namespace criu::sockets {
+
+/// What kind of Internet socket it is.
+struct InetType {
+    int family = 0;
+    int type = 0;
+    int protocol = 0;
+    friend auto operator<=>(const InetType&, const InetType&) = default;
+};
+
+/// Dump half. Options that images have no field for are kept where they aren't what a new socket of the type has.
+class InetOptionsDump {
+public:
+    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out.
+    void read(int socket, const InetType& type, bool connected, InetSkEntry& out, Arena& arena);
+
+private:
+    using Value = std::optional<std::vector<std::byte>>;
+    const std::vector<Value>& usual(const InetType& type);
+
+    std::map<InetType, std::vector<Value>> usual_;  ///< of each row of the table
+};
+
+/// Before the socket gets an address: what decides whether it may have it.
+void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log);
+
+/// The rest.
+void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log);
+
+}  // namespace criu::sockets

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::sockets {
+
+/// Netlink sockets (netlink(7)): port, groups, peer and options. Messages in their queues can't be carried.
+std::unique_ptr<files::FileKind> makeNetlinkKind();
+
+}  // namespace criu::sockets

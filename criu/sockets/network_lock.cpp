@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/network_lock.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/iptables.hpp"
+#include "criu/kernel/nftables.hpp"
+#include "criu/sockets/iptables_rule.hpp"
+
+namespace criu::sockets {
+namespace {
+
+using kernel::Iptables;
+using Method = model::NetworkLock;
+
+constexpr Method kNumbers[] = {Method::Iptables, Method::Nftables, Method::Skip};
+
+/// Both directions of a connection, as elements of an nftables set: source and destination as packets have them.
+void addElements(std::string& out, const InetConnection& connection) {
+    const auto one = [&out](const InetEndpoint& from, const InetEndpoint& to) {
+        fmt::format_to(std::back_inserter(out), "{}{} . {} . {} . {}", out.empty() ? "" : ", ", from.address(),
+                       from.port, to.address(), to.port);
+    };
+    one(connection.local, connection.remote);
+    // A connection to itself has one direction only.
+    if (connection.local != connection.remote)
+        one(connection.remote, connection.local);
+}
+
+void addSet(std::string& out, std::string_view name, std::string_view type, const std::string& elements) {
+    if (!elements.empty())
+        fmt::format_to(std::back_inserter(out),
+                       "set {} {{ type {} . inet_service . {} . inet_service; elements = {{ {} }}; }}\n", name, type,
+                       type, elements);
+}
+
+}  // namespace
+
+std::uint32_t networkLockNumber(Method method) {
+    return static_cast<std::uint32_t>(std::find(std::begin(kNumbers), std::end(kNumbers), method) - kNumbers);
+}
+
+Method networkLockMethod(std::uint32_t number) {
+    if (number >= std::size(kNumbers))
+        fail("the images name network lock method {}, which doesn't exist", number);
+    return kNumbers[number];
+}
+
+Method defaultNetworkLock() {
+    return Iptables(Iptables::Family::V4).available() ? Method::Iptables : Method::Nftables;
+}
+
+NetworkLock::~NetworkLock() {
+    unlock();
+}
+
+std::string NetworkLock::table() const {
+    return fmt::format("inet CRIU-{}", runId_);
+}
+
+void NetworkLock::lock(std::vector<InetConnection> connections) {
+    for (InetConnection& connection : connections)
+        connection = connection.unmapped();
+    std::sort(connections.begin(), connections.end());
+    connections.erase(std::unique(connections.begin(), connections.end()), connections.end());
+    // Both ends of a connection may be in the tree: it is one connection all the same.
+    std::set<InetConnection> known;
+    std::erase_if(connections, [&known](const InetConnection& connection) {
+        return known.contains({connection.remote, connection.local}) || !known.insert(connection).second;
+    });
+    if (connections.empty())
+        return;
+    locked_ = std::move(connections);
+    log_.info("Locking {} connections", locked_->size());
+    try {
+        if (method_ == Method::Nftables)
+            lockNftables();
+        else if (method_ == Method::Iptables)
+            lockIptables();
+    } catch (Error& error) {
+        error.addContext("lock the network");
+        throw;
+    }
+}
+
+void NetworkLock::adopt(std::vector<InetConnection> connections) {
+    for (InetConnection& connection : connections)
+        connection = connection.unmapped();
+    if (!connections.empty())
+        locked_ = std::move(connections);
+}
+
+void NetworkLock::unlock() noexcept {
+    if (!locked_)
+        return;
+    try {
+        log_.info("Unlocking {} connections", locked_->size());
+        if (method_ == Method::Nftables)
+            unlockNftables();
+        else if (method_ == Method::Iptables)
+            unlockIptables();
+    } catch (const std::exception& error) {
+        log_.error("The network can't be unlocked: {}", error.what());
+    }
+    locked_.reset();
+}
+
+void NetworkLock::lockNftables() const {
+    std::string v4;
+    std::string v6;
+    for (const InetConnection& connection : *locked_)
+        addElements(connection.local.family == AF_INET ? v4 : v6, connection);
+    std::string commands = fmt::format("table {} {{\n", table());
+    addSet(commands, "conns4", "ipv4_addr", v4);
+    addSet(commands, "conns6", "ipv6_addr", v6);
+    for (const char* const hook : {"output", "input"}) {
+        fmt::format_to(std::back_inserter(commands),
+                       "chain {} {{\ntype filter hook {} priority 0;\nmeta mark {:#x} accept\n", hook, hook,
+                       kPassingMark);
+        if (!v4.empty())
+            commands += "ip saddr . tcp sport . ip daddr . tcp dport @conns4 drop\n";
+        if (!v6.empty())
+            commands += "ip6 saddr . tcp sport . ip6 daddr . tcp dport @conns6 drop\n";
+        commands += "}\n";
+    }
+    commands += "}\n";
+    kernel::Nftables().run(commands);
+}
+
+void NetworkLock::unlockNftables() const {
+    // Creating it first makes this succeed when there is none (any more).
+    kernel::Nftables().run(fmt::format("add table {}\ndelete table {}\n", table(), table()));
+}
+
+void NetworkLock::lockIptables() const {
+    for (const int family : {AF_INET, AF_INET6}) {
+        const std::string lines = iptablesInsertions(*locked_, family);
+        if (!lines.empty())
+            Iptables(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6).run(lines);
+    }
+}
+
+void NetworkLock::unlockIptables() const {
+    for (const int family : {AF_INET, AF_INET6}) {
+        if (std::none_of(locked_->begin(), locked_->end(),
+                         [&](const InetConnection& connection) { return connection.local.family == family; }))
+            continue;
+        const Iptables iptables(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6);
+        if (!iptables.available())
+            continue;  // so nobody has used it either
+        const std::string lines = iptablesDeletions(*locked_, family, iptables.filterRules());
+        if (!lines.empty())
+            iptables.run(lines);
+    }
+}
+
+}  // namespace criu::sockets

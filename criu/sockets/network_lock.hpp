@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/model/options.hpp"
+#include "criu/sockets/inet_endpoint.hpp"
+
+/// While a connection is taken apart or put together nobody may answer for it: not the kernel, which would reset what
+/// it doesn't know (any more, or yet), and not the socket, whose state would change. So rules of the packet filter drop
+/// the packets of exactly these connections, from the dump until the restore. Names and marks are those of CRIU 4.2, so
+/// that each of both can lift what the other has put in place.
+namespace criu::sockets {
+
+/// Packets with this SO_MARK pass in spite of a lock: those that criu itself forges.
+inline constexpr int kPassingMark = 0xC114;
+
+/// The number of a method in inventory.img.
+std::uint32_t networkLockNumber(model::NetworkLock method);
+/// Throws Error for a number that means nothing.
+model::NetworkLock networkLockMethod(std::uint32_t number);
+
+/// What a dump uses when the options don't say: iptables, as CRIU 4.2 does, or nftables where iptables isn't installed.
+model::NetworkLock defaultNetworkLock();
+
+class NetworkLock {
+public:
+    /// `runId`: of the dump; part of names.
+    NetworkLock(model::NetworkLock method, std::string runId, Log& log)
+        : method_(method), runId_(std::move(runId)), log_(log) {}
+    /// Lifts what lock() has put in place, unless it is to stay.
+    ~NetworkLock();
+    NetworkLock(const NetworkLock&) = delete;
+    NetworkLock& operator=(const NetworkLock&) = delete;
+
+    [[nodiscard]] model::NetworkLock method() const noexcept { return method_; }
+
+    /// Drops packets of these connections from now on; all of them or, with an Error, none. Once only.
+    void lock(std::vector<InetConnection> connections);
+
+    /// Lifts the lock. Problems are logged only: nobody could do anything about them.
+    void unlock() noexcept;
+
+    /// The lock stays when this object goes: for the restore.
+    void keep() noexcept { locked_.reset(); }
+
+    /// Restore: takes over a lock that a dump left behind, if there still is one.
+    void adopt(std::vector<InetConnection> connections);
+
+private:
+    [[nodiscard]] std::string table() const;
+    void lockNftables() const;
+    void lockIptables() const;
+    void unlockNftables() const;
+    void unlockIptables() const;
+
+    model::NetworkLock method_;
+    std::string runId_;
+    Log& log_;
+    std::optional<std::vector<InetConnection>> locked_;
+};
+
+}  // namespace criu::sockets

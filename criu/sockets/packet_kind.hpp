@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::sockets {
+
+/// Packet sockets (packet(7)), with rings, memberships and fanout groups. Packets that wait in them aren't carried.
+std::unique_ptr<files::FileKind> makePacketKind();
+
+}  // namespace criu::sockets

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "criu/sockets/inet_endpoint.hpp"
+
+namespace criu::sockets {
+
+/// A TCP segment without data (RFC 9293).
+struct TcpSegment {
+    InetEndpoint from;
+    InetEndpoint to;
+    std::uint32_t sequence = 0;
+    std::uint32_t acknowledged = 0;
+    std::uint16_t window = 0;  ///< as on the wire, not scaled
+    bool fin = false;
+    bool reset = false;
+};
+
+/// The packet, with IP header and checksums. Both ends are of one family.
+std::vector<std::byte> encodeSegment(const TcpSegment& segment);
+
+/// Hands a socket of this host a segment as if its peer had sent it, past a NetworkLock. `device`: number of the link
+/// that the local address needs, or 0.
+void forgeSegment(const TcpSegment& segment, std::uint32_t device);
+
+}  // namespace criu::sockets

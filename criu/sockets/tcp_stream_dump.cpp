@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/tcp_stream.hpp"
+
+namespace criu::sockets {
+namespace {
+
+/// A packet that had passed the rules just before they were there may be on its way up.
+constexpr int kTries = 20;
+constexpr timespec kBetweenTries{0, 500'000};
+
+struct Queues {
+    std::uint32_t receiveEnd = 0;
+    std::uint32_t sendEnd = 0;
+    std::uint32_t unsent = 0;
+    std::vector<std::byte> received;
+    std::vector<std::byte> toSend;
+    TcpInfo info;
+};
+
+std::uint32_t ask(int socket, unsigned long request, const char* what) {
+    int value = 0;
+    sys(::ioctl(socket, request, &value), "read the length of {}", what);
+    return static_cast<std::uint32_t>(value);
+}
+
+std::uint32_t sequence(int socket) {
+    std::uint32_t value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(socket, IPPROTO_TCP, TCP_QUEUE_SEQ, &value, &size), "read a sequence number");
+    return value;
+}
+
+/// False: there isn't exactly that much.
+bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
+    out.resize(length);
+    if (length == 0)
+        return true;
+    std::byte beyond{};
+    iovec parts[] = {{out.data(), out.size()}, {&beyond, sizeof(beyond)}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = std::size(parts);
+    const ssize_t got = ::recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && errno != EAGAIN)
+        failErrno("read a queue of {} bytes", length);
+    return got == static_cast<ssize_t>(length);
+}
+
+/// False: something changed meanwhile.
+bool readQueues(int socket, Queues& out) {
+    out.info = readTcpInfo(socket);
+    const TcpState state = out.info.state;
+    const std::uint32_t inQueue = ask(socket, SIOCINQ, "a receive queue");
+    std::uint32_t outQueue = ask(socket, SIOCOUTQ, "a send queue");
+    out.unsent = ask(socket, SIOCOUTQNSD, "unsent data");
+    if (state == TcpState::Close)
+        outQueue = out.unsent = 0;  // nobody will ever take it
+    if (hasSentFin(state)) {
+        outQueue -= outQueue > 0 ? 1 : 0;
+        out.unsent -= out.unsent > 0 ? 1 : 0;
+    }
+    chooseQueue(socket, RepairQueue::Receive);
+    out.receiveEnd = sequence(socket);
+    if (!peek(socket, inQueue, out.received))
+        return false;
+    const bool stable = sequence(socket) == out.receiveEnd;
+    chooseQueue(socket, RepairQueue::Send);
+    out.sendEnd = sequence(socket);
+    if (!peek(socket, outQueue, out.toSend))
+        return false;
+    return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
+}
+
+/// Peeking starts elsewhere while SO_PEEK_OFF is set (TCP has it since Linux 6.9).
+class PeekFromStart {
+public:
+    explicit PeekFromStart(int socket) : socket_(socket) {
+        socklen_t size = sizeof(before_);
+        if (::getsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &before_, &size) != 0)
+            before_ = kOff;
+        if (before_ != kOff)
+            sys(::setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &kOff, sizeof(kOff)), "set socket option SO_PEEK_OFF");
+    }
+    ~PeekFromStart() {
+        if (before_ != kOff)
+            ::setsockopt(socket_, SOL_SOCKET, SO_PEEK_OFF, &before_, sizeof(before_));
+    }
+    PeekFromStart(const PeekFromStart&) = delete;
+    PeekFromStart& operator=(const PeekFromStart&) = delete;
+
+private:
+    static constexpr int kOff = -1;
+    int socket_;
+    int before_ = kOff;
+};
+
+void readWindow(int socket, TcpStreamEntry& out) {
+    tcp_repair_window window{};
+    socklen_t size = sizeof(window);
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, &size) != 0) {
+        if (errno == ENOPROTOOPT)
+            return;  // a kernel before 4.8
+        failErrno("read the window of a TCP connection");
+    }
+    out.has_snd_wl1 = out.has_snd_wnd = out.has_max_window = out.has_rcv_wnd = out.has_rcv_wup = 1;
+    out.snd_wl1 = window.snd_wl1;
+    out.snd_wnd = window.snd_wnd;
+    out.max_window = window.max_window;
+    out.rcv_wnd = window.rcv_wnd;
+    out.rcv_wup = window.rcv_wup;
+}
+
+std::uint32_t readNumber(int socket, int option, const char* what) {
+    std::uint32_t value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(socket, IPPROTO_TCP, option, &value, &size), "read {} of a TCP connection", what);
+    return value;
+}
+
+}  // namespace
+
+TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const ImageDir& images) {
+    const int fd = socket.fd();
+    const PeekFromStart peeking(fd);
+    Queues queues;
+    for (int tries = 0; !readQueues(fd, queues); ++tries) {
+        if (tries == kTries) {
+            Error error(0, "the queues of the connection can't be read whole");
+            error.addHint(
+                "out-of-band data (MSG_OOB) waits in it, or the network isn't locked and it goes on changing");
+            throw error;
+        }
+        ::nanosleep(&kBetweenTries, nullptr);
+    }
+    const TcpInfo& info = queues.info;
+
+    TcpStreamEntry stream = TCP_STREAM_ENTRY__INIT;
+    stream.inq_len = static_cast<std::uint32_t>(queues.received.size());
+    stream.inq_seq = queues.receiveEnd;
+    stream.outq_len = static_cast<std::uint32_t>(queues.toSend.size());
+    stream.outq_seq = queues.sendEnd;
+    stream.has_unsq_len = 1;
+    stream.unsq_len = queues.unsent;
+    stream.opt_mask = info.options;
+    stream.mss_clamp = readNumber(fd, TCP_MAXSEG, "the segment size");
+    if ((info.options & TCPI_OPT_WSCALE) != 0) {
+        stream.snd_wscale = info.sendScale;
+        stream.has_rcv_wscale = 1;
+        stream.rcv_wscale = info.receiveScale;
+    }
+    if ((info.options & TCPI_OPT_TIMESTAMPS) != 0) {
+        stream.has_timestamp = 1;
+        stream.timestamp = readNumber(fd, TCP_TIMESTAMP, "the clock");
+    }
+    readWindow(fd, stream);
+
+    ImageWriter image = images.create(ImageKind::TcpStream, inode);
+    image.write(stream);
+    image.payload(queues.received);
+    image.payload(queues.toSend);
+    image.finish();
+    return info.state;
+}
+
+}  // namespace criu::sockets

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/if.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/tcp_segment.hpp"
+#include "criu/sockets/tcp_stream.hpp"
+
+namespace criu::sockets {
+namespace {
+
+/// In repair mode the kernel puts what is sent in one call into one packet buffer, which must be found in one piece.
+constexpr std::uint32_t kPiece = 64 << 10;
+constexpr std::uint8_t kLargestScale = 14;
+
+/// A forged packet arrives through the loopback device; a socket that is bound to another one wouldn't see it.
+class UnboundMeanwhile {
+public:
+    explicit UnboundMeanwhile(int socket) : socket_(socket) {
+        socklen_t size = IFNAMSIZ;
+        sys(::getsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, device_.data(), &size), "read SO_BINDTODEVICE");
+        length_ = size;
+        if (length_ != 0)
+            sys(::setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, "", 0), "unbind a socket from its device");
+    }
+    ~UnboundMeanwhile() {
+        if (length_ != 0)
+            ::setsockopt(socket_, SOL_SOCKET, SO_BINDTODEVICE, device_.data(), length_);
+    }
+    UnboundMeanwhile(const UnboundMeanwhile&) = delete;
+    UnboundMeanwhile& operator=(const UnboundMeanwhile&) = delete;
+
+private:
+    int socket_;
+    std::array<char, IFNAMSIZ> device_{};
+    socklen_t length_ = 0;
+};
+
+void setSequence(int socket, RepairQueue queue, std::uint32_t value) {
+    chooseQueue(socket, queue);
+    sys(::setsockopt(socket, IPPROTO_TCP, TCP_QUEUE_SEQ, &value, sizeof(value)), "set a sequence number");
+}
+
+}  // namespace
+
+TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& entry)
+    : image_(images.openRequired(ImageKind::TcpStream, entry.ino)),
+      stream_(image_.one<TcpStreamEntry>()),
+      state_(static_cast<TcpState>(entry.state)),
+      error_(entry.has_error != 0 && entry.error != 0) {
+    const TcpStreamEntry& stream = *stream_;
+    if (stream.has_unsq_len == 0 || stream.unsq_len > stream.outq_len)
+        fail("{} doesn't tell how much of {} bytes is unsent", image_.name(), stream.outq_len);
+    if ((stream.opt_mask & TCPI_OPT_WSCALE) != 0 &&
+        (stream.has_rcv_wscale == 0 || stream.snd_wscale > kLargestScale || stream.rcv_wscale > kLargestScale))
+        fail("{} has no good window scales", image_.name());
+    if ((stream.opt_mask & TCPI_OPT_TIMESTAMPS) != 0 && stream.has_timestamp == 0)
+        fail("{} has no timestamp", image_.name());
+    switch (state_) {
+        case TcpState::Established:
+        case TcpState::SynSent:
+        case TcpState::FinWait1:
+        case TcpState::FinWait2:
+        case TcpState::Close:
+        case TcpState::CloseWait:
+        case TcpState::LastAck:
+        case TcpState::Closing:
+            return;
+        default:
+            fail("a TCP connection is in state {}, which can't be restored", entry.state);
+    }
+}
+
+/// Where the data of the receive queue ends.
+std::uint32_t TcpStreamRestore::receiveEnd() const noexcept {
+    return stream_->inq_seq - (hasReceivedFin(state_) ? 1 : 0);
+}
+
+std::uint32_t TcpStreamRestore::sendEnd() const noexcept {
+    return stream_->outq_seq - (hasSentFin(state_) ? 1 : 0);
+}
+
+void TcpStreamRestore::connect(int socket, const InetConnection& connection, std::uint32_t device) {
+    raiseBuffers(socket);
+    enterRepair(socket);
+    SocketAddress address{};
+    socklen_t length = connection.local.store(address, device);
+    sys(::bind(socket, &address.generic, length), "bind a socket to {}", connection.local.text());
+    setSequences(socket);
+
+    length = connection.remote.store(address, device);
+    const bool handshake = state_ == TcpState::SynSent;
+    if (handshake)
+        leaveRepairQuietly(socket);  // it says again what it has said
+    if (::connect(socket, &address.generic, length) != 0 && !(handshake && errno == EINPROGRESS))
+        failErrno("connect a socket to {}", connection.remote.text());
+    if (handshake) {
+        enterRepair(socket);
+        return;
+    }
+    setOptions(socket);
+    fillReceiveQueue(socket);
+    // With a closed window what was never sent stays unsent until the network is unlocked.
+    setWindow(socket, stream_->unsq_len != 0 ? 0 : stream_->snd_wnd, hasReceivedFin(state_) ? 1 : 0);
+    fillSendQueue(socket);
+    restoreFins(socket, connection, device);
+}
+
+void TcpStreamRestore::setSequences(int socket) const {
+    setSequence(socket, RepairQueue::Receive, receiveEnd() - stream_->inq_len);
+    const std::uint32_t begin = sendEnd() - stream_->outq_len;
+    setSequence(socket, RepairQueue::Send, state_ == TcpState::SynSent ? begin - 1 : begin);
+}
+
+void TcpStreamRestore::setOptions(int socket) const {
+    std::vector<tcp_repair_opt> options;
+    const auto has = [this](unsigned bit) { return (stream_->opt_mask & bit) != 0; };
+    if (has(TCPI_OPT_SACK))
+        options.push_back({TCPOPT_SACK_PERMITTED, 0});
+    if (has(TCPI_OPT_WSCALE))
+        options.push_back({TCPOPT_WINDOW, stream_->snd_wscale | stream_->rcv_wscale << 16});
+    if (has(TCPI_OPT_TIMESTAMPS))
+        options.push_back({TCPOPT_TIMESTAMP, 0});
+    options.push_back({TCPOPT_MAXSEG, stream_->mss_clamp});
+    sys(::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR_OPTIONS, options.data(),
+                     static_cast<socklen_t>(options.size() * sizeof(tcp_repair_opt))),
+        "set what a TCP connection has agreed upon");
+    if (has(TCPI_OPT_TIMESTAMPS))
+        sys(::setsockopt(socket, IPPROTO_TCP, TCP_TIMESTAMP, &stream_->timestamp, sizeof(stream_->timestamp)),
+            "set the clock of a TCP connection");
+}
+
+void TcpStreamRestore::sendAll(int socket, std::uint32_t length) {
+    std::array<std::byte, kPiece> piece{};
+    while (length != 0) {
+        const std::span<std::byte> part = std::span(piece).first(std::min(length, kPiece));
+        image_.readPayload(part);
+        for (std::span<const std::byte> left = part; !left.empty();) {
+            const ssize_t sent = ::send(socket, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+            if (sent <= 0)
+                failErrno("put {} bytes into a queue of a TCP connection", left.size());
+            left = left.subspan(static_cast<std::size_t>(sent));
+        }
+        length -= static_cast<std::uint32_t>(part.size());
+    }
+}
+
+void TcpStreamRestore::fillReceiveQueue(int socket) {
+    chooseQueue(socket, RepairQueue::Receive);
+    sendAll(socket, stream_->inq_len);
+}
+
+void TcpStreamRestore::fillSendQueue(int socket) {
+    chooseQueue(socket, RepairQueue::Send);
+    sendAll(socket, stream_->outq_len - stream_->unsq_len);
+    if (stream_->unsq_len == 0)
+        return;
+    leaveRepairQuietly(socket);  // in repair mode all would count as sent
+    sendAll(socket, stream_->unsq_len);
+    enterRepair(socket);
+}
+
+void TcpStreamRestore::setWindow(int socket, std::uint32_t sendWindow, std::uint32_t finsAhead) const {
+    if (stream_->has_snd_wnd == 0)
+        return;
+    tcp_repair_window window{};
+    window.snd_wl1 = stream_->snd_wl1;
+    window.snd_wnd = sendWindow;
+    window.max_window = stream_->max_window;
+    window.rcv_wnd = stream_->rcv_wnd + finsAhead;
+    window.rcv_wup = stream_->rcv_wup - finsAhead;
+    sys(::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, sizeof(window)),
+        "set the window of a TCP connection");
+}
+
+/// Ends the sending direction. If nothing before the FIN is unsent, it counts as sent, too.
+void TcpStreamRestore::sendFin(int socket) const {
+    chooseQueue(socket, stream_->unsq_len == 0 ? RepairQueue::Send : RepairQueue::None);
+    sys(::shutdown(socket, SHUT_WR), "end the sending direction of a TCP connection");
+}
+
+void TcpStreamRestore::restoreFins(int socket, const InetConnection& connection, std::uint32_t device) const {
+    if (state_ == TcpState::Established)
+        return;
+    const UnboundMeanwhile unbound(socket);
+    const InetConnection wire = connection.unmapped();
+    TcpSegment segment{wire.remote, wire.local, receiveEnd(), sendEnd() - stream_->outq_len};
+    if (stream_->unsq_len == 0)
+        segment.window = static_cast<std::uint16_t>(std::min(stream_->snd_wnd >> stream_->snd_wscale, 0xffffU));
+
+    if (state_ == TcpState::Close) {
+        // However it was closed: a reset is the one way that leaves no trace in the kernel.
+        segment.reset = true;
+        forgeSegment(segment, device);
+        return await(socket, TcpState::Close);
+    }
+    const bool ownFirst = state_ != TcpState::LastAck && hasSentFin(state_);
+    if (ownFirst)
+        sendFin(socket);
+    if (state_ == TcpState::FinWait2) {
+        segment.acknowledged = stream_->outq_seq;
+        forgeSegment(segment, device);
+    }
+    if (hasReceivedFin(state_)) {
+        segment.fin = true;
+        forgeSegment(segment, device);
+    }
+    if (state_ == TcpState::LastAck) {
+        await(socket, TcpState::CloseWait);
+        sendFin(socket);
+    }
+    await(socket, state_);
+}
+
+void TcpStreamRestore::await(int socket, TcpState wanted) const {
+    constexpr int kTries = 2000;
+    constexpr timespec kBetween{0, 500'000};
+    TcpState now{};
+    for (int tries = 0; tries < kTries; ++tries) {
+        now = readTcpInfo(socket).state;
+        if (now == wanted)
+            return;
+        ::nanosleep(&kBetween, nullptr);
+    }
+    Error error(0, fmt::format("a TCP connection came to state {} instead of {}", static_cast<int>(now),
+                               static_cast<int>(wanted)));
+    error.addHint(fmt::format("rules of the packet filter may have dropped a packet that criu sent with mark {:#x}",
+                              kPassingMark));
+    throw error;
+}
+
+void TcpStreamRestore::finish(int socket) const {
+    if (state_ == TcpState::SynSent)
+        return;
+    if (state_ == TcpState::Close) {
+        int error = 0;
+        socklen_t size = sizeof(error);
+        if (!error_)  // takes away the error that the forged reset has left
+            sys(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size), "clear the error of a socket");
+        return;
+    }
+    chooseQueue(socket, RepairQueue::None);
+    setWindow(socket, stream_->snd_wnd, 0);
+}
+
+}  // namespace criu::sockets

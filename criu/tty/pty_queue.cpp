@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/tty/pty_queue.hpp"
+
+#include <asm/termbits.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "criu/base/error.hpp"
+
+namespace criu::tty {
+namespace {
+
+constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE: no line is longer
+constexpr std::size_t kLimit = std::size_t{1} << 20;  // somebody outside keeps writing
+constexpr std::uint8_t kEndOfFile = 0x04;             // while bytes are put in
+constexpr std::uint8_t kQuote = 0x16;
+
+/// Lets nobody wait on a description that others have, too, as long as they stand still.
+class NoWaiting {
+public:
+    explicit NoWaiting(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
+        if ((flags_ & O_NONBLOCK) == 0)
+            sys(::fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK), "keep a terminal from waiting");
+    }
+    ~NoWaiting() {
+        if ((flags_ & O_NONBLOCK) == 0)
+            ::fcntl(fd_, F_SETFL, flags_);
+    }
+    NoWaiting(const NoWaiting&) = delete;
+    NoWaiting& operator=(const NoWaiting&) = delete;
+
+private:
+    int fd_;
+    int flags_;
+};
+
+/// Settings that are locked (TIOCSLCKTRMIOS) couldn't be changed for a while.
+class UnlockedSettings {
+public:
+    explicit UnlockedSettings(int slave) : slave_(slave), locked_(kernel::readLockedSettings(slave)) {
+        if (locked_ != kernel::LineSettings{})
+            kernel::writeLockedSettings(slave_, {});
+    }
+    ~UnlockedSettings() {
+        try {
+            if (locked_ != kernel::LineSettings{})
+                kernel::writeLockedSettings(slave_, locked_);
+        } catch (const Error&) {
+            // The same call went well before, and the terminal still exists.
+        }
+    }
+    UnlockedSettings(const UnlockedSettings&) = delete;
+    UnlockedSettings& operator=(const UnlockedSettings&) = delete;
+
+private:
+    int slave_;
+    kernel::LineSettings locked_;
+};
+
+/// Whether readers get whole lines.
+bool isCanonical(const kernel::LineSettings& settings) {
+    return (settings.local & ICANON) != 0 && (settings.local & EXTPROC) == 0;
+}
+
+bool endsLine(std::uint8_t byte, const kernel::LineSettings& settings) {
+    return byte == '\n' || (byte != 0 && (byte == settings.characters[VEOL] || byte == settings.characters[VEOL2]));
+}
+
+/// One read; nothing when there is no more.
+std::optional<std::size_t> readSome(int fd, Queued& queued) {
+    std::array<std::byte, kLineLimit> block;
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0) {
+        // EIO: nobody has the other side, and all was read.
+        if (errno == EAGAIN || errno == EIO)
+            return std::nullopt;
+        failErrno("read what waits in a terminal");
+    }
+    const auto size = static_cast<std::size_t>(got);
+    if (queued.bytes.size() + size > kLimit || queued.endsOfFile.size() > kLimit)
+        fail("more than {} bytes wait in a terminal, and there is no end to them", kLimit);
+    queued.bytes.insert(queued.bytes.end(), block.begin(), block.begin() + got);
+    return size;
+}
+
+void readLines(int slave, const kernel::LineSettings& settings, Queued& queued) {
+    while (const auto size = readSome(slave, queued))
+        if (*size == 0 || !endsLine(static_cast<std::uint8_t>(queued.bytes.back()), settings))
+            queued.endsOfFile.push_back(static_cast<std::uint32_t>(queued.bytes.size()));
+}
+
+/// For as long as bytes are put in: nothing is echoed, raises a signal or is taken for an editing command.
+kernel::LineSettings quiet(const kernel::LineSettings& settings) {
+    kernel::LineSettings out = settings;
+    out.input = 0;
+    out.output = 0;
+    out.local &= ICANON | EXTPROC;
+    if (isCanonical(settings)) {
+        out.local |= IEXTEN;  // quoting takes it
+        for (const int character : {VINTR, VQUIT, VERASE, VKILL, VSTART, VSTOP, VSUSP, VREPRINT, VDISCARD, VWERASE})
+            out.characters[static_cast<std::size_t>(character)] = 0;
+        out.characters[VEOF] = kEndOfFile;
+        out.characters[VLNEXT] = kQuote;
+    }
+    return out;
+}
+
+/// As it has to be typed so that it arrives as it was taken out.
+std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings& settings) {
+    if (!isCanonical(settings))
+        return queued.bytes;
+    std::vector<std::byte> typed;
+    auto end = queued.endsOfFile.begin();
+    for (std::size_t i = 0; i <= queued.bytes.size(); ++i) {
+        for (; end != queued.endsOfFile.end() && *end == i; ++end)
+            typed.push_back(std::byte{kEndOfFile});
+        if (i == queued.bytes.size())
+            break;
+        const auto byte = static_cast<std::uint8_t>(queued.bytes[i]);
+        if ((byte == kEndOfFile || byte == kQuote) && !endsLine(byte, settings))
+            typed.push_back(std::byte{kQuote});
+        typed.push_back(queued.bytes[i]);
+    }
+    return typed;
+}
+
+/// What FIONREAD says once all complete lines have arrived.
+std::size_t completeBytes(const Queued& queued, const kernel::LineSettings& settings) {
+    std::size_t complete = queued.endsOfFile.empty() ? 0 : queued.endsOfFile.back();
+    for (std::size_t i = complete; i < queued.bytes.size(); ++i)
+        if (endsLine(static_cast<std::uint8_t>(queued.bytes[i]), settings))
+            complete = i + 1;
+    return complete;
+}
+
+void pauseBriefly() {
+    constexpr timespec kMoment{0, 1'000'000};
+    ::nanosleep(&kMoment, nullptr);
+}
+
+/// Writes all that fits; returns the rest's size.
+std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
+    constexpr int kTries = 200;
+    for (int tries = 0; !bytes.empty() && tries < kTries;) {
+        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+        if (written > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(written));
+            continue;
+        }
+        if (written < 0 && errno != EAGAIN)
+            failErrno("put back what waited in a terminal");
+        ++tries;  // the kernel passes bytes on in a thread of its own
+        pauseBriefly();
+    }
+    return bytes.size();
+}
+
+/// Line settings count when bytes pass the line discipline, which happens some time after they were written.
+void awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& settings) {
+    const bool canonical = isCanonical(settings);
+    const std::size_t wanted =
+        std::min(canonical ? completeBytes(queued, settings) : queued.bytes.size(), kLineLimit - 1);
+    constexpr int kTries = 200;
+    for (int tries = 0; tries < kTries && kernel::waitingBytes(slave) < wanted; ++tries) {
+        pollfd readable{slave, POLLIN, 0};  // makes the kernel pass on what it holds back
+        ::poll(&readable, 1, 0);
+        pauseBriefly();
+    }
+    // An unfinished line is counted nowhere.
+    if (canonical && wanted < queued.bytes.size())
+        pauseBriefly();
+}
+
+}  // namespace
+
+UniqueFd openPrivateSlave(int master) {
+    const bool locked = kernel::isPtyLocked(master);
+    if (locked)
+        kernel::setPtyLocked(master, false);
+    UniqueFd slave(kernel::openSlaveOf(master, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    const int code = errno;
+    if (locked)
+        kernel::setPtyLocked(master, true);
+    if (!slave)
+        failWith(code, "open the slave of a pseudoterminal");
+    return slave;
+}
+
+Queued takeInput(int slave) {
+    Queued queued;
+    const auto settings = kernel::readLineSettings(slave);
+    if (!settings)
+        return queued;
+    const bool canonical = isCanonical(*settings);
+    if (canonical)
+        readLines(slave, *settings, queued);
+    // A read gets less than VMIN bytes only where that is 0 or 1; and an unfinished line only where there are no lines.
+    kernel::LineSettings raw = *settings;
+    raw.local &= ~tcflag_t{ICANON};
+    raw.characters[VMIN] = 1;
+    raw.characters[VTIME] = 0;
+    if (!canonical && raw == *settings) {
+        while (readSome(slave, queued).value_or(0) != 0) {
+        }
+        return queued;
+    }
+    const UnlockedSettings unlocked(slave);
+    kernel::writeLineSettings(slave, raw);
+    while (readSome(slave, queued).value_or(0) != 0) {
+    }
+    kernel::writeLineSettings(slave, *settings);
+    return queued;
+}
+
+Queued takeOutput(int master) {
+    Queued queued;
+    const NoWaiting guard(master);
+    while (readSome(master, queued).value_or(0) != 0) {
+    }
+    return queued;
+}
+
+std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
+                      const kernel::LineSettings& settings) {
+    const UnlockedSettings unlocked(slave);
+    std::size_t left = 0;
+    if (!output.empty() || !input.empty())
+        kernel::writeLineSettings(slave, quiet(settings));
+    if (!output.empty())
+        left += writeAll(slave, output.bytes);
+    if (!input.empty()) {
+        const NoWaiting guard(master);
+        const std::size_t rest = writeAll(master, asTyped(input, settings));
+        if (rest == 0)
+            awaitArrival(slave, input, settings);
+        left += rest;
+    }
+    kernel::writeLineSettings(slave, settings);
+    return left;
+}
+
+}  // namespace criu::tty

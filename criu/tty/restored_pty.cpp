@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "criu/base/error.hpp"
+#include "criu/tty/tty_restore.hpp"
+
+namespace criu::tty {
+namespace {
+
+class RestoredPty final : public RestoredTerminal {
+public:
+    RestoredPty(const TtyImages& images, const ProcessLock& lock) : images_(images), lock_(lock) {}
+
+    void add(const TtyFile& file) override {
+        if (!file.master)
+            slaves_.push_back(file);
+        else if (master_.entry != nullptr)
+            fail("files {} and {} are the same master of a pseudoterminal", master_.entry->id, file.entry->id);
+        else
+            master_ = file;
+    }
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("pseudoterminal {}", number()); }
+
+    [[nodiscard]] std::optional<pid_t> session() const override {
+        const pid_t sid = static_cast<pid_t>(info().sid);
+        return sid != 0 && !isHungUp() ? std::optional(sid) : std::nullopt;
+    }
+
+    void open(files::FileOpener& opener) override {
+        if (master_.entry != nullptr)
+            openPair(opener);
+        else if (isHungUp())
+            openHungUp(opener);
+        else
+            openOutside(opener);
+    }
+
+    void complete(files::PlacedFiles& files) override {
+        // What isn't the tree's own is changed when all else has come true.
+        if (isOutside())
+            restoreLines(files.fetch(FileId{slaves_.front().entry->id}).get());
+    }
+
+    void beginSession(files::FileOpener& opener) override {
+        for (const FileId id : ids())
+            if (const int fd = opener.find(id); fd >= 0) {
+                tty::beginSession(fd, opener.log(), info());
+                return;
+            }
+        fail("its session's leader hasn't got it");
+    }
+
+    void groupsJoined(files::PlacedFiles& files) override {
+        pid_t group = files.groupFor(static_cast<pid_t>(info().pgrp));
+        if (group == 0 && isOutside())
+            group = ::getpgrp();  // whoever was in the foreground then isn't here
+        joinForeground(files.fetch(ids().front()).get(), group, files.log(), info());
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId id) const override {
+        if (master_.entry != nullptr && master_.entry->id == id.value)
+            return master_.entry->fown;
+        for (const TtyFile& slave : slaves_)
+            if (slave.entry->id == id.value)
+                return slave.entry->fown;
+        return nullptr;
+    }
+
+private:
+    [[nodiscard]] const TtyInfoEntry& info() const {
+        return master_.info != nullptr ? *master_.info : *slaves_.front().info;
+    }
+    [[nodiscard]] unsigned number() const { return info().pty->index; }
+    [[nodiscard]] bool isHungUp() const { return info().termios == nullptr; }
+    [[nodiscard]] bool isOutside() const { return master_.entry == nullptr && !isHungUp(); }
+
+    [[nodiscard]] std::vector<FileId> ids() const {
+        std::vector<FileId> all;
+        for (const TtyFile& slave : slaves_)
+            all.push_back(FileId{slave.entry->id});
+        if (master_.entry != nullptr)
+            all.push_back(FileId{master_.entry->id});
+        return all;
+    }
+
+    /// The kernel hands out the lowest free number, so those below are taken as well until it comes to ours.
+    UniqueFd openNumber(files::FileOpener& opener, const std::function<UniqueFd()>& openMaster, bool exactly) const {
+        const ProcessLock::Held held(lock_);
+        std::vector<UniqueFd> below;
+        for (;;) {
+            UniqueFd fd = opener.lift(openMaster());
+            const unsigned got = kernel::ptyNumber(fd.get());
+            if (got == number() || (got > number() && !exactly))
+                return fd;
+            if (got > number()) {
+                Error error(EBUSY, fmt::format("make pseudoterminal {}: the number is taken", number()));
+                error.addHint(
+                    "end the program that uses it (see /dev/pts), or restore in a mount namespace with a "
+                    "devpts of its own");
+                throw error;
+            }
+            below.push_back(std::move(fd));
+        }
+    }
+
+    void openPair(files::FileOpener& opener) {
+        const int access = static_cast<int>(master_.entry->flags) & O_ACCMODE;
+        UniqueFd master = openNumber(
+            opener, [&] { return openTerminal(opener, master_, access); }, true);
+        kernel::setPtyLocked(master.get(), false);
+        std::vector<UniqueFd> slaves;
+        for (const TtyFile& slave : slaves_)
+            slaves.push_back(openSlave(opener, slave));
+        fill(opener, master.get());
+        if (!slaves.empty())
+            restoreNode(slaves_.front(), slaves.front().get());
+        for (std::size_t i = 0; i < slaves.size(); ++i)
+            provideTerminal(opener, slaves_[i], std::move(slaves[i]));
+        if (master_.info->exclusive != 0)
+            kernel::makeExclusive(master.get());
+        kernel::setPtyLocked(master.get(), master_.info->locked != 0);
+        provideTerminal(opener, master_, std::move(master));
+    }
+
+    /// Contents and settings, through a description that only lives here. Where nobody has the slave, it counts as
+    /// closed afterwards, which it doesn't as long as it was never open.
+    void fill(files::FileOpener& opener, int master) const {
+        const bool closed = master_.info->slave_closed != 0;
+        const Queued output = images_.queued(master_.info->id);
+        const Queued input = images_.queued(master_.info->id - 1);
+        if (slaves_.empty() && !closed && output.empty() && input.empty()) {
+            restoreLines(master);  // settings of a master are its slave's
+        } else {
+            const UniqueFd slave = opener.lift(openPrivateSlave(master));
+            const std::size_t lost = putQueues(master, slave.get(), output, input, loadSettings(*info().termios));
+            if (lost != 0)
+                opener.log().warn("{}: {} bytes that waited in it are lost", describe(), lost);
+            restoreLines(slave.get());
+        }
+        if (master_.info->packet_mode != 0)
+            kernel::setPacketMode(master, true);
+    }
+
+    void restoreLines(int fd) const { restoreSettings(fd, info()); }
+
+    static UniqueFd openSlave(files::FileOpener& opener, const TtyFile& slave) {
+        UniqueFd fd = openTerminal(opener, slave, static_cast<int>(slave.entry->flags) & O_ACCMODE);
+        struct stat stat {};
+        sys(::fstat(fd.get(), &stat), "look at the slave of a pseudoterminal");
+        if (roleOf(stat.st_rdev) != Role::PtySlave || minor(stat.st_rdev) != minor(slave.info->rdev))
+            fail("the path of file {} leads to another terminal", slave.entry->id);
+        return fd;
+    }
+
+    /// What holds for all who want to open it.
+    static void restoreNode(const TtyFile& slave, int fd) {
+        if (slave.info->has_uid != 0 && slave.info->has_gid != 0)
+            sys(::fchown(fd, slave.info->uid, slave.info->gid), "give a terminal to uid {}, gid {}", slave.info->uid,
+                slave.info->gid);
+        if (slave.path != nullptr && slave.path->has_mode != 0)
+            sys(::fchmod(fd, slave.path->mode & 07777), "set the permissions of a terminal");
+        if (slave.info->exclusive != 0)
+            kernel::makeExclusive(fd);
+    }
+
+    /// Slaves whose master was closed: it is made to be closed again.
+    void openHungUp(files::FileOpener& opener) {
+        UniqueFd master = openNumber(
+            opener, [] { return UniqueFd(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx")); },
+            false);
+        kernel::setPtyLocked(master.get(), false);
+        std::vector<UniqueFd> slaves;
+        for (const TtyFile& slave : slaves_) {
+            const int flags = static_cast<int>(slave.entry->flags);
+            UniqueFd fd(kernel::openSlaveOf(master.get(), (flags & O_ACCMODE) | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+            if (!fd)
+                failErrno("open the slave of a pseudoterminal");
+            sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of a terminal", flags);
+            slaves.push_back(opener.lift(std::move(fd)));
+        }
+        master.reset();
+        for (std::size_t i = 0; i < slaves.size(); ++i)
+            opener.provide(FileId{slaves_[i].entry->id}, std::move(slaves[i]));
+    }
+
+    /// The other side was held by somebody outside of the tree: the terminal criu was started from takes its place.
+    void openOutside(files::FileOpener& opener) {
+        if (!opener.options().shellJob) {
+            Error error(0, "its master isn't in the images");
+            error.addHint(
+                fmt::format("restore with --shell-job to use the terminal criu is started from, or with "
+                            "--inherit-fd fd[N]:{}",
+                            externalName(info().rdev, info().dev)));
+            throw error;
+        }
+        if (opener.ownTerminal() < 0)
+            fail("--shell-job: criu wasn't started from a terminal that could replace it");
+        const std::string path = fmt::format("/proc/self/fd/{}", opener.ownTerminal());
+        for (const TtyFile& slave : slaves_) {
+            const int access = static_cast<int>(slave.entry->flags) & O_ACCMODE;
+            UniqueFd fd(
+                sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));
+            provideTerminal(opener, slave, std::move(fd));
+        }
+    }
+
+    const TtyImages& images_;
+    const ProcessLock& lock_;
+    TtyFile master_;
+    std::vector<TtyFile> slaves_;
+};
+
+}  // namespace
+
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock) {
+    return std::make_shared<RestoredPty>(images, lock);
+}
+
+}  // namespace criu::tty

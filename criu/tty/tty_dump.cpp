@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/tty/tty_dump.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "criu/base/error.hpp"
+
+namespace criu::tty {
+namespace {
+
+constexpr std::string_view kDeleted = " (deleted)";
+
+/// The devpts file system a master's slave is in. The kernel looks for it where the master was opened: there, or in
+/// "pts" beside it.
+dev_t devptsOf(const files::OpenFd& master) {
+    struct statfs fs {};
+    sys(::fstatfs(master.copy.get(), &fs), "find out the file system of {}", master.describe());
+    if (fs.f_type == DEVPTS_SUPER_MAGIC)
+        return master.stat.st_dev;
+    const std::string root = fmt::format("/proc/{}/root", master.pid);
+    const std::string beside = root + master.link.substr(0, master.link.rfind('/')) + "/pts";
+    for (const std::string& path : {beside, root + "/dev/pts"}) {
+        struct stat folder {};
+        if (::statfs(path.c_str(), &fs) == 0 && fs.f_type == DEVPTS_SUPER_MAGIC && ::stat(path.c_str(), &folder) == 0)
+            return folder.st_dev;
+    }
+    return 0;
+}
+
+bool isExternal(const std::string& name, const model::Options& options) {
+    return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
+        return external.type == model::ExternalType::Tty && fmt::format("tty[{}]", external.id) == name;
+    });
+}
+
+/// Somebody had the slave open, and nobody has it any more.
+bool slaveWasClosed(int master) {
+    pollfd state{master, 0, 0};
+    sys(::poll(&state, 1, 0), "look at a pseudoterminal");
+    return (state.revents & POLLHUP) != 0;
+}
+
+}  // namespace
+
+bool TtyDump::Terminal::sameAs(const Terminal& other) const noexcept {
+    if (role != other.role || hungUp != other.hungUp || external != other.external)
+        return false;
+    if (external)
+        return device == other.device && fileSystem == other.fileSystem;
+    if (isPty())
+        return instance == other.instance && number == other.number;
+    return real == other.real;
+}
+
+bool TtyDump::Terminal::pairsWith(const Terminal& other) const noexcept {
+    return isPty() && other.isPty() && role != other.role && !hungUp && !other.hungUp && !external && !other.external &&
+           instance == other.instance && number == other.number;
+}
+
+TtyDump::Terminal& TtyDump::find(Terminal seen) {
+    for (const auto& known : terminals_)
+        if (known->sameAs(seen))
+            return *known;
+    return *terminals_.emplace_back(std::make_unique<Terminal>(std::move(seen)));
+}
+
+void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump) {
+    Terminal seen;
+    seen.role = role;
+    seen.device = file.stat.st_rdev;
+    seen.fileSystem = file.stat.st_dev;
+    const int fd = file.copy.get();
+    seen.hungUp = !kernel::readLineSettings(fd);
+    const std::string name = externalName(seen.device, seen.fileSystem);
+    seen.external = isExternal(name, dump.options());
+    if (seen.hungUp && role != Role::PtySlave) {
+        Error error(0, fmt::format("{} was hung up", file.describe()));
+        error.addHint("have the program close it: nothing but an end of file comes from it any more");
+        throw error;
+    }
+    if (!seen.hungUp)
+        seen.real = kernel::terminalDevice(fd);
+    if (role == Role::PtyMaster) {
+        seen.number = kernel::ptyNumber(fd);
+        seen.instance = devptsOf(file);
+    } else if (role == Role::PtySlave) {
+        seen.number = minor(seen.device);
+        seen.instance = seen.fileSystem;
+    }
+
+    Terminal& terminal = find(std::move(seen));
+    if (terminal.info == nullptr)
+        look(terminal, file, dump.arena());
+    auto& out = *dump.arena().make<TtyFileEntry>();
+    entry.tty = &out;
+    out.id = entry.id;
+    out.flags = file.statusFlags();
+    out.fown = dump.owner(file);
+    terminal.files.push_back(&out);
+    if (!terminal.external) {
+        out.has_regf_id = 1;
+        out.regf_id = dump.addPath(file, out.flags).value;
+    }
+}
+
+void TtyDump::look(Terminal& terminal, const files::OpenFd& file, Arena& arena) {
+    const int fd = file.copy.get();
+    terminal.who = file.describe();
+    terminal.fd.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy {}", terminal.who));
+    TtyInfoEntry& info = *arena.make<TtyInfoEntry>();
+    terminal.info = &info;
+    info.type = terminal.external ? TTY_TYPE__EXT_TTY : typeOf(terminal.role);
+    info.rdev = static_cast<std::uint32_t>(terminal.device);
+    info.has_dev = 1;
+    info.dev = static_cast<std::uint32_t>(terminal.fileSystem);
+    info.has_uid = info.has_gid = 1;
+    info.uid = file.stat.st_uid;
+    info.gid = file.stat.st_gid;
+    if (info.type == TTY_TYPE__PTY) {
+        info.pty = arena.make<TtyPtyEntry>();
+        info.pty->index = terminal.number;
+    }
+    if (terminal.hungUp)
+        return;
+    info.exclusive = kernel::isExclusive(fd);
+    if (terminal.role == Role::PtyMaster) {
+        info.locked = kernel::isPtyLocked(fd);
+        info.packet_mode = kernel::inPacketMode(fd);
+    }
+    info.termios = storeSettings(*kernel::readLineSettings(fd), arena);
+    info.termios_locked = storeSettings(kernel::readLockedSettings(fd), arena);
+    info.winsize = storeWindow(kernel::readWindowSize(fd), arena);
+}
+
+const TtyDump::Terminal* TtyDump::masterOf(const Terminal& slave) const {
+    for (const auto& terminal : terminals_)
+        if (terminal->role == Role::PtyMaster && terminal->pairsWith(slave))
+            return terminal.get();
+    return nullptr;
+}
+
+const TtyDump::Terminal* TtyDump::slaveOf(const Terminal& master) const {
+    for (const auto& terminal : terminals_)
+        if (terminal->role == Role::PtySlave && terminal->pairsWith(master))
+            return terminal.get();
+    return nullptr;
+}
+
+void TtyDump::findSession(Terminal& terminal, std::span<const files::SeenSession> sessions) const {
+    if (terminal.hungUp)
+        return;
+    TtyInfoEntry& info = *terminal.info;
+    const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
+    if (master != nullptr) {  // it knows for sure
+        info.sid = static_cast<std::uint32_t>(kernel::sessionOfPty(master->fd.get()).value_or(0));
+        info.pgrp = static_cast<std::uint32_t>(kernel::foregroundOfPty(master->fd.get()).value_or(0));
+        return;
+    }
+    const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const files::SeenSession& session) {
+        return session.terminal != 0 && session.terminal == terminal.real;
+    });
+    if (found == sessions.end())
+        return;
+    info.sid = static_cast<std::uint32_t>(found->sid);
+    info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground, 0));
+}
+
+/// A terminal must be wholly of the tree, or the user must have said how it is to be had again.
+void TtyDump::checkOwners(files::FileDump& dump) const {
+    const model::Options& options = dump.options();
+    const auto inTree = [&](std::uint32_t sid) {
+        const auto sessions = dump.sessions();
+        return std::any_of(sessions.begin(), sessions.end(), [&](const files::SeenSession& session) {
+            return session.sid == static_cast<pid_t>(sid) && session.leaderDumped;
+        });
+    };
+    const Terminal* outside = nullptr;
+    for (const auto& terminal : terminals_) {
+        if (terminal->hungUp || terminal->external)
+            continue;
+        const bool lone = terminal->role == Role::PtySlave && masterOf(*terminal) == nullptr;
+        if (lone && !options.shellJob) {
+            Error error(
+                0, fmt::format("{} is a terminal whose other side isn't held by a process of the tree", terminal->who));
+            error.addHint(fmt::format(
+                "--shell-job, if it is the terminal the tree was started from; --external {}, if another will be "
+                "given on restore",
+                externalName(terminal->device, terminal->fileSystem)));
+            throw error;
+        }
+        if (lone && outside != nullptr)
+            fail(
+                "{} and {} are different terminals, which processes outside of the tree hold; only one can be "
+                "replaced by that of the restoring criu",
+                outside->who, terminal->who);
+        if (lone)
+            outside = terminal.get();
+        if (terminal->info->sid != 0 && !inTree(terminal->info->sid) && !options.shellJob) {
+            Error error(0, fmt::format("{} is the terminal of session {}, whose leader isn't in the tree",
+                                       terminal->who, terminal->info->sid));
+            error.addHint("dump the session's leader, too, or dump with --shell-job");
+            throw error;
+        }
+    }
+}
+
+/// The id CRIU 4.2 would give the first terminal of its kind; for ptys that of the slave.
+std::uint32_t TtyDump::usualId(const Terminal& terminal) {
+    if (terminal.external)
+        return kExternalIds;
+    switch (terminal.role) {
+        case Role::PtyMaster:
+        case Role::PtySlave:
+            return terminal.number < kPtyIds / 2 ? terminal.number * 2 : kOtherIds;
+        case Role::Own:
+            return kOwnId;
+        case Role::Console:
+            return kConsoleId;
+        case Role::Virtual:
+            return kVirtualId;
+        case Role::Serial:
+            break;
+    }
+    return kSerialId;
+}
+
+void TtyDump::assignIds() {
+    std::set<std::uint32_t> used;
+    const auto claim = [&used](std::uint32_t id) {
+        if (used.contains(id))
+            for (id = kOtherIds; used.contains(id);)
+                id += 2;
+        used.insert(id);
+        return id;
+    };
+    // Of a number that is there twice (one was hung up, or lies in another devpts) the live one is the usual one.
+    std::vector<Terminal*> order;
+    for (const auto& terminal : terminals_)
+        order.push_back(terminal.get());
+    std::stable_partition(order.begin(), order.end(), [](const Terminal* terminal) { return !terminal->hungUp; });
+    std::map<const Terminal*, std::uint32_t> pairs;
+    for (Terminal* const terminal : order) {
+        const auto partner = std::find_if(pairs.begin(), pairs.end(),
+                                          [&](const auto& known) { return known.first->pairsWith(*terminal); });
+        const std::uint32_t pair = partner != pairs.end() ? partner->second : claim(usualId(*terminal));
+        pairs.emplace(terminal, pair);
+        terminal->info->id = pair + (terminal->role == Role::PtyMaster && !terminal->external ? 1 : 0);
+        for (TtyFileEntry* const file : terminal->files)
+            file->tty_info_id = terminal->info->id;
+    }
+}
+
+void TtyDump::take(const Terminal& master, files::FileDump& dump) {
+    const int fd = master.fd.get();
+    const bool closed = slaveWasClosed(fd);
+    const Terminal* const slave = slaveOf(master);
+    if (slave == nullptr && !closed)
+        return;  // never opened, or by somebody outside: not ours to open
+    if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
+        dump.log().warn("{} can't be read and written: what waits in it isn't kept", master.who);
+        return;
+    }
+    master.info->has_slave_closed = closed ? 1 : 0;
+    master.info->slave_closed = closed ? 1 : 0;
+
+    const UniqueFd slaveFd = openPrivateSlave(fd);
+    const auto settings = kernel::readLineSettings(slaveFd.get());
+    if (!settings)
+        fail("it was hung up while it was dumped");
+    // In the list before anything is taken, so that putBack() knows.
+    Taken& taken = taken_.emplace_back();
+    taken.master = fd;
+    taken.who = master.who;
+    taken.outputId = master.info->id;
+    taken.inputId = master.info->id - 1;
+    taken.settings = *settings;
+    taken.packets = master.info->packet_mode != 0;
+    if (taken.packets)
+        kernel::setPacketMode(fd, false);
+    taken.output = takeOutput(fd);
+    // Nobody is ever going to read the input of a closed slave, unless it is opened again: then it is still there.
+    taken.input = takeInput(slaveFd.get());
+}
+
+void TtyDump::finish(files::FileDump& dump) {
+    if (terminals_.empty())
+        return;
+    for (const auto& terminal : terminals_)
+        findSession(*terminal, dump.sessions());
+    checkOwners(dump);
+    assignIds();
+    for (const auto& terminal : terminals_)
+        if (terminal->role == Role::PtyMaster && !terminal->external)
+            inContext([&] { return terminal->who; }, [&] { take(*terminal, dump); });
+    writeImages(dump);
+}
+
+void TtyDump::writeImages(files::FileDump& dump) {
+    ImageWriter infos = dump.images().create(ImageKind::TtyInfo);
+    for (const auto& terminal : terminals_)
+        infos.write(*terminal->info);
+    infos.finish();
+
+    std::optional<ImageWriter> image;
+    const auto write = [&](std::uint32_t id, const Queued& queued) {
+        if (queued.empty())
+            return;
+        TtyDataEntry& entry = *dump.arena().make<TtyDataEntry>();
+        entry.tty_id = id;
+        entry.data = dump.arena().bytes(queued.bytes);
+        entry.n_ends_of_file = queued.endsOfFile.size();
+        entry.ends_of_file = dump.arena().copy(std::span<const std::uint32_t>(queued.endsOfFile));
+        if (!image)
+            image.emplace(dump.images().create(ImageKind::TtyData));
+        image->write(entry);
+    };
+    for (const Taken& taken : taken_) {
+        write(taken.outputId, taken.output);
+        write(taken.inputId, taken.input);
+    }
+    if (image)
+        image->finish();
+}
+
+void TtyDump::putBack(Log& log) noexcept {
+    for (const Taken& taken : taken_) {
+        try {
+            const UniqueFd slave = openPrivateSlave(taken.master);
+            if (const std::size_t lost =
+                    putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
+                lost != 0)
+                log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
+            if (taken.packets)
+                kernel::setPacketMode(taken.master, true);
+        } catch (const Error& error) {
+            log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
+        }
+    }
+    taken_.clear();
+    terminals_.clear();  // the tasks' own descriptors must be the only ones when they go on
+}
+
+}  // namespace criu::tty

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_kind.hpp"
+#include "criu/tty/pty_queue.hpp"
+#include "criu/tty/tty_entry.hpp"
+
+namespace criu::tty {
+
+/// The dump half of terminals. Each end of a pseudoterminal is a terminal of its own here, as it is in the images.
+class TtyDump {
+public:
+    void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
+
+    /// When all files were seen: what concerns several terminals, and the images.
+    void finish(files::FileDump& dump);
+
+    /// Puts back what finish() took out of pseudoterminals.
+    void putBack(Log& log) noexcept;
+
+private:
+    struct Terminal {
+        Role role{};
+        dev_t device = 0;      ///< of the file that was opened
+        dev_t fileSystem = 0;  ///< its name is in
+        dev_t instance = 0;    ///< pseudoterminals: the devpts file system
+        unsigned number = 0;   ///< pseudoterminals
+        dev_t real = 0;        ///< kernel::terminalDevice()
+        bool hungUp = false;
+        bool external = false;
+        std::string who;  ///< for messages: the first descriptor
+        UniqueFd fd;      ///< a copy of that
+        TtyInfoEntry* info = nullptr;
+        std::vector<TtyFileEntry*> files;
+
+        [[nodiscard]] bool isPty() const noexcept { return role == Role::PtyMaster || role == Role::PtySlave; }
+        [[nodiscard]] bool sameAs(const Terminal& other) const noexcept;
+        [[nodiscard]] bool pairsWith(const Terminal& other) const noexcept;
+    };
+
+    /// A pseudoterminal whose queues were emptied.
+    struct Taken {
+        int master = -1;
+        std::string who;
+        std::uint32_t inputId = 0;
+        std::uint32_t outputId = 0;
+        kernel::LineSettings settings;
+        bool packets = false;
+        Queued input;
+        Queued output;
+    };
+
+    Terminal& find(Terminal seen);
+    static void look(Terminal& terminal, const files::OpenFd& file, Arena& arena);
+    [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;
+    [[nodiscard]] const Terminal* slaveOf(const Terminal& master) const;
+    [[nodiscard]] static std::uint32_t usualId(const Terminal& terminal);
+    void findSession(Terminal& terminal, std::span<const files::SeenSession> sessions) const;
+    void checkOwners(files::FileDump& dump) const;
+    void assignIds();
+    void take(const Terminal& master, files::FileDump& dump);
+    void writeImages(files::FileDump& dump);
+
+    std::vector<std::unique_ptr<Terminal>> terminals_;
+    std::vector<Taken> taken_;
+};
+
+}  // namespace criu::tty

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/tty/tty_kind.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/tty/tty_dump.hpp"
+#include "criu/tty/tty_restore.hpp"
+
+namespace criu::tty {
+namespace {
+
+class TtyKind final : public files::FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__TTY; }
+
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
+        return S_ISCHR(file.stat.st_mode) && (file.info.flags & O_PATH) == 0 && roleOf(file.stat.st_rdev).has_value();
+    }
+
+    void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
+        dumped_.add(file, *roleOf(file.stat.st_rdev), entry, dump);
+    }
+
+    void finishDump(files::FileDump& dump) override { dumped_.finish(dump); }
+    void settle(files::Aftermath aftermath, Log& log) noexcept override {
+        if (aftermath != files::Aftermath::End)
+            dumped_.putBack(log);
+    }
+
+    void prepareRestore(files::FileRestore& restore) override {
+        images_.load(restore.images());
+        lock_.emplace();
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
+        if (entry.tty == nullptr)
+            fail("file {} is a terminal without data", entry.id);
+        TtyFile file;
+        file.entry = entry.tty;
+        file.info = &images_.info(entry.tty->tty_info_id);
+        check(*file.info);
+        const bool given = isGiven(*file.info, restore.options());
+        if (!given) {
+            const FileEntry& path =
+                restore.entry(FileId{entry.tty->has_regf_id != 0 ? entry.tty->regf_id : entry.tty->id});
+            if (path.reg == nullptr)
+                fail("the path of terminal {} (file {}) is not a regular-file entry", entry.id, path.id);
+            file.path = path.reg;
+        }
+        const std::uint32_t pair = file.info->type == TTY_TYPE__PTY && !given ? file.info->id & ~1U : file.info->id;
+        file.master = pair != file.info->id;
+        auto& terminal = terminals_[{file.info->type, pair}];
+        if (!terminal)
+            terminal = make(*file.info, given, restore);
+        terminal->add(file);
+        return terminal;
+    }
+
+private:
+    static void check(const TtyInfoEntry& info) {
+        if (info.type == TTY_TYPE__PTY && info.pty == nullptr)
+            fail("terminal {:#x} is a pseudoterminal without a number", info.id);
+        if (info.termios == nullptr && (info.type != TTY_TYPE__PTY || roleOf(info.rdev) != Role::PtySlave))
+            fail("terminal {:#x} has no settings", info.id);
+    }
+
+    static bool isGiven(const TtyInfoEntry& info, const model::Options& options) {
+        const std::string name = externalName(info.rdev, info.dev);
+        return info.type == TTY_TYPE__EXT_TTY ||
+               std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
+                           [&](const model::InheritFd& inherit) { return inherit.name == name; });
+    }
+
+    std::shared_ptr<RestoredTerminal> make(const TtyInfoEntry& info, bool given, files::FileRestore& restore) {
+        if (given)
+            return makeRestoredDevice(Source::Given);
+        if (info.type == TTY_TYPE__PTY)
+            return makeRestoredPty(images_, *lock_);
+        if (info.type == TTY_TYPE__CTTY)
+            return makeRestoredOwn();
+        // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
+        const bool job =
+            restore.options().shellJob && info.sid != 0 && !restore.hasProcess(static_cast<pid_t>(info.sid));
+        return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path);
+    }
+
+    TtyDump dumped_;
+    TtyImages images_;
+    std::optional<ProcessLock> lock_;
+    std::map<std::pair<TtyType, std::uint32_t>, std::shared_ptr<RestoredTerminal>> terminals_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeTtyKind() {
+    return std::make_unique<TtyKind>();
+}
+
+}  // namespace criu::tty

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/tty/tty_restore.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+
+namespace criu::tty {
+
+void TtyImages::load(const ImageDir& images) {
+    if (auto reader = images.openRead(ImageKind::TtyInfo))
+        for (auto& record : reader->all<TtyInfoEntry>())
+            infos_.emplace(record->id, std::move(record));
+    if (auto reader = images.openRead(ImageKind::TtyData))
+        for (auto& record : reader->all<TtyDataEntry>())
+            data_.emplace(record->tty_id, std::move(record));
+}
+
+const TtyInfoEntry& TtyImages::info(std::uint32_t id) const {
+    const auto found = infos_.find(id);
+    if (found == infos_.end())
+        fail("tty-info.img has no terminal {:#x}", id);
+    return *found->second;
+}
+
+Queued TtyImages::queued(std::uint32_t id) const {
+    Queued queued;
+    const auto found = data_.find(id);
+    if (found == data_.end())
+        return queued;
+    const TtyDataEntry& entry = *found->second;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(entry.data.data);
+    queued.bytes.assign(bytes, bytes + entry.data.len);
+    queued.endsOfFile.assign(entry.ends_of_file, entry.ends_of_file + entry.n_ends_of_file);
+    if (!std::is_sorted(queued.endsOfFile.begin(), queued.endsOfFile.end()) ||
+        (!queued.endsOfFile.empty() && queued.endsOfFile.back() > queued.bytes.size()))
+        fail("tty-data.img: ends of file of terminal {:#x} lie outside of its data", id);
+    return queued;
+}
+
+void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd) {
+    const int flags = static_cast<int>(file.entry->flags);
+    sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of terminal {:#x}", flags, file.info->id);
+    opener.provide(FileId{file.entry->id}, std::move(fd));
+}
+
+UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access) {
+    if (file.path == nullptr)
+        fail("terminal {:#x} has no path", file.info->id);
+    return opener.lift(opener.openDevice(FileId{file.path->id}, access | O_NOCTTY | O_NONBLOCK));
+}
+
+void restoreSettings(int fd, const TtyInfoEntry& info) {
+    // Locks last: they keep settings as they are.
+    if (info.termios != nullptr)
+        kernel::writeLineSettings(fd, loadSettings(*info.termios));
+    if (info.winsize != nullptr)
+        kernel::writeWindowSize(fd, loadWindow(*info.winsize));
+    if (info.termios_locked == nullptr)
+        return;
+    const kernel::LineSettings locked = loadSettings(*info.termios_locked);
+    if (locked != kernel::readLockedSettings(fd))  // setting takes privileges that not every namespace has
+        kernel::writeLockedSettings(fd, locked);
+}
+
+void beginSession(int fd, Log& log, const TtyInfoEntry& info) {
+    if (!kernel::controlOwnSession(fd))
+        log.warn("terminal {:#x} controls another session: session {} has none", info.id, info.sid);
+}
+
+void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info) {
+    if (group != 0 && !kernel::setForeground(fd, group))
+        log.warn("process group {} can't be put into the foreground of terminal {:#x}: {}", group, info.id,
+                 std::strerror(errno));
+}
+
+}  // namespace criu::tty

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "criu/base/process_lock.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/image/record.hpp"
+#include "criu/tty/pty_queue.hpp"
+#include "criu/tty/tty_entry.hpp"
+#include "images/regfile.hpp"
+
+namespace criu::tty {
+
+/// What the images say of terminals beside the descriptions.
+class TtyImages {
+public:
+    void load(const ImageDir& images);
+
+    /// Throws Error if there is no such record.
+    [[nodiscard]] const TtyInfoEntry& info(std::uint32_t id) const;
+    /// What waited to be read at that end; empty if nothing did.
+    [[nodiscard]] Queued queued(std::uint32_t id) const;
+
+private:
+    std::map<std::uint32_t, Record<TtyInfoEntry>> infos_;
+    std::map<std::uint32_t, Record<TtyDataEntry>> data_;
+};
+
+/// An open terminal of the images.
+struct TtyFile {
+    const TtyFileEntry* entry = nullptr;
+    const TtyInfoEntry* info = nullptr;
+    const RegFileEntry* path = nullptr;  ///< null for external ones
+    bool master = false;
+};
+
+/// All descriptions of one terminal; of a pseudoterminal those of both ends.
+class RestoredTerminal : public files::RestoredFile {
+public:
+    virtual void add(const TtyFile& file) = 0;
+};
+
+/// `lock`: one process at a time takes numbers of ptys.
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock);
+/// Where a terminal comes from that nobody can create.
+enum class Source : std::uint8_t {
+    Path,         ///< it is always there: consoles, virtual terminals, serial lines
+    Given,        ///< --inherit-fd
+    OwnTerminal,  ///< the one criu was started from (--shell-job)
+};
+std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source);
+/// /dev/tty.
+std::shared_ptr<RestoredTerminal> makeRestoredOwn();
+
+/// Gives a description its place: flags, then provide(). A last step, since flags such as O_NONBLOCK serve opening.
+void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);
+
+/// Opens the path of a terminal, without waiting for a line and without making it the controlling one.
+[[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
+
+/// Line settings, locks, window size.
+void restoreSettings(int fd, const TtyInfoEntry& info);
+
+/// In the leader of its session: what RestoredFile::beginSession() and groupsJoined() are for.
+void beginSession(int fd, Log& log, const TtyInfoEntry& info);
+void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info);
+
+}  // namespace criu::tty

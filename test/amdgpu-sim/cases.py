@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which program is run in which mode. guest/modes.sh has the modes, programs/ the programs."""
+
+import os
+
+# Everything there is; each is run in the modes `alone` and those of CRIU_MODES.
+PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "render_buffers",
+            "dmabuf_passing"]
+
+# Modes in which criu dumps and restores, and for which programs. Those that pass through every ioctl take long, so they
+# are run with the programs that use many kinds of them.
+CRIU_MODES = {
+    "once": PROGRAMS,
+    "leave_running": ["kfd_queues", "render_buffers"],
+    "twice": ["kfd_queues", "dmabuf_passing"],
+    "again": ["kfd_queues", "render_buffers"],
+    "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
+    "unfit": ["kfd_memory"],
+    "interrupted": ["kfd_queues"],
+    "dump_faults": ["kfd_queues", "render_buffers"],
+    "restore_faults": ["kfd_queues", "render_buffers"],
+}
+
+# Those that need no GPU support in criu.
+PLAIN = [
+    ("interface", "interface_check", ""),
+    ("once", "plain", ""),
+    ("no_driver", "plain", ""),
+    ("real_driver", "plain", ""),  # the last: that driver stays loaded
+]
+
+
+def all_cases(with_criu):
+    """(mode, program, arguments) of every case, in the order in which they are run."""
+    cases = [("alone", program, "") for program in PROGRAMS]
+    if with_criu:
+        cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
+    return cases + PLAIN
+
+
+def supported(root):
+    """Whether the tree's criu knows GPUs: the modes with criu are run with one that does."""
+    return os.path.exists(os.path.join(root, "plugins", "amdgpu", "CMakeLists.txt"))

@@ -1,0 +1,376 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What is done with the test programs, a function mode_NAME each. A mode ends well or calls `fail REASON`.
+#
+# A program is told a folder. It makes the file `ready` there when it has set up everything; on SIGUSR1 it checks that its
+# GPU still works and counts up in `alive`; on SIGTERM it checks everything, writes "ok" or what is wrong to `result`, ends.
+
+controls=/sys/kernel/debug/amdgpu_sim
+limit=40 # seconds that any one step may take
+
+# usage: fail REASON; ends the case
+fail() {
+    echo "$*" >>"$dir/why"
+    exit 1
+}
+
+# usage: until_true SECONDS COMMAND...; false if the time is up
+until_true() {
+    left=$(($1 * 50))
+    shift
+    until "$@"; do
+        left=$((left - 1))
+        [ $left -gt 0 ] || return 1
+        usleep 20000
+    done
+}
+
+gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null; }
+ready_or_gone() { [ -e "$dir/ready" ] || gone "$pid"; }
+has_result() { [ -e "$dir/result" ] || gone "$pid"; }
+loaded() { grep -q "^$1 " /proc/modules; }
+
+# usage: load_simulator [PARAMETER=VALUE]...
+load_simulator() {
+    insmod /modules/amdgpu_sim.ko "$@" 2>>/work/insmod.log
+}
+
+# The module goes only when nobody uses it any more: a leak of anything shows here.
+unload_simulator() {
+    until_true 5 rmmod amdgpu_sim 2>/dev/null
+}
+
+reload_simulator() {
+    unload_simulator || fail "the simulator is still in use: $(cat $controls/state)"
+    load_simulator "$@" || fail "the simulator can't be loaded with $*"
+}
+
+# Starts the case's program and waits until it is ready.
+start() {
+    # shellcheck disable=SC2086
+    setsid "/programs/$program" "$dir" $arguments </dev/null >"$dir/out" 2>&1 &
+    pid=$!
+    until_true $limit ready_or_gone || fail "the program was not ready in time"
+    [ -e "$dir/ready" ] || fail "the program ended while it set up: $(tail -n 3 "$dir/out")"
+}
+
+# The program checks all and ends.
+verify() {
+    rm -f "$dir/result"
+    kill -TERM "$pid" || fail "the program is gone"
+    until_true $limit has_result || fail "the program did not check in time"
+    [ -e "$dir/result" ] || fail "the program ended without a result: $(tail -n 3 "$dir/out")"
+    [ "$(cat "$dir/result")" = ok ] || fail "the program found: $(cat "$dir/result")"
+    until_true 10 gone "$pid" || fail "the program did not end"
+}
+
+alive_is() { [ "$(cat "$dir/alive" 2>/dev/null)" = "$1" ]; }
+
+# The program and its GPU go on working. usage: still_works WHAT_HAPPENED
+still_works() {
+    before=$(cat "$dir/alive" 2>/dev/null || echo 0)
+    kill -USR1 "$pid" 2>/dev/null || fail "after $1 the program is gone"
+    until_true 10 alive_is $((before + 1)) || fail "after $1 the program's GPU does not go on: $(tail -n 3 "$dir/out")"
+}
+
+end_program() {
+    # The program's session, which is also its process group.
+    kill -KILL "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null
+    until_true 10 gone "$pid" || fail "the program can't be killed"
+}
+
+# usage: errors LOG
+errors() { grep -h Error "$1" "$1.out" 2>/dev/null | head -n 5 | tr '\n' ' '; }
+
+# usage: criu_run NAME ARGUMENTS...; sets $code
+criu_run() {
+    name=$1
+    shift
+    # shellcheck disable=SC2046
+    timeout $limit /bin/criu "$@" -v4 -o "$dir/$name.log" $(cat /guest/criu-arguments 2>/dev/null) \
+        </dev/null >"$dir/$name.log.out" 2>&1
+    code=$?
+}
+
+# usage: dump FOLDER [OPTION]...
+dump() {
+    into=$1
+    shift
+    mkdir -p "$dir/$into"
+    criu_run "dump-$into" dump -t "$pid" -D "$dir/$into" "$@"
+}
+
+dump_well() {
+    dump "$@"
+    [ $code = 0 ] || fail "dump ended with $code: $(errors "$dir/dump-$into.log")"
+}
+
+# usage: restore FOLDER LOG [OPTION]...; sets $code
+restore() {
+    from=$1
+    name=$2
+    shift 2
+    criu_run "$name" restore -d -D "$dir/$from" "$@"
+}
+
+restore_well() {
+    restore "$@"
+    [ $code = 0 ] || fail "restore ended with $code: $(errors "$dir/$name.log")"
+}
+
+mode_alone() {
+    start
+    still_works "nothing"
+    verify
+}
+
+# The program is a test of the driver itself, and does not wait.
+mode_interface() {
+    # shellcheck disable=SC2086
+    "/programs/$program" "$dir" $arguments >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
+}
+
+mode_once() {
+    start
+    dump_well images
+    until_true 10 gone "$pid" || fail "the program is still there after the dump"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+mode_leave_running() {
+    start
+    dump_well images --leave-running
+    still_works "the dump"
+    verify
+}
+
+# The same images twice.
+mode_twice() {
+    start
+    dump_well images
+    restore_well images restore-1
+    still_works "the first restore"
+    end_program
+    restore_well images restore-2
+    still_works "the second restore"
+    verify
+}
+
+# What was restored is dumped again.
+mode_again() {
+    start
+    for turn in 1 2 3; do
+        dump_well "images-$turn"
+        restore_well "images-$turn" "restore-$turn"
+        still_works "restore $turn"
+    done
+    verify
+}
+
+# Restored where the GPUs have changed their places.
+mode_swapped() {
+    start
+    dump_well images
+    reload_simulator swapped=1 $parameters
+    restore_well images restore
+    still_works "the restore"
+    # And dumped there, and restored where it came from.
+    dump_well images-2
+    reload_simulator $parameters
+    restore_well images-2 restore-2
+    still_works "the second restore"
+    verify
+}
+
+# Restored where no GPU fits: an error, and nothing is left. usage: must_not_fit PARAMETER...
+must_not_fit() {
+    reload_simulator "$@"
+    restore images restore-unfit
+    [ $code != 0 ] || fail "a restore succeeded with $*"
+    [ "$code" -lt 124 ] || fail "a restore with $* ended with $code"
+    grep -q Error "$dir/restore-unfit.log" || fail "a restore with $* failed without an error in its log"
+    gone "$pid" || fail "a failed restore with $* left the program behind"
+}
+
+mode_unfit() {
+    start
+    dump_well images
+    must_not_fit gpus=1
+    must_not_fit vram_mb=16,4096
+    must_not_fit fw_version=68,67
+    must_not_fit sdma_fw_version=7,8
+    must_not_fit device_id=29704,1
+    must_not_fit simd_count=416,208
+    unload_simulator || fail "the simulator is still in use"
+    restore images restore-none
+    [ $code != 0 ] || fail "a restore without any GPU succeeded"
+    load_simulator
+    # Newer firmware is good.
+    reload_simulator fw_version=69,70
+    restore_well images restore
+    verify
+}
+
+hits() { sed 's/ .*//' $controls/hits; }
+
+# Each ioctl of a dump fails once: the dump fails and the program goes on, or the dump is good.
+mode_dump_faults() {
+    start
+    echo >$controls/clear
+    dump_well images --leave-running
+    points=$(hits | grep -v -e kfd.wait_events)
+    [ -n "$points" ] || fail "the dump asked the driver nothing"
+    good=
+    for point in $points; do
+        echo >$controls/clear
+        echo "$point 1 5" >$controls/fault
+        dump "images-$point" --leave-running
+        [ $code -lt 124 ] || fail "with an error of $point the dump ended with $code"
+        still_works "a dump with an error of $point (exit status $code)"
+        if [ $code = 0 ]; then
+            good="$good $point"
+        else
+            rm -rf "$dir/images-$point"
+        fi
+    done
+    echo >$controls/clear
+    dump_well images-last
+    for point in $good; do
+        echo "an error of $point did not keep the dump from succeeding"
+        restore_well "images-$point" "restore-$point"
+        still_works "the restore of a dump with an error of $point"
+        end_program
+    done
+    restore_well images-last restore-last
+    verify
+}
+
+# Each ioctl of a restore fails once: the restore fails and leaves nothing, or all is right.
+mode_restore_faults() {
+    start
+    dump_well images
+    echo >$controls/clear
+    restore_well images restore
+    points=$(hits | grep -v -e kfd.wait_events)
+    [ -n "$points" ] || fail "the restore asked the driver nothing"
+    end_program
+    for point in $points; do
+        echo >$controls/clear
+        echo "$point 1 5" >$controls/fault
+        restore images "restore-$point"
+        [ "$code" -lt 124 ] || fail "with an error of $point the restore ended with $code"
+        if [ $code = 0 ]; then
+            echo >$controls/clear
+            verify_and_restart "$point" && continue
+        fi
+        gone "$pid" || fail "a restore that failed by $point left the program behind"
+    done
+    echo >$controls/clear
+    restore_well images restore-last
+    verify
+}
+
+# A restore that got over an error has to be right in every byte. The images bring the program back for the next turn.
+verify_and_restart() {
+    echo "an error of $1 did not keep the restore from succeeding"
+    still_works "a restore with an error of $1"
+    verify
+}
+
+# criu is ended at each point it passes: the program must not notice.
+mode_interrupted() {
+    start
+    echo >$controls/clear
+    dump_well images-first --leave-running
+    points=$(hits | grep -v -e kfd.wait_events)
+    for point in $points; do
+        for signal in TERM KILL; do
+            echo >$controls/clear
+            echo "$point 1 400" >$controls/delay
+            mkdir -p "$dir/images-broken"
+            # shellcheck disable=SC2046
+            /bin/criu dump -t "$pid" -D "$dir/images-broken" -v4 -o "$dir/broken.log" \
+                $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/broken.log.out" 2>&1 &
+            criu=$!
+            until_true 20 passed_or_gone "$point" $criu || fail "the dump did not come to $point"
+            kill -$signal $criu 2>/dev/null
+            wait $criu
+            [ $? != 0 ] || fail "a dump that got SIG$signal at $point ended well"
+            still_works "SIG$signal at $point"
+            rm -rf "$dir/images-broken"
+        done
+    done
+    echo >$controls/clear
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+passed_or_gone() { grep -q "^$1 " $controls/hits || gone "$2"; }
+
+# The distribution's driver, without hardware: criu has to do without a GPU.
+mode_real_driver() {
+    unload_simulator || fail "the simulator is still in use"
+    while read -r module; do
+        loaded "$(echo "${module%.ko}" | tr - _)" || insmod "/modules/$module" || fail "module $module can't be loaded"
+    done </modules/amdgpu
+    until_true 10 test -e /dev/kfd || fail "there is no /dev/kfd"
+    /programs/no_gpu_check "$dir" >"$dir/check" 2>&1 || fail "$(tail -n 3 "$dir/check")"
+    mode_once
+}
+
+# No driver of any kind.
+mode_no_driver() {
+    unload_simulator || fail "the simulator is still in use"
+    mode_once
+}
+
+# One case in a shell of its own, so that `fail` ends just that.
+run_case() {
+    mode=$1
+    program=$2
+    shift 2
+    arguments=$*
+    parameters=
+    dir=/work/$mode-$program
+    mkdir -p "$dir"
+    loaded amdgpu_sim || loaded amdgpu || load_simulator || echo "the simulator can't be loaded" >"$dir/why"
+    "mode_$mode"
+}
+
+run_cases() {
+    while read -r mode program rest; do
+        began=$(cut -d' ' -f1 /proc/uptime)
+        # shellcheck disable=SC2086
+        (run_case "$mode" "$program" $rest) >/work/said 2>&1 </dev/null
+        status=$?
+        dir=/work/$mode-$program
+        # Whatever a failed case left running ends now.
+        for folder in /proc/[0-9]*; do
+            case $(readlink "$folder/exe") in
+                /programs/* | /bin/criu) kill -KILL "${folder#/proc/}" ;;
+            esac
+        done
+        [ ! -e $controls/clear ] || echo >$controls/clear
+        if [ $status = 0 ] && loaded amdgpu_sim && ! unload_simulator; then
+            status=1
+            echo "the driver is still in use after the end: $(tr '\n' ' ' <$controls/state)" >"$dir/why"
+        fi
+        if [ $status = 0 ] && dmesg | grep -E -q 'BUG:|WARNING:|Oops|general protection|possible circular'; then
+            status=1
+            echo "the kernel complains, see dmesg" >"$dir/why"
+        fi
+        dmesg -c >"$dir/dmesg"
+        mv /work/said "$dir/said"
+        seconds=$(echo "$began $(cut -d' ' -f1 /proc/uptime)" | awk '{printf "%.1f", $2 - $1}')
+        if [ $status = 0 ]; then
+            echo "::passed $mode:$program $seconds s"
+            [ -e /guest/keep ] || rm -rf "$dir"
+        else
+            echo "::failed $mode:$program $(tail -n 1 "$dir/why" 2>/dev/null || echo "ended with $status")"
+        fi
+    done </guest/cases
+}

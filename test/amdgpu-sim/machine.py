@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The virtual machine: a distribution kernel, the simulated driver built for it, and QEMU without KVM.
+
+The kernel comes from Debian's linux-image package of the same version as the installed headers. It is unpacked, not
+installed: this machine's own boot files stay as they are.
+"""
+
+import glob
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+
+XZ = b"\xfd7zXZ\x00"
+EXIT_PORT = 0xF4
+PACKAGES = "scripts/packages-gpu lists the packages"
+
+
+class Missing(Exception):
+    """Something this machine would need to run the tests, and doesn't have."""
+
+
+class Crashed(Exception):
+    """The virtual machine ended without an exit status, or did not end in time."""
+
+
+def require(program, package):
+    """The path of a program of a package."""
+    path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+    if not path:
+        raise Missing(f"{program} is not installed (package {package}; {PACKAGES})")
+    return path
+
+
+class Kernel:
+    """A kernel to boot and what is needed to build modules for it. Everything made is below `folder`."""
+
+    def __init__(self, folder):
+        self.release, self.headers = _newest_headers()
+        self.folder = os.path.join(folder, self.release)
+        self.image = os.path.join(self.folder, "vmlinux")
+        self.modules = os.path.join(self.folder, "modules")
+        if not os.path.exists(os.path.join(self.folder, "complete")):
+            self._unpack()
+
+    def _unpack(self):
+        """Gets the package, keeps its uncompressed kernel and its modules."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder)
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            package = f"linux-image-{self.release}"
+            version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", f"linux-headers-{self.release}"],
+                                     capture_output=True, text=True, check=False).stdout
+            got = subprocess.run(["apt-get", "-q", "download", f"{package}={version}" if version else package],
+                                 cwd=scratch, capture_output=True, text=True, check=False)
+            files = glob.glob(os.path.join(scratch, "*.deb"))
+            if got.returncode != 0 or not files:
+                reason = (got.stderr.strip().splitlines() or ["nothing was downloaded"])[-1]
+                raise Missing(f"package {package} can't be had: {reason}")
+            subprocess.run(["dpkg-deb", "-x", files[0], scratch], check=True)
+            with open(os.path.join(scratch, "boot", f"vmlinuz-{self.release}"), "rb") as file:
+                _write(self.image, _uncompressed(file.read()))
+            tree = os.path.join(scratch, "lib", "modules", self.release, "kernel")
+            if not os.path.isdir(tree):  # a merged /usr
+                tree = os.path.join(scratch, "usr", tree[len(scratch) + 1:])
+            os.rename(tree, self.modules)
+        _write(os.path.join(self.folder, "complete"), b"")
+
+    def with_dependencies(self, names):
+        """Paths of modules and of what they depend on, in the order in which they have to be loaded."""
+        paths = {}
+        for folder, _, files in os.walk(self.modules):
+            for file in files:
+                if file.endswith(".ko"):
+                    paths[file[:-3].replace("-", "_")] = os.path.join(folder, file)
+        ordered = []
+
+        def visit(name):
+            if name not in paths:
+                return  # built into the kernel
+            path = paths[name]
+            if path in ordered:
+                return
+            with open(path, "rb") as file:
+                found = re.search(rb"\0depends=([^\0]*)\0", file.read())
+            for needed in filter(None, (found.group(1).decode() if found else "").split(",")):
+                visit(needed.replace("-", "_"))
+            ordered.append(path)
+
+        for name in names:
+            visit(name)
+        return ordered
+
+    def build_module(self, sources, output):
+        """Builds the module in `sources` in a copy of that folder; returns the module's path."""
+        require("make", "make")
+        os.makedirs(output, exist_ok=True)
+        kept = set()
+        for name in os.listdir(sources):
+            kept.add(name)
+            source, copy = os.path.join(sources, name), os.path.join(output, name)
+            with open(source, "rb") as file:
+                content = file.read()
+            if not os.path.exists(copy) or _read(copy) != content:
+                _write(copy, content)
+        for name in os.listdir(output):
+            if name.endswith((".c", ".h")) and name not in kept:
+                os.unlink(os.path.join(output, name))
+        made = subprocess.run(["make", "-C", self.headers, f"M={output}", "W=1", "modules"], capture_output=True, text=True,
+                              check=False, env={**os.environ, "MAKEFLAGS": ""})
+        log = made.stdout + made.stderr
+        _write(os.path.join(output, "build.log"), log.encode())
+        # W=1 warns of nothing that this module does; a warning is a mistake.
+        if made.returncode != 0 or "warning:" in log:
+            raise RuntimeError(f"the module can't be built without warnings:\n{log}")
+        return glob.glob(os.path.join(output, "*.ko"))[0]
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def _newest_headers():
+    """Release and folder of the newest installed headers of a stock kernel."""
+    found = {}
+    for path in glob.glob("/usr/src/linux-headers-*-amd64"):
+        release = os.path.basename(path)[len("linux-headers-"):]
+        if re.fullmatch(r"[\d.]+-\d+-amd64", release) and os.path.exists(os.path.join(path, "Module.symvers")):
+            found[tuple(int(number) for number in re.findall(r"\d+", release)[:-1])] = (release, path)
+    if not found:
+        raise Missing(f"no headers of a Debian kernel are installed (package linux-headers-amd64; {PACKAGES})")
+    return found[max(found)]
+
+
+def _uncompressed(image):
+    """The ELF file in a bzImage: QEMU boots it at once, and decompressing without KVM takes seconds."""
+    begin = image.find(XZ)
+    while begin >= 0:
+        try:
+            content = lzma.LZMADecompressor().decompress(image[begin:])
+        except lzma.LZMAError:
+            content = b""
+        if content.startswith(b"\x7fELF"):
+            return content
+        begin = image.find(XZ, begin + 1)
+    raise Missing("the kernel of the package is not packed by xz, as Debian's have been")
+
+
+class Machine:
+    """One boot."""
+
+    def __init__(self, kernel, archive, *, memory=2048, cpus=2, work):
+        self.kernel = kernel
+        self.archive = archive
+        self.memory = memory  # MiB
+        self.cpus = cpus
+        self.results = os.path.join(work, "results.tar")
+
+    def argv(self):
+        """QEMU's command line: a serial console, a disk for results, nothing else."""
+        return [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", "max",
+                "-smp", str(self.cpus), "-m", str(self.memory), "-M", "q35", "-nodefaults", "-no-user-config",
+                "-display", "none", "-no-reboot", "-serial", "stdio",
+                "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04",
+                "-drive", f"file={self.results},format=raw,if=none,id=results",
+                "-device", "virtio-blk-pci,drive=results",
+                "-kernel", self.kernel.image, "-initrd", self.archive,
+                "-append", "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic rdinit=/init mitigations=off "
+                           "random.trust_cpu=on nokaslr"]
+
+    def boot(self, on_line, limit):
+        """Boots, hands each line of the console to on_line, and returns the guest's exit status (0 to 127).
+
+        Raises Crashed when the kernel died or `limit` seconds have passed.
+        """
+        with open(self.results, "wb") as disk:
+            disk.truncate(256 << 20)
+        process = subprocess.Popen(["timeout", "--kill-after=5", str(limit), *self.argv()], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            with process.stdout as console:
+                for line in console:
+                    on_line(line.decode(errors="replace").rstrip("\r\n"))
+            status = process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        if status in (124, 137):
+            raise Crashed(f"not done after {limit} s")
+        if status % 2 == 0:
+            raise Crashed(f"the guest's kernel or QEMU ended (QEMU's exit status {status})")
+        return status // 2
+
+    def shell(self):
+        """Boots with this terminal as the guest's console."""
+        with open(self.results, "wb") as disk:
+            disk.truncate(256 << 20)
+        return subprocess.run(self.argv(), check=False).returncode // 2
+
+    def unpack_results(self, folder):
+        """What the guest wrote to its disk, a tar archive; False if there is none."""
+        try:
+            with tarfile.open(self.results) as archive:
+                archive.extractall(folder)
+        except tarfile.TarError:
+            return False
+        finally:
+            os.unlink(self.results)
+        return True

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How engines and queues read and write memory: through the GPU's address space, page by page. */
+#include <linux/highmem.h>
+#include <linux/kthread.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+#include <uapi/drm/amdgpu_drm.h>
+
+#include "sim.h"
+
+/* One stretch of memory that an access can go on with. */
+struct stretch {
+    struct page* page;    /* of a buffer, or */
+    struct mm_struct* mm; /* address space of a process */
+    u64 offset;           /* in the page, or address in the process */
+    u64 size;
+};
+
+static bool resident(const struct sim_view* view, const struct sim_bo* bo) {
+    unsigned int i;
+
+    if (!view->resident || (bo->flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID)) {
+        return true;
+    }
+    for (i = 0; i < view->resident_count; i++) {
+        if (view->resident[i] == bo) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is at an address; -EFAULT if nothing is that may be accessed like this. The address space is locked. */
+static int find(struct sim_view* view, u64 address, bool write, struct stretch* found) {
+    u64 needed = write ? AMDGPU_VM_PAGE_WRITEABLE : AMDGPU_VM_PAGE_READABLE, end;
+    struct sim_mapping* mapping;
+
+    list_for_each_entry(mapping, &view->vm->mappings, link) {
+        u64 offset;
+
+        if (address < mapping->start || address >= mapping->start + mapping->size) {
+            continue;
+        }
+        if (!(mapping->flags & needed) || !resident(view, mapping->bo)) {
+            break;
+        }
+        offset = address - mapping->start + mapping->offset;
+        if (mapping->bo->user_mm) {
+            *found = (struct stretch){.mm = mapping->bo->user_mm,
+                                      .offset = mapping->bo->user_address + offset,
+                                      .size = mapping->start + mapping->size - address};
+        } else {
+            *found = (struct stretch){.page = mapping->bo->pages[offset >> PAGE_SHIFT],
+                                      .offset = offset_in_page(offset),
+                                      .size = PAGE_SIZE - offset_in_page(offset)};
+        }
+        return 0;
+    }
+    if (view->svm && view->svm->allowed(view->svm->context, address, write, &end)) {
+        *found = (struct stretch){.mm = view->svm->mm, .offset = address, .size = end - address};
+        return 0;
+    }
+    view->fault_address = address;
+    atomic64_inc(&view->vm->gpu->vm_faults);
+    return -EFAULT;
+}
+
+/* Moves bytes between kernel memory and a process's. */
+static int move_user(struct mm_struct* mm, u64 address, void* buffer, u64 size, bool write) {
+    unsigned long left;
+
+    if (!mmget_not_zero(mm)) {
+        return -EFAULT; /* the process is gone */
+    }
+    kthread_use_mm(mm);
+    left = write ? copy_to_user((void __user*)address, buffer, size)
+                 : copy_from_user(buffer, (const void __user*)address, size);
+    kthread_unuse_mm(mm);
+    /* Not mmput(): the last user of an address space must not tear it down with our locks held. */
+    mmput_async(mm);
+    return left ? -EFAULT : 0;
+}
+
+static int move(struct sim_view* view, u64 address, void* buffer, u64 size, bool write) {
+    int result = 0;
+
+    mutex_lock(&view->vm->lock);
+    while (size && !result) {
+        struct stretch at;
+        u64 step;
+
+        result = find(view, address, write, &at);
+        if (result) {
+            break;
+        }
+        step = min(size, at.size);
+        if (at.page) {
+            char* memory = kmap_local_page(at.page);
+
+            if (write) {
+                memcpy(memory + at.offset, buffer, step);
+            } else {
+                memcpy(buffer, memory + at.offset, step);
+            }
+            kunmap_local(memory);
+        } else {
+            result = move_user(at.mm, at.offset, buffer, step, write);
+            if (result) {
+                view->fault_address = address;
+                atomic64_inc(&view->vm->gpu->vm_faults);
+            }
+        }
+        address += step;
+        buffer += step;
+        size -= step;
+    }
+    mutex_unlock(&view->vm->lock);
+    return result;
+}
+
+int sim_read(struct sim_view* view, u64 address, void* buffer, u64 size) {
+    return move(view, address, buffer, size, false);
+}
+
+int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size) {
+    return move(view, address, (void*)buffer, size, true);
+}
+
+/* As an SDMA engine copies: bytes before a fault have been copied. */
+int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
+    u64 block = 64 << 10;
+    void* buffer = kvmalloc(min(size, block), GFP_KERNEL);
+    int result = buffer ? 0 : -ENOMEM;
+
+    while (size && !result) {
+        u64 step = min(size, block);
+
+        result = sim_read(view, from, buffer, step) ?: sim_write(view, to, buffer, step);
+        from += step;
+        to += step;
+        size -= step;
+    }
+    kvfree(buffer);
+    return result;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Buffers: GEM objects on shared memory of the kernel, imported dma-bufs, and memory of processes. */
+#include <drm/drm_prime.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <uapi/drm/amdgpu_drm.h>
+
+#include "sim.h"
+
+atomic_t sim_bo_count = ATOMIC_INIT(0);
+
+static void bo_free(struct drm_gem_object* object) {
+    struct sim_bo* bo = sim_bo_of(object);
+
+    if (bo->charged) {
+        atomic64_sub(object->size, &bo->charged->vram_used);
+    }
+    if (bo->user_mm) {
+        mmdrop(bo->user_mm);
+    }
+    if (object->import_attach) {
+        kvfree(bo->pages);
+    } else if (bo->pinned) {
+        drm_gem_shmem_unpin(&bo->base);
+    }
+    atomic_dec(&sim_bo_count);
+    drm_gem_shmem_free(&bo->base);
+}
+
+static int bo_mmap(struct drm_gem_object* object, struct vm_area_struct* vma) {
+    struct sim_bo* bo = sim_bo_of(object);
+    int result = sim_point(SIM_POINT_OTHER + SIM_MMAP_RENDER);
+
+    if (result) {
+        return result;
+    }
+    if (bo->user_mm || (bo->flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS)) {
+        return -EPERM;
+    }
+    result = drm_gem_shmem_object_mmap(object, vma);
+    if (!result && !object->import_attach) {
+        vma->vm_flags |= VM_IO; /* as with video memory: nobody else reads such a mapping */
+    }
+    return result;
+}
+
+static const struct drm_gem_object_funcs bo_functions = {
+    .free = bo_free,
+    .print_info = drm_gem_shmem_object_print_info,
+    .pin = drm_gem_shmem_object_pin,
+    .unpin = drm_gem_shmem_object_unpin,
+    .get_sg_table = drm_gem_shmem_object_get_sg_table,
+    .vmap = drm_gem_shmem_object_vmap,
+    .vunmap = drm_gem_shmem_object_vunmap,
+    .mmap = bo_mmap,
+    .vm_ops = &drm_gem_shmem_vm_ops,
+};
+
+/* The DRM helper's way to make the driver's kind of object. */
+struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size) {
+    struct sim_bo* bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+
+    if (!bo) {
+        return ERR_PTR(-ENOMEM);
+    }
+    sim_gem(bo)->funcs = &bo_functions;
+    atomic_inc(&sim_bo_count);
+    return sim_gem(bo);
+}
+
+static struct sim_bo* create(struct sim_gpu* gpu, u64 size) {
+    struct drm_gem_shmem_object* object;
+
+    if (!size || size > (64ull << 30)) {
+        return ERR_PTR(-EINVAL);
+    }
+    object = drm_gem_shmem_create(&gpu->drm, PAGE_ALIGN(size));
+    return IS_ERR(object) ? ERR_CAST(object) : sim_bo_of(&object->base);
+}
+
+/* Memory of the GPU (or of the system for it), all zeroes, resident at once. */
+struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 flags) {
+    struct sim_bo* bo;
+    int result;
+
+    if (domains & AMDGPU_GEM_DOMAIN_VRAM) {
+        if (atomic64_add_return(PAGE_ALIGN(size), &gpu->vram_used) > (s64)gpu->properties.vram_size) {
+            atomic64_sub(PAGE_ALIGN(size), &gpu->vram_used);
+            return ERR_PTR(-ENOMEM);
+        }
+        if (!sim_vram_visible && !(domains & AMDGPU_GEM_DOMAIN_GTT)) {
+            flags |= AMDGPU_GEM_CREATE_NO_CPU_ACCESS;
+        }
+    }
+    bo = create(gpu, size);
+    if (IS_ERR(bo)) {
+        if (domains & AMDGPU_GEM_DOMAIN_VRAM) {
+            atomic64_sub(PAGE_ALIGN(size), &gpu->vram_used);
+        }
+        return bo;
+    }
+    bo->domains = domains;
+    bo->flags = flags;
+    bo->charged = domains & AMDGPU_GEM_DOMAIN_VRAM ? gpu : NULL;
+    result = drm_gem_shmem_pin(&bo->base);
+    if (result) {
+        sim_bo_put(bo);
+        return ERR_PTR(result);
+    }
+    bo->pinned = true;
+    bo->pages = bo->base.pages;
+    return bo;
+}
+
+/*
+ * Memory of a process. Nothing is pinned: an engine takes the process's address space for each access, so it always
+ * sees what the process sees, as hardware does with the help of notifiers.
+ */
+struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, struct mm_struct* mm) {
+    struct sim_bo* bo;
+
+    if (!address || offset_in_page(address) || offset_in_page(size)) {
+        return ERR_PTR(-EINVAL);
+    }
+    bo = create(gpu, size);
+    if (IS_ERR(bo)) {
+        return bo;
+    }
+    mmgrab(mm);
+    bo->user_mm = mm;
+    bo->user_address = address;
+    bo->domains = AMDGPU_GEM_DOMAIN_CPU;
+    return bo;
+}
+
+/* A dma-buf of another GPU. */
+struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
+                                     struct sg_table* table) {
+    struct drm_gem_object* object = drm_gem_shmem_prime_import_sg_table(drm, attachment, table);
+    struct sim_bo* bo;
+    unsigned long count;
+
+    if (IS_ERR(object)) {
+        return object;
+    }
+    bo = sim_bo_of(object);
+    count = object->size >> PAGE_SHIFT;
+    bo->domains = AMDGPU_GEM_DOMAIN_GTT;
+    bo->pages = kvcalloc(count, sizeof(*bo->pages), GFP_KERNEL);
+    if (!bo->pages) {
+        /* The caller still owns the table, so the object must not free it. */
+        bo->base.sgt = NULL;
+        sim_bo_put(bo);
+        return ERR_PTR(-ENOMEM);
+    }
+    drm_prime_sg_to_page_array(table, bo->pages, count);
+    return object;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The SDMA engine of a GPU: a thread that executes submitted indirect buffers one after the other. */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "sim.h"
+
+struct sim_engine {
+    struct sim_gpu* gpu;
+    struct task_struct* thread;
+    spinlock_t lock;
+    struct list_head jobs;
+    wait_queue_head_t wait;
+};
+
+static void context_free(struct kref* references) {
+    kfree(container_of(references, struct sim_context, references));
+}
+
+void sim_context_put(struct sim_context* context) {
+    kref_put(&context->references, context_free);
+}
+
+struct sim_context* sim_context_create(void) {
+    struct sim_context* context = kzalloc(sizeof(*context), GFP_KERNEL);
+
+    if (context) {
+        kref_init(&context->references);
+        spin_lock_init(&context->lock);
+        init_waitqueue_head(&context->wait);
+    }
+    return context;
+}
+
+void sim_job_free(struct sim_job* job) {
+    unsigned int i;
+
+    for (i = 0; i < job->resident_count; i++) {
+        sim_bo_put(job->resident[i]);
+    }
+    kvfree(job->resident);
+    sim_vm_put(job->vm);
+    sim_context_put(job->context);
+    kfree(job);
+}
+
+/* Makes a copy of so many bytes take as long as the set bandwidth says. `debt` is what is to be waited, in ns. */
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64* debt) {
+    u32 bandwidth = READ_ONCE(sim_bandwidth);
+
+    atomic64_add(bytes, &gpu->bytes_copied);
+    if (!bandwidth) {
+        *debt = 0;
+        return;
+    }
+    *debt += div64_u64(bytes * 1000000000ull >> 20, bandwidth);
+    if (*debt >= NSEC_PER_MSEC) {
+        u64 microseconds = div_u64(*debt, 1000);
+
+        usleep_range(microseconds, microseconds + 100);
+        *debt = 0;
+    }
+}
+
+static int execute(struct sim_engine* engine, struct sim_job* job) {
+    struct sim_view view = {.vm = job->vm, .resident = job->resident, .resident_count = job->resident_count};
+    u32 count = job->bytes / 4, at = 0;
+    u32* words = kvmalloc(job->bytes, GFP_KERNEL);
+    u64 debt = 0;
+    int result = words ? sim_read(&view, job->address, words, job->bytes) : -ENOMEM;
+
+    while (!result && at < count) {
+        struct sim_packet_result packet = sim_sdma_packet(&view, words + at, count - at);
+
+        if (!packet.dwords) {
+            pr_warn("amdgpu_sim: dword %u of a submission, 0x%08x, begins no packet that is known\n", at, words[at]);
+            result = -EINVAL;
+            break;
+        }
+        result = packet.error;
+        at += packet.dwords;
+        if (packet.copied) {
+            sim_account_copy(engine->gpu, packet.copied, &debt);
+        }
+    }
+    if (result == -EFAULT) {
+        pr_warn("amdgpu_sim: GPU %u: a submission's access to 0x%llx failed\n", engine->gpu->index, view.fault_address);
+    }
+    kvfree(words);
+    return result;
+}
+
+static struct sim_job* next_job(struct sim_engine* engine) {
+    struct sim_job* job;
+
+    spin_lock(&engine->lock);
+    job = list_first_entry_or_null(&engine->jobs, struct sim_job, link);
+    if (job) {
+        list_del(&job->link);
+    }
+    spin_unlock(&engine->lock);
+    return job;
+}
+
+static int work(void* data) {
+    struct sim_engine* engine = data;
+
+    while (!kthread_should_stop()) {
+        struct sim_job* job;
+        int result;
+
+        wait_event_interruptible(engine->wait, kthread_should_stop() || !list_empty(&engine->jobs));
+        job = next_job(engine);
+        if (!job) {
+            continue;
+        }
+        result = execute(engine, job);
+        spin_lock(&job->context->lock);
+        if (result && !job->context->failed) {
+            job->context->failed = job->sequence;
+            job->context->error = result == -ENOMEM ? -ENOMEM : -ECANCELED;
+        }
+        job->context->completed = job->sequence;
+        spin_unlock(&job->context->lock);
+        wake_up_all(&job->context->wait);
+        sim_job_free(job);
+    }
+    return 0;
+}
+
+struct sim_engine* sim_engine_create(struct sim_gpu* gpu) {
+    struct sim_engine* engine = kzalloc(sizeof(*engine), GFP_KERNEL);
+
+    if (!engine) {
+        return ERR_PTR(-ENOMEM);
+    }
+    engine->gpu = gpu;
+    spin_lock_init(&engine->lock);
+    INIT_LIST_HEAD(&engine->jobs);
+    init_waitqueue_head(&engine->wait);
+    engine->thread = kthread_run(work, engine, "sim-sdma-%u", gpu->index);
+    if (IS_ERR(engine->thread)) {
+        int error = PTR_ERR(engine->thread);
+
+        kfree(engine);
+        return ERR_PTR(error);
+    }
+    return engine;
+}
+
+void sim_engine_destroy(struct sim_engine* engine) {
+    struct sim_job* job;
+
+    kthread_stop(engine->thread);
+    while ((job = next_job(engine))) {
+        sim_job_free(job);
+    }
+    kfree(engine);
+}
+
+void sim_engine_submit(struct sim_engine* engine, struct sim_job* job) {
+    spin_lock(&engine->lock);
+    list_add_tail(&job->link, &engine->jobs);
+    spin_unlock(&engine->lock);
+    wake_up(&engine->wait);
+}

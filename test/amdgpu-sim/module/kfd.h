@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Objects behind /dev/kfd. They belong to an address space (mm), not to a descriptor: see kfd_process.c. */
+#ifndef AMDGPU_SIM_KFD_H
+#define AMDGPU_SIM_KFD_H
+
+#include <linux/idr.h>
+#include <linux/mmu_notifier.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include "sim.h"
+
+/* Where in mmap offsets of /dev/kfd the kind of memory and the GPU are. */
+#define SIM_MMAP_TYPE_SHIFT 62
+#define SIM_MMAP_MMIO 0ull
+#define SIM_MMAP_EVENTS 2ull
+#define SIM_MMAP_DOORBELL 3ull
+#define SIM_MMAP_GPU_SHIFT 46
+#define SIM_MMAP_GPU_MASK 0xffffull
+
+#define SIM_DOORBELL_BYTES 8192u /* of one process on one GPU */
+#define SIM_DOORBELLS (SIM_DOORBELL_BYTES / 8)
+#define SIM_EVENT_PAGE_BYTES (KFD_SIGNAL_EVENT_LIMIT * 8)
+#define SIM_FIRST_OTHER_EVENT 0x80000000u /* ids of events that aren't signals */
+#define SIM_MAX_QUEUES 1024
+
+struct sim_process;
+
+/* One process on one GPU. */
+struct sim_pdd {
+    struct sim_gpu* gpu;
+    u32 user_gpu_id; /* the id this process knows the GPU by: another one than the GPU's after a restore elsewhere */
+    struct file* drm_file;
+    struct sim_vm* vm;
+    struct idr allocations;
+    void* doorbells;
+    DECLARE_BITMAP(doorbells_used, SIM_DOORBELLS);
+};
+
+struct sim_allocation {
+    struct sim_bo* bo; /* NULL for doorbells and MMIO */
+    struct dma_buf* exported;
+    u64 address, size, user_address;
+    u32 flags;
+    u32 mapped; /* a bit for each GPU */
+};
+
+struct sim_queue {
+    struct sim_process* process;
+    struct sim_pdd* pdd;
+    struct task_struct* worker;
+    struct mutex lock; /* held while a packet is executed */
+    struct kfd_ioctl_create_queue_args arguments;
+    u32 doorbell;
+    u32 evictions; /* runs if 0 */
+    bool faulted;
+    u64 read, write; /* bytes, dwords or packets since the queue's creation, by kind of queue */
+    u64 rung;        /* the doorbell's value when last looked at */
+    u64 debt;
+};
+
+struct sim_event {
+    u32 id, type, auto_reset, node_id;
+    bool signaled;
+    struct kfd_hsa_memory_exception_data memory;
+};
+
+struct sim_range {
+    struct list_head link;
+    u64 start, last; /* page numbers */
+    u32 preferred, prefetch, flags, granularity;
+    u32 access, in_place; /* bits for GPUs */
+};
+
+struct sim_process {
+    struct list_head link;
+    struct kref references;
+    struct mmu_notifier notifier;
+    struct mm_struct* mm;
+    struct task_struct* leader;
+    struct work_struct release;
+    struct mutex lock;
+    bool ending;
+    bool paused;
+    bool xnack;
+    bool awaits_resume; /* restored, and RESUME has not come yet */
+    u32 evictions;
+    struct sim_pdd pdds[SIM_MAX_GPUS];
+    struct idr queues;
+    spinlock_t event_lock;
+    wait_queue_head_t event_wait;
+    struct idr events;
+    u64 event_page_handle; /* a buffer of the program as the page of event slots; 0: the kernel's own */
+    u64* event_page;
+    struct mutex range_lock;
+    struct list_head ranges;
+};
+
+/* kfd_process.c */
+int sim_processes_init(void);
+void sim_processes_exit(void);
+struct sim_process* sim_process_open(void);
+struct sim_process* sim_process_find(struct pid* tgid);
+void sim_process_put(struct sim_process* process);
+struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id);
+int sim_pdd_acquire(struct sim_pdd* pdd, int drm_fd);
+unsigned int sim_process_count(void);
+
+/* kfd_memory.c */
+u64 sim_mmap_offset(u64 type, const struct sim_pdd* pdd);
+int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id);
+struct sim_allocation* sim_allocation_by_handle(struct sim_process* process, u64 handle, struct sim_pdd** pdd);
+int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd);
+u64 sim_allocation_offset(const struct sim_allocation* allocation, const struct sim_pdd* pdd);
+struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int flags);
+void sim_allocations_free(struct sim_pdd* pdd);
+long sim_kfd_memory_ioctl(struct sim_process* process, unsigned int number, void* data);
+
+/* kfd_queue.c */
+long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void* data);
+int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments, u32 doorbell,
+                      u64 read, u64 write);
+void sim_queues_evict(struct sim_process* process);
+void sim_queues_resume(struct sim_process* process);
+void sim_queues_free(struct sim_process* process);
+
+/* kfd_event.c */
+long sim_kfd_event_ioctl(struct sim_process* process, unsigned int number, void* data);
+void sim_event_raise(struct sim_process* process, u32 id);
+void sim_event_memory_fault(struct sim_process* process, u64 address, u32 user_gpu_id);
+int sim_event_restore(struct sim_process* process, const struct sim_event* event);
+void sim_events_free(struct sim_process* process);
+
+/* kfd_svm.c */
+long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* arguments);
+bool sim_svm_allowed(void* pdd, u64 address, bool write, u64* end);
+void sim_ranges_free(struct sim_process* process);
+struct sim_process* sim_process_of(struct sim_pdd* pdd);
+
+/* kfd_criu.c */
+long sim_kfd_criu(struct sim_process* process, struct kfd_ioctl_criu_args* arguments);
+
+#endif

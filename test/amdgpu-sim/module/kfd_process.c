@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes as KFD sees them: one for each address space that has opened /dev/kfd, until that address space ends.
+ * Closing the descriptor ends nothing, opening another one finds the same process again, a forked child has none.
+ */
+#include <drm/drm_drv.h>
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "kfd.h"
+
+static LIST_HEAD(processes);
+static DEFINE_MUTEX(processes_lock);
+static struct workqueue_struct* releases;
+
+unsigned int sim_process_count(void) {
+    unsigned int count = 0;
+    struct list_head* at;
+
+    mutex_lock(&processes_lock);
+    list_for_each(at, &processes) {
+        count++;
+    }
+    mutex_unlock(&processes_lock);
+    return count;
+}
+
+static void process_free(struct kref* references) {
+    struct sim_process* process = container_of(references, struct sim_process, references);
+    unsigned int i;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        if (process->pdds[i].doorbells) {
+            free_pages((unsigned long)process->pdds[i].doorbells, get_order(SIM_DOORBELL_BYTES));
+        }
+    }
+    if (process->event_page) {
+        free_pages((unsigned long)process->event_page, get_order(SIM_EVENT_PAGE_BYTES));
+    }
+    if (process->leader) {
+        put_task_struct(process->leader);
+    }
+    kfree(process);
+}
+
+void sim_process_put(struct sim_process* process) {
+    kref_put(&process->references, process_free);
+}
+
+/* Ends what the process had, after its address space is gone. Not done by the one who gave that up: it may be a queue.
+ */
+static void release(struct work_struct* work) {
+    struct sim_process* process = container_of(work, struct sim_process, release);
+    unsigned int i;
+
+    mutex_lock(&process->lock);
+    sim_queues_free(process);
+    sim_events_free(process);
+    sim_ranges_free(process);
+    for (i = 0; i < sim_gpu_count; i++) {
+        struct sim_pdd* pdd = &process->pdds[i];
+
+        sim_allocations_free(pdd);
+    }
+    for (i = 0; i < sim_gpu_count; i++) {
+        struct sim_pdd* pdd = &process->pdds[i];
+
+        if (pdd->vm) {
+            sim_vm_put(pdd->vm);
+            pdd->vm = NULL;
+        }
+        if (pdd->drm_file) {
+            fput(pdd->drm_file);
+            pdd->drm_file = NULL;
+        }
+    }
+    mutex_unlock(&process->lock);
+    mmu_notifier_unregister(&process->notifier, process->mm);
+    mutex_lock(&processes_lock);
+    list_del(&process->link);
+    mutex_unlock(&processes_lock);
+    sim_process_put(process);
+    module_put(THIS_MODULE); /* sim_processes_exit() waits for this work to return */
+}
+
+static void address_space_ends(struct mmu_notifier* notifier, struct mm_struct* mm) {
+    struct sim_process* process = container_of(notifier, struct sim_process, notifier);
+
+    if (!xchg(&process->ending, true)) {
+        queue_work(releases, &process->release);
+    }
+}
+
+static const struct mmu_notifier_ops notifier_operations = {.release = address_space_ends};
+
+static struct sim_process* process_create(void) {
+    struct sim_process* process = kzalloc(sizeof(*process), GFP_KERNEL);
+    unsigned int i;
+    int result = -ENOMEM;
+
+    if (!process) {
+        return ERR_PTR(-ENOMEM);
+    }
+    kref_init(&process->references);
+    mutex_init(&process->lock);
+    mutex_init(&process->range_lock);
+    INIT_LIST_HEAD(&process->ranges);
+    INIT_WORK(&process->release, release);
+    spin_lock_init(&process->event_lock);
+    init_waitqueue_head(&process->event_wait);
+    idr_init(&process->queues);
+    idr_init(&process->events);
+    process->mm = current->mm;
+    process->leader = current->group_leader;
+    get_task_struct(process->leader);
+    for (i = 0; i < sim_gpu_count; i++) {
+        struct sim_pdd* pdd = &process->pdds[i];
+
+        pdd->gpu = sim_gpus[i];
+        pdd->user_gpu_id = pdd->gpu->properties.gpu_id;
+        idr_init_base(&pdd->allocations, 1);
+        pdd->doorbells = (void*)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(SIM_DOORBELL_BYTES));
+        if (!pdd->doorbells) {
+            goto failed;
+        }
+    }
+    process->event_page = (void*)__get_free_pages(GFP_KERNEL, get_order(SIM_EVENT_PAGE_BYTES));
+    if (!process->event_page) {
+        goto failed;
+    }
+    memset(process->event_page, 0xff, SIM_EVENT_PAGE_BYTES); /* no slot is signaled */
+    process->notifier.ops = &notifier_operations;
+    result = mmu_notifier_register(&process->notifier, process->mm);
+    if (result) {
+        goto failed;
+    }
+    __module_get(THIS_MODULE);
+    list_add(&process->link, &processes);
+    return process;
+
+failed:
+    sim_process_put(process);
+    return ERR_PTR(result);
+}
+
+/* The caller's process, made if it isn't there; with a reference for the caller. */
+struct sim_process* sim_process_open(void) {
+    struct sim_process* process;
+
+    mutex_lock(&processes_lock);
+    list_for_each_entry(process, &processes, link) {
+        if (process->mm == current->mm && !READ_ONCE(process->ending)) {
+            goto found;
+        }
+    }
+    process = process_create();
+found:
+    if (!IS_ERR(process)) {
+        kref_get(&process->references);
+    }
+    mutex_unlock(&processes_lock);
+    return process;
+}
+
+/* The process of a thread group with a reference, or NULL. */
+struct sim_process* sim_process_find(struct pid* tgid) {
+    struct sim_process *process, *found = NULL;
+
+    mutex_lock(&processes_lock);
+    list_for_each_entry(process, &processes, link) {
+        if (task_tgid(process->leader) == tgid && !READ_ONCE(process->ending)) {
+            kref_get(&process->references);
+            found = process;
+            break;
+        }
+    }
+    mutex_unlock(&processes_lock);
+    return found;
+}
+
+struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id) {
+    unsigned int i;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        if (process->pdds[i].user_gpu_id == user_gpu_id) {
+            return &process->pdds[i];
+        }
+    }
+    return NULL;
+}
+
+/* Makes the address space of an open render node that of the process on this GPU. */
+int sim_pdd_acquire(struct sim_pdd* pdd, int drm_fd) {
+    struct file* file = fget(drm_fd);
+    struct drm_file* drm_file;
+    int result = -EINVAL;
+
+    if (!file) {
+        return -EINVAL;
+    }
+    if (file->f_op != sim_driver.fops) {
+        goto failed;
+    }
+    drm_file = file->private_data;
+    if (drm_file->minor->dev != &pdd->gpu->drm) {
+        goto failed;
+    }
+    if (pdd->drm_file) {
+        result = pdd->drm_file == file ? 0 : -EBUSY;
+        goto failed;
+    }
+    pdd->drm_file = file;
+    pdd->vm = ((struct sim_file*)drm_file->driver_priv)->vm;
+    kref_get(&pdd->vm->references);
+    return 0;
+
+failed:
+    fput(file);
+    return result;
+}
+
+int sim_processes_init(void) {
+    releases = alloc_workqueue("sim-kfd-release", 0, 0);
+    return releases ? 0 : -ENOMEM;
+}
+
+void sim_processes_exit(void) {
+    destroy_workqueue(releases);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User queues. Each has a thread that looks at the queue's doorbell and executes what the program has put into the
+ * ring: one packet at a time, and never while the queue is evicted. The place in the ring is kept here and not only in
+ * the program's memory, as hardware keeps it.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "kfd.h"
+
+#define BATCH 64 /* packets between two looks at whether to stop */
+
+/* Of the units in which a queue's read and write indexes count. */
+static u32 unit(const struct sim_queue* queue) {
+    switch (queue->arguments.queue_type) {
+        case KFD_IOC_QUEUE_TYPE_COMPUTE:
+            return 4;
+        case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+            return 64;
+        default:
+            return 1; /* SDMA counts bytes */
+    }
+}
+
+static bool active(const struct sim_queue* queue) {
+    return !queue->evictions && !queue->faulted && queue->arguments.ring_size && queue->arguments.ring_base_address &&
+           queue->arguments.queue_percentage;
+}
+
+/* Takes over what has been written to the doorbell. It counts up; a value that was there before means nothing. */
+static void look_at_doorbell(struct sim_queue* queue, struct sim_view* view) {
+    u64 value = READ_ONCE(((u64*)queue->pdd->doorbells)[queue->doorbell]);
+
+    if (value == queue->rung) {
+        return;
+    }
+    queue->rung = value;
+    smp_rmb(); /* what the program wrote before it rang is seen after this */
+    if (queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+        /* Here the bell only says that there is something; the index is in memory. */
+        if (!view || sim_read(view, queue->arguments.write_pointer_address, &value, sizeof(value))) {
+            queue->rung = 0;
+            return;
+        }
+    }
+    if (value > queue->write) {
+        queue->write = value;
+    }
+}
+
+static void fault(struct sim_queue* queue, const struct sim_view* view, int error) {
+    queue->faulted = true;
+    pr_warn("amdgpu_sim: queue %u of process %d stopped at index %llu: error %d, address 0x%llx\n",
+            queue->arguments.queue_id, task_tgid_nr(queue->process->leader), queue->read, error, view->fault_address);
+    if (error == -EFAULT) {
+        sim_event_memory_fault(queue->process, view->fault_address, queue->pdd->user_gpu_id);
+    }
+}
+
+/* Reads a piece of the ring, which begins anew at its end. */
+static int read_ring(struct sim_queue* queue, struct sim_view* view, void* buffer, u32 bytes) {
+    u64 at = queue->read * unit(queue) % queue->arguments.ring_size, base = queue->arguments.ring_base_address;
+    u32 first = min_t(u64, bytes, queue->arguments.ring_size - at);
+
+    return sim_read(view, base + at, buffer, first) ?: sim_read(view, base, buffer + first, bytes - first);
+}
+
+/* One packet with all its effects, and the read index behind it. False if there was nothing to do. */
+static bool step(struct sim_queue* queue, struct sim_view* view) {
+    u32 words[SIM_PACKET_MAX_DWORDS], available;
+    struct sim_packet_result packet;
+    bool waits = false;
+    int error;
+
+    if (queue->read >= queue->write) {
+        return false;
+    }
+    if (queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+        u64 at = queue->read * 64 % queue->arguments.ring_size;
+
+        packet = sim_aql_packet(view, queue->arguments.ring_base_address + at, &waits);
+    } else {
+        available = min_t(u64, (queue->write - queue->read) * unit(queue), sizeof(words));
+        error = read_ring(queue, view, words, available);
+        if (error) {
+            fault(queue, view, error);
+            return false;
+        }
+        packet = queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE
+                     ? sim_pm4_packet(view, words, available / 4)
+                     : sim_sdma_packet(view, words, available / 4);
+    }
+    if (waits) {
+        return false;
+    }
+    if (!packet.dwords || packet.error) {
+        fault(queue, view, packet.error ?: -EINVAL);
+        return false;
+    }
+    queue->read += packet.dwords * 4 / unit(queue);
+    atomic64_inc(&queue->pdd->gpu->packets);
+    error = sim_write(view, queue->arguments.read_pointer_address, &queue->read, sizeof(queue->read));
+    if (error) {
+        fault(queue, view, error);
+        return false;
+    }
+    if (packet.interrupt != SIM_INTERRUPT_NONE) {
+        sim_event_raise(queue->process, packet.interrupt);
+    }
+    if (packet.copied) {
+        sim_account_copy(queue->pdd->gpu, packet.copied, &queue->debt);
+    }
+    return true;
+}
+
+static int work(void* data) {
+    struct sim_queue* queue = data;
+    const struct sim_svm_view svm = {.mm = queue->process->mm, .allowed = sim_svm_allowed, .context = queue->pdd};
+    struct sim_view view = {.vm = queue->pdd->vm, .svm = &svm};
+
+    while (!kthread_should_stop()) {
+        bool worked = false;
+        int i;
+
+        mutex_lock(&queue->lock);
+        if (active(queue)) {
+            look_at_doorbell(queue, &view);
+            for (i = 0; i < BATCH && step(queue, &view); i++) {
+                worked = true;
+            }
+        }
+        mutex_unlock(&queue->lock);
+        if (worked) {
+            cond_resched();
+        } else {
+            usleep_range(300, 800);
+        }
+    }
+    return 0;
+}
+
+static int check(const struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments) {
+    if (arguments->queue_percentage > KFD_MAX_QUEUE_PERCENTAGE || arguments->queue_priority > KFD_MAX_QUEUE_PRIORITY ||
+        arguments->queue_type > KFD_IOC_QUEUE_TYPE_SDMA_XGMI) {
+        return -EINVAL;
+    }
+    if (arguments->ring_size && !is_power_of_2(arguments->ring_size)) {
+        return -EINVAL;
+    }
+    if (!arguments->read_pointer_address || !arguments->write_pointer_address) {
+        return -EFAULT;
+    }
+    return 0;
+}
+
+/* The process is locked. With `id` and `doorbell` not negative the queue gets these, otherwise free ones. */
+static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments, int id,
+                              int doorbell) {
+    struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
+    struct sim_queue* queue;
+    int result = check(process, arguments);
+
+    if (result) {
+        return ERR_PTR(result);
+    }
+    if (!pdd || !pdd->vm) {
+        return ERR_PTR(-EINVAL);
+    }
+    queue = kzalloc(sizeof(*queue), GFP_KERNEL);
+    if (!queue) {
+        return ERR_PTR(-ENOMEM);
+    }
+    if (doorbell < 0) {
+        doorbell = find_first_zero_bit(pdd->doorbells_used, SIM_DOORBELLS);
+    }
+    if (doorbell >= (int)SIM_DOORBELLS || test_and_set_bit(doorbell, pdd->doorbells_used)) {
+        kfree(queue);
+        return ERR_PTR(-ENOSPC);
+    }
+    id = idr_alloc(&process->queues, queue, max(id, 0), id < 0 ? SIM_MAX_QUEUES : id + 1, GFP_KERNEL);
+    if (id < 0) {
+        clear_bit(doorbell, pdd->doorbells_used);
+        kfree(queue);
+        return ERR_PTR(id);
+    }
+    arguments->queue_id = id;
+    arguments->doorbell_offset = sim_mmap_offset(SIM_MMAP_DOORBELL, pdd) | (u64)doorbell * 8;
+    mutex_init(&queue->lock);
+    queue->process = process;
+    queue->pdd = pdd;
+    queue->arguments = *arguments;
+    queue->doorbell = doorbell;
+    queue->evictions = process->evictions;
+    /* What an earlier queue left there must not hide the same value of this one. */
+    WRITE_ONCE(((u64*)pdd->doorbells)[doorbell], 0);
+    return queue;
+}
+
+static void unmake(struct sim_queue* queue) {
+    clear_bit(queue->doorbell, queue->pdd->doorbells_used);
+    mutex_destroy(&queue->lock);
+    kfree(queue);
+}
+
+static int set_going(struct sim_queue* queue) {
+    queue->worker = kthread_run(work, queue, "sim-queue-%u", queue->arguments.queue_id);
+    if (IS_ERR(queue->worker)) {
+        int error = PTR_ERR(queue->worker);
+
+        idr_remove(&queue->process->queues, queue->arguments.queue_id);
+        unmake(queue);
+        return error;
+    }
+    return 0;
+}
+
+int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments, u32 doorbell,
+                      u64 read, u64 write) {
+    struct kfd_ioctl_create_queue_args own = *arguments;
+    struct sim_queue* queue;
+
+    if (own.queue_id >= SIM_MAX_QUEUES || doorbell >= SIM_DOORBELLS) {
+        return -EINVAL;
+    }
+    queue = make(process, &own, own.queue_id, doorbell);
+    if (IS_ERR(queue)) {
+        return PTR_ERR(queue);
+    }
+    queue->read = read;
+    queue->write = write;
+    return set_going(queue);
+}
+
+static long create(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments) {
+    struct sim_queue* queue = make(process, arguments, -1, -1);
+
+    return IS_ERR(queue) ? PTR_ERR(queue) : set_going(queue);
+}
+
+static long destroy(struct sim_process* process, const struct kfd_ioctl_destroy_queue_args* arguments) {
+    struct sim_queue* queue = idr_remove(&process->queues, arguments->queue_id);
+
+    if (!queue) {
+        return -EINVAL;
+    }
+    kthread_stop(queue->worker);
+    unmake(queue);
+    return 0;
+}
+
+static long update(struct sim_process* process, const struct kfd_ioctl_update_queue_args* arguments) {
+    struct sim_queue* queue = idr_find(&process->queues, arguments->queue_id);
+
+    if (!queue || arguments->queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
+        arguments->queue_priority > KFD_MAX_QUEUE_PRIORITY ||
+        (arguments->ring_size && !is_power_of_2(arguments->ring_size))) {
+        return -EINVAL;
+    }
+    mutex_lock(&queue->lock);
+    queue->arguments.ring_base_address = arguments->ring_base_address;
+    queue->arguments.ring_size = arguments->ring_size;
+    queue->arguments.queue_percentage = arguments->queue_percentage;
+    queue->arguments.queue_priority = arguments->queue_priority;
+    mutex_unlock(&queue->lock);
+    return 0;
+}
+
+long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void* data) {
+    long result;
+
+    mutex_lock(&process->lock);
+    result = number == 0x02 ? create(process, data) : number == 0x03 ? destroy(process, data) : update(process, data);
+    mutex_unlock(&process->lock);
+    return result;
+}
+
+/* Returns when no packet is being executed. Evictions are counted: each has to be undone by a resumption. */
+void sim_queues_evict(struct sim_process* process) {
+    struct sim_queue* queue;
+    int id;
+
+    process->evictions++;
+    idr_for_each_entry(&process->queues, queue, id) {
+        mutex_lock(&queue->lock);
+        if (queue->arguments.queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+            look_at_doorbell(queue, NULL);
+        } else if (READ_ONCE(((u64*)queue->pdd->doorbells)[queue->doorbell]) != queue->rung) {
+            queue->rung = 0;
+        }
+        queue->evictions++;
+        mutex_unlock(&queue->lock);
+    }
+}
+
+void sim_queues_resume(struct sim_process* process) {
+    struct sim_queue* queue;
+    int id;
+
+    if (!process->evictions) {
+        return;
+    }
+    process->evictions--;
+    idr_for_each_entry(&process->queues, queue, id) {
+        mutex_lock(&queue->lock);
+        queue->evictions--;
+        mutex_unlock(&queue->lock);
+    }
+}
+
+void sim_queues_free(struct sim_process* process) {
+    struct sim_queue* queue;
+    int id;
+
+    idr_for_each_entry(&process->queues, queue, id) {
+        kthread_stop(queue->worker);
+        unmake(queue);
+    }
+    idr_destroy(&process->queues);
+}

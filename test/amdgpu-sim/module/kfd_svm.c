@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shared virtual memory: ranges of the process's own addresses that GPUs may use. Nothing moves to a GPU here; an
+ * access goes to the process's memory, and only attributes are kept. Every range stands for pages with the same
+ * attributes.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "kfd.h"
+
+#define DEFAULT_GRANULARITY 9u
+#define KNOWN_FLAGS                                                                                 \
+    (KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT | KFD_IOCTL_SVM_FLAG_HIVE_LOCAL | \
+     KFD_IOCTL_SVM_FLAG_GPU_RO | KFD_IOCTL_SVM_FLAG_GPU_EXEC | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY | \
+     KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED)
+
+struct sim_process* sim_process_of(struct sim_pdd* pdd) {
+    return container_of(pdd - pdd->gpu->index, struct sim_process, pdds[0]);
+}
+
+static void set_defaults(struct sim_range* range) {
+    range->preferred = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+    range->prefetch = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+    range->flags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT;
+    range->granularity = DEFAULT_GRANULARITY;
+}
+
+/* What a queue may do at an address outside of all buffers, and up to where. */
+bool sim_svm_allowed(void* context, u64 address, bool write, u64* end) {
+    struct sim_pdd* pdd = context;
+    struct sim_process* process = sim_process_of(pdd);
+    const struct sim_range* range;
+    bool allowed = false;
+
+    mutex_lock(&process->range_lock);
+    list_for_each_entry(range, &process->ranges, link) {
+        if (address >> PAGE_SHIFT >= range->start && address >> PAGE_SHIFT <= range->last) {
+            allowed = ((range->access | range->in_place) & BIT(pdd->gpu->index)) &&
+                      !(write && (range->flags & KFD_IOCTL_SVM_FLAG_GPU_RO));
+            *end = (range->last + 1) << PAGE_SHIFT;
+            break;
+        }
+    }
+    mutex_unlock(&process->range_lock);
+    return allowed;
+}
+
+static bool known_location(struct sim_process* process, u32 value) {
+    return value == KFD_IOCTL_SVM_LOCATION_SYSMEM || value == KFD_IOCTL_SVM_LOCATION_UNDEFINED ||
+           sim_pdd_by_id(process, value);
+}
+
+static int check(struct sim_process* process, const struct kfd_ioctl_svm_attribute* attribute) {
+    switch (attribute->type) {
+        case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+            return known_location(process, attribute->value) ? 0 : -EINVAL;
+        case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+            return attribute->value != KFD_IOCTL_SVM_LOCATION_UNDEFINED && known_location(process, attribute->value)
+                       ? 0
+                       : -EINVAL;
+        case KFD_IOCTL_SVM_ATTR_ACCESS:
+        case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
+        case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
+            return sim_pdd_by_id(process, attribute->value) ? 0 : -EINVAL;
+        case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+        case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+            return attribute->value & ~KNOWN_FLAGS ? -EINVAL : 0;
+        case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+            return attribute->value > 0x3f ? -EINVAL : 0;
+        default:
+            return -EINVAL;
+    }
+}
+
+static void apply(struct sim_process* process, struct sim_range* range,
+                  const struct kfd_ioctl_svm_attribute* attribute) {
+    const struct sim_pdd* pdd = sim_pdd_by_id(process, attribute->value);
+    u32 bit = pdd ? BIT(pdd->gpu->index) : 0;
+
+    switch (attribute->type) {
+        case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+            range->preferred = attribute->value;
+            break;
+        case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+            range->prefetch = attribute->value;
+            break;
+        case KFD_IOCTL_SVM_ATTR_ACCESS:
+            range->access |= bit;
+            range->in_place &= ~bit;
+            break;
+        case KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE:
+            range->in_place |= bit;
+            range->access &= ~bit;
+            break;
+        case KFD_IOCTL_SVM_ATTR_NO_ACCESS:
+            range->access &= ~bit;
+            range->in_place &= ~bit;
+            break;
+        case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+            range->flags |= attribute->value;
+            break;
+        case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+            range->flags &= ~attribute->value;
+            break;
+        case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+            range->granularity = attribute->value;
+            break;
+    }
+}
+
+static struct sim_range* copy_of(const struct sim_range* from, u64 start, u64 last) {
+    struct sim_range* range = kzalloc(sizeof(*range), GFP_KERNEL);
+
+    if (range) {
+        if (from) {
+            *range = *from;
+        } else {
+            set_defaults(range);
+        }
+        range->start = start;
+        range->last = last;
+    }
+    return range;
+}
+
+/* Makes `at` the first page of a range if it is in the midst of one. */
+static int split(struct sim_process* process, u64 at) {
+    struct sim_range *range, *tail;
+
+    list_for_each_entry(range, &process->ranges, link) {
+        if (range->start < at && at <= range->last) {
+            tail = copy_of(range, at, range->last);
+            if (!tail) {
+                return -ENOMEM;
+            }
+            range->last = at - 1;
+            list_add(&tail->link, &range->link);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Makes ranges, with default attributes, for pages that belong to none. The list is in the order of addresses. */
+static int fill(struct sim_process* process, u64 start, u64 last) {
+    struct list_head* before = &process->ranges;
+    struct sim_range *range, *added;
+
+    list_for_each_entry(range, &process->ranges, link) {
+        if (range->last < start) {
+            before = &range->link;
+            continue;
+        }
+        if (range->start > last) {
+            break;
+        }
+        if (range->start > start) {
+            added = copy_of(NULL, start, range->start - 1);
+            if (!added) {
+                return -ENOMEM;
+            }
+            list_add(&added->link, before);
+        }
+        start = range->last + 1;
+        before = &range->link;
+    }
+    if (start <= last) {
+        added = copy_of(NULL, start, last);
+        if (!added) {
+            return -ENOMEM;
+        }
+        list_add(&added->link, before);
+    }
+    return 0;
+}
+
+static long set_attributes(struct sim_process* process, const struct kfd_ioctl_svm_args* arguments, u64 start,
+                           u64 last) {
+    struct sim_range* range;
+    long result;
+    u32 i;
+
+    for (i = 0; i < arguments->nattr; i++) {
+        result = check(process, &arguments->attrs[i]);
+        if (result) {
+            return result;
+        }
+    }
+    result = split(process, start) ?: split(process, last + 1) ?: fill(process, start, last);
+    if (result) {
+        return result;
+    }
+    list_for_each_entry(range, &process->ranges, link) {
+        if (range->start >= start && range->last <= last) {
+            for (i = 0; i < arguments->nattr; i++) {
+                apply(process, range, &arguments->attrs[i]);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Locations that differ within the pages asked for are undefined, flags are those that all (or any) have. */
+static void get_attribute(struct sim_process* process, struct kfd_ioctl_svm_attribute* attribute, u64 start, u64 last) {
+    const struct sim_pdd* pdd = sim_pdd_by_id(process, attribute->value);
+    u32 all_flags = U32_MAX, any_flags = 0, granularity = U32_MAX;
+    u32 preferred = 0, prefetch = 0, access = U32_MAX, in_place = U32_MAX;
+    const struct sim_range* range;
+    struct sim_range none = {};
+    bool first = true;
+
+    set_defaults(&none);
+    list_for_each_entry(range, &process->ranges, link) {
+        if (range->last < start || range->start > last) {
+            continue;
+        }
+        preferred = first || preferred == range->preferred ? range->preferred : KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+        prefetch = first || prefetch == range->prefetch ? range->prefetch : KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+        first = false;
+        all_flags &= range->flags;
+        any_flags |= range->flags;
+        granularity = min(granularity, range->granularity);
+        access &= range->access | range->in_place;
+        in_place &= range->in_place;
+    }
+    if (first) {
+        preferred = none.preferred;
+        prefetch = none.prefetch;
+        all_flags = any_flags = none.flags;
+        granularity = none.granularity;
+        access = in_place = 0;
+    }
+    switch (attribute->type) {
+        case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+            attribute->value = preferred;
+            break;
+        case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+            attribute->value = prefetch;
+            break;
+        case KFD_IOCTL_SVM_ATTR_ACCESS: /* the answer is in the type */
+            if (pdd) {
+                attribute->type = in_place & BIT(pdd->gpu->index) ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE
+                                  : access & BIT(pdd->gpu->index) ? KFD_IOCTL_SVM_ATTR_ACCESS
+                                                                  : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+            }
+            break;
+        case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+            attribute->value = all_flags;
+            break;
+        case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+            attribute->value = ~any_flags;
+            break;
+        case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+            attribute->value = granularity;
+            break;
+    }
+}
+
+long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* arguments) {
+    u64 start = arguments->start_addr >> PAGE_SHIFT, last;
+    long result = 0;
+    u32 i;
+
+    if (!arguments->start_addr || !arguments->size || offset_in_page(arguments->start_addr) ||
+        offset_in_page(arguments->size)) {
+        return -EINVAL;
+    }
+    last = start + (arguments->size >> PAGE_SHIFT) - 1;
+    mutex_lock(&process->lock);
+    mutex_lock(&process->range_lock);
+    if (arguments->op == KFD_IOCTL_SVM_OP_SET_ATTR) {
+        result = set_attributes(process, arguments, start, last);
+    } else if (arguments->op == KFD_IOCTL_SVM_OP_GET_ATTR) {
+        for (i = 0; i < arguments->nattr; i++) {
+            get_attribute(process, &arguments->attrs[i], start, last);
+        }
+    } else {
+        result = -EINVAL;
+    }
+    mutex_unlock(&process->range_lock);
+    mutex_unlock(&process->lock);
+    return result;
+}
+
+void sim_ranges_free(struct sim_process* process) {
+    struct sim_range *range, *next;
+
+    mutex_lock(&process->range_lock);
+    list_for_each_entry_safe(range, next, &process->ranges, link) {
+        list_del(&range->link);
+        kfree(range);
+    }
+    mutex_unlock(&process->range_lock);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module: its parameters, and a platform device for each GPU. */
+#include <drm/drm_drv.h>
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <uapi/drm/amdgpu_drm.h>
+
+#include "sim.h"
+
+static unsigned int gpus = 2;
+module_param(gpus, uint, 0444);
+MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 4");
+static bool swapped;
+module_param(swapped, bool, 0444);
+MODULE_PARM_DESC(swapped,
+                 "GPUs in the opposite order: other render nodes and topology nodes for the same ids and properties");
+static unsigned int gpu_id[SIM_MAX_GPUS] = {0x5a01, 0x7b02, 0x2c03, 0x9d04};
+module_param_array(gpu_id, uint, NULL, 0444);
+MODULE_PARM_DESC(gpu_id, "ids in the topology, 1 to 65535");
+static unsigned int device_id[SIM_MAX_GPUS] = {0x7408, 0x7408, 0x7408, 0x7408};
+module_param_array(device_id, uint, NULL, 0444);
+static unsigned int simd_count[SIM_MAX_GPUS] = {416, 416, 416, 416};
+module_param_array(simd_count, uint, NULL, 0444);
+static unsigned int vram_mb[SIM_MAX_GPUS] = {4096, 4096, 4096, 4096};
+module_param_array(vram_mb, uint, NULL, 0444);
+MODULE_PARM_DESC(vram_mb, "size of the video memory in MiB; allocations beyond it fail");
+static unsigned int fw_version[SIM_MAX_GPUS] = {68, 68, 68, 68};
+module_param_array(fw_version, uint, NULL, 0444);
+static unsigned int sdma_fw_version[SIM_MAX_GPUS] = {8, 8, 8, 8};
+module_param_array(sdma_fw_version, uint, NULL, 0444);
+
+unsigned int sim_family = AMDGPU_FAMILY_AI;
+module_param_named(family, sim_family, uint, 0444);
+MODULE_PARM_DESC(family, "AMDGPU_FAMILY_ number that programs are told; 141 (AI, GFX9)");
+bool sim_xgmi;
+module_param_named(xgmi, sim_xgmi, bool, 0444);
+MODULE_PARM_DESC(xgmi, "GPUs are linked to each other by XGMI");
+bool sim_vram_visible = true;
+module_param_named(vram_visible, sim_vram_visible, bool, 0444);
+MODULE_PARM_DESC(vram_visible, "processors may map video memory (a large BAR)");
+bool sim_plain_counts;
+module_param_named(sdma_plain_counts, sim_plain_counts, bool, 0444);
+MODULE_PARM_DESC(sdma_plain_counts, "copy packets count bytes on every family, not bytes - 1 from GFX9 on");
+unsigned int sim_bandwidth;
+module_param_named(bandwidth, sim_bandwidth, uint, 0644);
+MODULE_PARM_DESC(bandwidth, "of each SDMA engine in MiB/s, 0: as fast as it goes");
+
+struct sim_gpu* sim_gpus[SIM_MAX_GPUS];
+unsigned int sim_gpu_count;
+static struct platform_device* devices[SIM_MAX_GPUS];
+
+struct sim_gpu* sim_gpu_by_id(u32 id) {
+    unsigned int i;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        if (sim_gpus[i]->properties.gpu_id == id) {
+            return sim_gpus[i];
+        }
+    }
+    return NULL;
+}
+
+static int probe(struct platform_device* device) {
+    unsigned int place = device->id, which = swapped ? gpus - 1 - place : place;
+    struct sim_gpu* gpu;
+    int result = dma_coerce_mask_and_coherent(&device->dev, DMA_BIT_MASK(64));
+
+    if (result) {
+        return result;
+    }
+    gpu = devm_drm_dev_alloc(&device->dev, &sim_driver, struct sim_gpu, drm);
+    if (IS_ERR(gpu)) {
+        return PTR_ERR(gpu);
+    }
+    gpu->index = place;
+    gpu->properties = (struct sim_properties){
+        .gpu_id = gpu_id[which],
+        .device_id = device_id[which],
+        .simd_count = simd_count[which],
+        .fw_version = fw_version[which],
+        .sdma_fw_version = sdma_fw_version[which],
+        .vram_size = (u64)vram_mb[which] << 20,
+    };
+    gpu->mmio = alloc_page(GFP_KERNEL | __GFP_ZERO);
+    if (!gpu->mmio) {
+        return -ENOMEM;
+    }
+    gpu->engine = sim_engine_create(gpu);
+    if (IS_ERR(gpu->engine)) {
+        result = PTR_ERR(gpu->engine);
+        goto no_engine;
+    }
+    result = drm_dev_register(&gpu->drm, 0);
+    if (result) {
+        goto not_registered;
+    }
+    platform_set_drvdata(device, gpu);
+    sim_gpus[place] = gpu;
+    return 0;
+
+not_registered:
+    sim_engine_destroy(gpu->engine);
+no_engine:
+    __free_page(gpu->mmio);
+    return result;
+}
+
+static int remove(struct platform_device* device) {
+    struct sim_gpu* gpu = platform_get_drvdata(device);
+
+    drm_dev_unregister(&gpu->drm);
+    sim_engine_destroy(gpu->engine);
+    __free_page(gpu->mmio);
+    return 0;
+}
+
+static struct platform_driver driver = {.probe = probe, .remove = remove, .driver = {.name = "amdgpu"}};
+
+static void remove_devices(void) {
+    unsigned int i;
+
+    for (i = 0; i < gpus; i++) {
+        if (devices[i]) {
+            platform_device_unregister(devices[i]);
+        }
+    }
+    platform_driver_unregister(&driver);
+}
+
+static int __init start(void) {
+    unsigned int i;
+    int result;
+
+    if (gpus < 1 || gpus > SIM_MAX_GPUS) {
+        return -EINVAL;
+    }
+    result = platform_driver_register(&driver);
+    if (result) {
+        return result;
+    }
+    for (i = 0; i < gpus; i++) {
+        struct platform_device* device = platform_device_register_simple("amdgpu", i, NULL, 0);
+
+        if (IS_ERR(device)) {
+            result = PTR_ERR(device);
+            goto failed;
+        }
+        devices[i] = device;
+        if (!sim_gpus[i]) {
+            result = -ENODEV;
+            goto failed;
+        }
+    }
+    sim_gpu_count = gpus;
+    result = sim_points_init();
+    if (result) {
+        goto failed;
+    }
+    result = sim_kfd_init();
+    if (result) {
+        goto no_kfd;
+    }
+    pr_info("amdgpu_sim: %u simulated GPUs; no hardware is behind them\n", gpus);
+    return 0;
+
+no_kfd:
+    sim_points_exit();
+failed:
+    remove_devices();
+    return result;
+}
+
+static void __exit stop(void) {
+    sim_kfd_exit();
+    sim_points_exit();
+    remove_devices();
+}
+
+module_init(start);
+module_exit(stop);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Simulated amdgpu and KFD driver for tests");
+MODULE_IMPORT_NS(DMA_BUF);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A simulated amdgpu and KFD driver: the device nodes, ioctls and sysfs files that programs and criu use, without any
+ * GPU. Memory of the "GPU" is shared memory of the kernel, its engines are kernel threads.
+ * Documentation/amdgpu-simulator.md says how far that is from hardware.
+ */
+#ifndef AMDGPU_SIM_H
+#define AMDGPU_SIM_H
+
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#define SIM_MAX_GPUS 4
+
+struct dma_buf;
+struct mm_struct;
+struct sim_engine;
+
+/* What tells one simulated GPU from another; set by module parameters. */
+struct sim_properties {
+    u32 gpu_id;
+    u32 device_id;
+    u32 simd_count;
+    u32 fw_version;
+    u32 sdma_fw_version;
+    u64 vram_size; /* bytes */
+};
+
+struct sim_gpu {
+    struct drm_device drm;
+    unsigned int index; /* place among the GPUs, from 0 */
+    struct sim_properties properties;
+    struct sim_engine* engine;
+    struct page* mmio;       /* the page that MMIO_REMAP objects map */
+    atomic64_t vram_used;    /* bytes */
+    atomic64_t bytes_copied; /* by SDMA packets, of user queues too */
+    atomic64_t vm_faults;    /* accesses to addresses that are not mapped, or not for that kind of access */
+    atomic64_t packets;      /* executed for user queues */
+};
+
+static inline struct sim_gpu* sim_gpu_of(struct drm_device* drm) {
+    return container_of(drm, struct sim_gpu, drm);
+}
+
+/* main.c */
+extern struct sim_gpu* sim_gpus[SIM_MAX_GPUS]; /* in the order of topology nodes */
+extern unsigned int sim_gpu_count;
+extern unsigned int sim_family; /* AMDGPU_FAMILY_* of all GPUs */
+extern bool sim_xgmi;
+extern bool sim_vram_visible;
+extern bool sim_plain_counts;
+extern unsigned int sim_bandwidth;
+struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
+
+/* points.c: every ioctl passes one of these, where it can be counted, delayed and made to fail. */
+enum sim_point_group {
+    SIM_POINT_KFD = 0,      /* + ioctl number, below 0x30 */
+    SIM_POINT_CRIU = 0x30,  /* + operation */
+    SIM_POINT_DRM = 0x40,   /* + number of the driver's ioctl, below 0x60 */
+    SIM_POINT_CORE = 0xa0,  /* those of DRM itself, in the order of the table in points.c */
+    SIM_POINT_OTHER = 0xb0, /* what isn't an ioctl, in the order of enum sim_other */
+    SIM_POINTS = 0xb8
+};
+enum sim_other { SIM_OPEN_KFD, SIM_MMAP_KFD, SIM_OPEN_RENDER, SIM_MMAP_RENDER };
+int sim_points_init(void);
+void sim_points_exit(void);
+int sim_point(unsigned int point);
+int sim_point_core(unsigned int drm_ioctl_number);
+
+/* buffer.c */
+struct sim_bo {
+    struct drm_gem_shmem_object base; /* first: the DRM helper frees what begins here */
+    struct page** pages;              /* NULL for memory of a process */
+    struct sim_gpu* charged;          /* whose VRAM this occupies; NULL if it doesn't */
+    u64 domains, flags, alignment;
+    u64 user_address; /* of memory of a process */
+    struct mm_struct* user_mm;
+    bool pinned;
+};
+
+static inline struct sim_bo* sim_bo_of(struct drm_gem_object* object) {
+    return container_of(to_drm_gem_shmem_obj(object), struct sim_bo, base);
+}
+static inline struct drm_gem_object* sim_gem(struct sim_bo* bo) {
+    return &bo->base.base;
+}
+static inline void sim_bo_get(struct sim_bo* bo) {
+    drm_gem_object_get(sim_gem(bo));
+}
+static inline void sim_bo_put(struct sim_bo* bo) {
+    drm_gem_object_put(sim_gem(bo));
+}
+
+struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 flags);
+struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, struct mm_struct* mm);
+struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size);
+struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
+                                     struct sg_table* table);
+extern atomic_t sim_bo_count;
+
+/* address_space.c: what a GPU sees at which address, for one render file */
+struct sim_mapping {
+    struct list_head link;
+    struct sim_bo* bo; /* holds a reference */
+    u64 start, size, offset, flags;
+};
+
+struct sim_vm {
+    struct kref references;
+    struct sim_gpu* gpu;
+    struct mutex lock; /* of the list; taken before a process's mmap_lock, never after */
+    struct list_head mappings;
+};
+
+struct sim_vm* sim_vm_create(struct sim_gpu* gpu);
+void sim_vm_put(struct sim_vm* vm);
+void sim_vm_clear_all(struct sim_vm* vm);
+int sim_vm_map(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 offset, u64 flags);
+int sim_vm_replace(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 offset, u64 flags);
+int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start);
+int sim_vm_clear(struct sim_vm* vm, u64 start, u64 size);
+
+/* access.c: how engines and queues read and write memory */
+struct sim_svm_view {
+    struct mm_struct* mm;
+    bool (*allowed)(void* context, u64 address, bool write, u64* end);
+    void* context;
+};
+
+struct sim_view {
+    struct sim_vm* vm;
+    const struct sim_svm_view* svm; /* NULL: none */
+    struct sim_bo** resident;       /* what a submission's list names; NULL: everything */
+    unsigned int resident_count;
+    u64 fault_address; /* out: where an access failed */
+};
+
+int sim_read(struct sim_view* view, u64 address, void* buffer, u64 size);
+int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size);
+int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size);
+
+/* packets.c: what an SDMA engine or a compute queue does with packets */
+#define SIM_INTERRUPT_NONE U32_MAX
+struct sim_packet_result {
+    u32 dwords;    /* of the packet, 0: the packet isn't known */
+    u32 interrupt; /* event id to raise, or SIM_INTERRUPT_NONE */
+    u64 copied;    /* bytes */
+    int error;
+};
+struct sim_packet_result sim_sdma_packet(struct sim_view* view, const u32* packet, u32 available);
+struct sim_packet_result sim_pm4_packet(struct sim_view* view, const u32* packet, u32 available);
+struct sim_packet_result sim_aql_packet(struct sim_view* view, u64 address, bool* waits);
+#define SIM_PACKET_MAX_DWORDS 64u
+
+/* engine.c: the SDMA engine behind command submission */
+struct sim_context {
+    struct kref references;
+    spinlock_t lock;
+    wait_queue_head_t wait;
+    u64 submitted, completed; /* sequence numbers */
+    u64 failed;               /* sequence number of the first that failed, 0: none */
+    int error;
+};
+
+struct sim_job {
+    struct list_head link;
+    struct sim_vm* vm;
+    struct sim_context* context;
+    struct sim_bo** resident;
+    unsigned int resident_count;
+    u64 sequence, address;
+    u32 bytes;
+};
+
+struct sim_engine* sim_engine_create(struct sim_gpu* gpu);
+void sim_engine_destroy(struct sim_engine* engine);
+void sim_engine_submit(struct sim_engine* engine, struct sim_job* job);
+void sim_job_free(struct sim_job* job);
+struct sim_context* sim_context_create(void);
+void sim_context_put(struct sim_context* context);
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64* debt);
+
+/* render.c, submit.c, handles.c */
+struct sim_file {
+    struct sim_vm* vm;
+    struct mutex lock;
+    struct idr contexts, lists;
+};
+extern struct drm_driver sim_driver;
+int sim_bo_list(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_cs(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_gem_wait_idle(struct drm_device* drm, void* data, struct drm_file* file);
+void sim_submit_close(struct sim_file* file);
+int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_gem_op(struct drm_device* drm, void* data, struct drm_file* file);
+int sim_gem_change_handle(struct drm_file* file, unsigned long argument);
+#define SIM_GEM_LIST_HANDLES 0x19
+#define SIM_GEM_CHANGE_HANDLE 0xd2
+#define SIM_IOCTL_GEM_LIST_HANDLES DRM_IOWR(DRM_COMMAND_BASE + SIM_GEM_LIST_HANDLES, struct sim_list_handles)
+#define SIM_IOCTL_GEM_OP DRM_IOWR(DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP, struct sim_gem_op_arguments)
+
+/* Interfaces newer than the headers of this kernel. */
+struct sim_list_handles {
+    u64 entries;
+    u32 num_entries, padding;
+};
+struct sim_list_handles_entry {
+    u32 gem_handle, flags;
+    u64 size, preferred_domains, alloc_flags, alignment;
+};
+struct sim_gem_op_arguments {
+    u32 handle, op;
+    u64 value;
+    u32 num_entries, padding;
+};
+
+/* topology.c */
+int sim_topology_init(struct kobject* parent);
+void sim_topology_exit(void);
+
+/* kfd.c */
+int sim_kfd_init(void);
+void sim_kfd_exit(void);
+
+#endif

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+// linux/kfd_ioctl.h includes this name; Debian has the file only as libdrm's.
+#include <libdrm/drm.h>

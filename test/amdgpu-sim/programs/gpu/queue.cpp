@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gpu/queue.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "gpu/subject.hpp"
+
+namespace gpu {
+
+namespace {
+
+constexpr std::uint32_t kAtomicAdd64 = 0x2f;
+constexpr std::uint32_t kSdmaCopy = 1;
+constexpr std::uint32_t kSdmaTrap = 6;
+constexpr std::uint32_t kSdmaAtomic = 10;
+constexpr std::uint64_t kSdmaCopyMax = 1u << 21;
+constexpr auto kPatience = std::chrono::seconds(20);
+
+std::uint32_t low(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
+
+std::uint32_t high(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value >> 32);
+}
+
+std::uint32_t type_of(Queue::Kind kind) {
+    switch (kind) {
+        case Queue::Kind::kSdma:
+            return KFD_IOC_QUEUE_TYPE_SDMA;
+        case Queue::Kind::kPm4:
+            return KFD_IOC_QUEUE_TYPE_COMPUTE;
+        case Queue::Kind::kAql:
+            return KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+    }
+    throw Failure("a kind of queue that isn't known");
+}
+
+}  // namespace
+
+Queue::Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size)
+    : kfd_(kfd), kind_(kind), ring_(kfd.allocate(gpu, ring_size, kGtt)), indexes_(kfd.allocate(gpu, kPage, kGtt)) {
+    read_ = reinterpret_cast<volatile std::uint64_t*>(indexes_.address);
+    write_ = read_ + 8;
+    if (kind == Kind::kAql) {  // packets that aren't there yet are marked so
+        for (std::size_t at = 0; at < ring_size; at += 64) {
+            const std::uint16_t invalid = 1;
+            std::memcpy(ring_.bytes().data() + at, &invalid, sizeof(invalid));
+        }
+    }
+    kfd_ioctl_create_queue_args arguments{};
+    arguments.ring_base_address = ring_.address;
+    arguments.ring_size = ring_size;
+    arguments.read_pointer_address = reinterpret_cast<std::uint64_t>(read_);
+    arguments.write_pointer_address = reinterpret_cast<std::uint64_t>(write_);
+    arguments.gpu_id = gpu.id;
+    arguments.queue_type = type_of(kind);
+    arguments.queue_percentage = 100;
+    arguments.queue_priority = 7;
+    kfd.call(AMDKFD_IOC_CREATE_QUEUE, arguments, "CREATE_QUEUE");
+    id_ = arguments.queue_id;
+    // Every queue has its own mapping of the process's doorbells, as an object of the driver.
+    doorbells_ = kfd.allocate(gpu, kDoorbellBytes, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+    doorbell_ = reinterpret_cast<volatile std::uint64_t*>(doorbells_.address +
+                                                          (arguments.doorbell_offset & (kDoorbellBytes - 1)));
+}
+
+std::uint64_t Queue::unit() const {
+    return kind_ == Kind::kSdma ? 1 : kind_ == Kind::kPm4 ? 4 : 64;
+}
+
+std::uint64_t Queue::done() const {
+    return *read_;
+}
+
+bool Queue::try_put(std::span<const std::uint32_t> packet) {
+    const std::uint64_t size = packet.size_bytes();
+    if ((put_ - done()) * unit() + size > ring_.size) {
+        return false;
+    }
+    std::uint64_t at = put_ * unit() % ring_.size;
+    for (const std::uint32_t word : packet) {
+        std::memcpy(ring_.bytes().data() + at, &word, 4);
+        at = (at + 4) % ring_.size;
+    }
+    put_ += size / unit();
+    return true;
+}
+
+void Queue::put(std::span<const std::uint32_t> packet) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!try_put(packet)) {
+        ring();
+        expect(std::chrono::steady_clock::now() < end, "a queue stands still: its ring stays full");
+        usleep(500);
+    }
+}
+
+bool Queue::try_count(std::uint64_t address) {
+    if (kind_ == Kind::kSdma) {
+        const std::array<std::uint32_t, 8> packet{
+            kSdmaAtomic | kAtomicAdd64 << 25, low(address), high(address), 1, 0, 0, 0, 0};
+        return try_put(packet);
+    }
+    if (kind_ == Kind::kPm4) {
+        const std::array<std::uint32_t, 9> packet{
+            3u << 30 | 7u << 16 | 0x1eu << 8, kAtomicAdd64, low(address), high(address), 1, 0, 0, 0, 0};
+        return try_put(packet);
+    }
+    std::array<std::uint32_t, 16> packet{};
+    packet[0] = 3;  // barrier-and, without signals to wait for
+    packet[14] = low(address);
+    packet[15] = high(address);
+    return try_put(packet);
+}
+
+void Queue::copy(std::uint64_t to, std::uint64_t from, std::uint64_t size) {
+    expect(kind_ == Kind::kSdma, "only SDMA queues copy");
+    while (size != 0) {
+        const std::uint64_t step = std::min(size, kSdmaCopyMax);
+        const std::array<std::uint32_t, 7> packet{kSdmaCopy,  low(step - 1), 0,       low(from),
+                                                  high(from), low(to),       high(to)};
+        put(packet);
+        from += step;
+        to += step;
+        size -= step;
+    }
+}
+
+void Queue::raise(std::uint32_t event) {
+    expect(kind_ == Kind::kSdma, "only SDMA queues raise events here");
+    const std::array<std::uint32_t, 2> packet{kSdmaTrap, event};
+    put(packet);
+}
+
+void Queue::ring() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    *write_ = put_;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    *doorbell_ = put_;
+}
+
+bool Queue::idle() const {
+    return done() == put_;
+}
+
+void Queue::finish() {
+    ring();
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!idle()) {
+        if (std::chrono::steady_clock::now() > end) {
+            throw Failure("queue " + std::to_string(id_) + " stands still at " + std::to_string(done()) + " of " +
+                          std::to_string(put_));
+        }
+        usleep(200);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void Queue::destroy() {
+    kfd_ioctl_destroy_queue_args arguments{id_, 0};
+    kfd_.call(AMDKFD_IOC_DESTROY_QUEUE, arguments, "DESTROY_QUEUE");
+    kfd_.free(doorbells_);
+    kfd_.free(indexes_);
+    kfd_.free(ring_);
+}
+
+}  // namespace gpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+// A user queue of a GPU: ring, indexes and doorbell, and the few packets that tests send.
+#include <cstdint>
+#include <span>
+
+#include "gpu/kfd.hpp"
+
+namespace gpu {
+
+class Queue {
+public:
+    enum class Kind { kSdma, kPm4, kAql };
+
+    // Ring and indexes are in system memory that the GPU sees. `ring_size` in bytes, a power of two.
+    Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size = 16384);
+
+    // For SDMA and PM4: adds 1 to the 64-bit counter at an address. For AQL: takes 1 from a signal's value.
+    // False if the ring has no room for it.
+    bool try_count(std::uint64_t address);
+    // SDMA only; these wait for room.
+    void copy(std::uint64_t to, std::uint64_t from, std::uint64_t size);
+    void raise(std::uint32_t event);
+
+    // Makes the GPU see what was added.
+    void ring();
+    // Everything added so far is done. Throws Failure if it isn't within a time in which it would be.
+    void finish();
+    bool idle() const;
+
+    std::uint32_t id() const { return id_; }
+    void destroy();
+
+private:
+    bool try_put(std::span<const std::uint32_t> packet);
+    void put(std::span<const std::uint32_t> packet);
+    std::uint64_t done() const;
+    std::uint64_t unit() const;
+
+    const Kfd& kfd_;
+    Kind kind_;
+    std::uint32_t id_ = 0;
+    Memory ring_;
+    Memory indexes_;
+    Memory doorbells_;
+    volatile std::uint64_t* read_ = nullptr;
+    volatile std::uint64_t* write_ = nullptr;
+    volatile std::uint64_t* doorbell_ = nullptr;
+    std::uint64_t put_ = 0;  // in the queue's own unit: bytes, dwords or packets
+};
+
+}  // namespace gpu

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+// The GPUs that /sys/class/kfd shows, in the order of their nodes.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpu {
+
+struct Node {
+    std::uint32_t id = 0;    // gpu_id
+    unsigned int minor = 0;  // N of /dev/dri/renderDN
+    std::string render_path() const { return "/dev/dri/renderD" + std::to_string(minor); }
+};
+
+// Throws Failure if there is none.
+std::vector<Node> nodes();
+
+}  // namespace gpu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Threads that never rest: each allocates, fills by its queue, checks and frees, so that a dump meets them in the midst
+// of any of these.
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/kfd.hpp"
+#include "gpu/queue.hpp"
+#include "gpu/subject.hpp"
+
+namespace {
+
+class Worker {
+public:
+    Worker(const gpu::Kfd& kfd, const gpu::Gpu& gpu, std::uint64_t seed)
+        : kfd_(kfd), gpu_(gpu), seed_(seed), thread_([this] { work(); }) {}
+
+    ~Worker() {
+        stop();
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    std::uint64_t rounds() const { return rounds_; }
+    void stop() { stopping_ = true; }
+    void join() {
+        thread_.join();
+        gpu::expect(failure_.empty(), "thread " + std::to_string(seed_) + ": " + failure_);
+    }
+    bool failed() const { return failed_; }
+
+private:
+    void work() {
+        try {
+            gpu::Queue queue(kfd_, gpu_, gpu::Queue::Kind::kSdma, 4096);
+            const gpu::Memory source = kfd_.allocate(gpu_, 65536, gpu::kGtt);
+            gpu::fill(source.bytes(), seed_);
+            while (!stopping_) {
+                const gpu::Memory target = kfd_.allocate(gpu_, 65536, rounds_ % 2 == 0 ? gpu::kVisibleVram : gpu::kGtt);
+                queue.copy(target.address, source.address, target.size);
+                queue.finish();
+                gpu::check(target.bytes(), seed_, "what the queue has copied");
+                kfd_.free(target);
+                ++rounds_;
+            }
+            gpu::check(source.bytes(), seed_, "what the queue copies");
+            queue.destroy();
+            kfd_.free(source);
+        } catch (const gpu::Failure& error) {
+            failure_ = error.what();
+            failed_ = true;
+        }
+    }
+
+    const gpu::Kfd& kfd_;
+    const gpu::Gpu gpu_;
+    std::uint64_t seed_;
+    std::atomic<std::uint64_t> rounds_ = 0;
+    std::atomic<bool> stopping_ = false;
+    std::atomic<bool> failed_ = false;
+    std::string failure_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return gpu::run(argc, argv, [](gpu::Subject& subject) {
+        const gpu::Kfd kfd;
+        std::vector<std::unique_ptr<Worker>> workers;
+        for (std::uint64_t number = 0; number < 6; ++number) {
+            workers.push_back(std::make_unique<Worker>(kfd, kfd.gpus()[number % kfd.gpus().size()], number + 1));
+        }
+        const auto works = [&] {
+            for (const auto& worker : workers) {
+                const std::uint64_t before = worker->rounds();
+                for (int i = 0; i < 10000 && worker->rounds() < before + 2 && !worker->failed(); ++i) {
+                    usleep(1000);
+                }
+                gpu::expect(worker->rounds() >= before + 2, "a thread does not go on");
+            }
+        };
+        works();
+        subject.wait(works);
+        for (const auto& worker : workers) {
+            worker->stop();
+        }
+        for (const auto& worker : workers) {
+            worker->join();
+        }
+    });
+}
