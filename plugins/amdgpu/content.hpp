@@ -23,8 +23,8 @@ struct ContentJob {
     std::uint64_t offset = 0;
 };
 
-/// Moves contents, one thread for each GPU. The first failure is kept, what hasn't begun is dropped; destruction waits for
-/// what has.
+/// Moves contents, one thread for each GPU. The first failure is kept, what hasn't begun is dropped; destruction waits
+/// for what has.
 class ContentMover {
 public:
     enum class Direction { Save, Load };

@@ -80,7 +80,9 @@ std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from
 class Copier::Target {
 public:
     Target(Copier& copier, int dmabuf, std::uint64_t size)
-        : copier_(copier), address_(alignUp(copier.bounce_.address + copier.bounce_.size, kAlign)), size_(pageAlignUp(size)) {
+        : copier_(copier),
+          address_(alignUp(copier.bounce_.address + copier.bounce_.size, kAlign)),
+          size_(pageAlignUp(size)) {
         handle_ = copier_.drm_.importBuffer(dmabuf);
         try {
             copier_.drm_.mapVa(handle_, address_, 0, size_, kReadWrite);

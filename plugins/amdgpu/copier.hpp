@@ -13,8 +13,8 @@ namespace criu::amdgpu {
 /// zero, older ones from one.
 std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
 
-/// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer in
-/// two halves: while one is copied the other is read or written. For one thread. Every failure throws Error.
+/// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer
+/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error.
 class Copier {
 public:
     /// `limit`: most bytes of the bounce buffer.

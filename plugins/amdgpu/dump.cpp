@@ -101,7 +101,8 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     process.pid = file.pid;
     process.kfd = copyOf(file.copy.get());
     const Kfd kfd(kernel_, process.kfd.get());
-    kfd.requireCriu();
+    // The driver answers only checkpoint calls by another process' descriptor.
+    Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).requireCriu();
     process.info = kfd.pause();
     process.paused = true;
     // From here on it is undone with this object.
@@ -131,13 +132,16 @@ void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     for (const uapi::GemListEntry& entry : drm.buffers()) {
         RenderBuffer buffer;
         buffer.entry = entry;
-        inContext([&] { return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid); },
-                  [&] {
-                      buffer.mappings = drm.mappings(entry.handle);
-                      buffer.mmapOffset = drm.mmapOffset(entry.handle);
-                      buffer.dmabuf = drm.exportBuffer(entry.handle);
-                      buffer.object = objectOf(buffer.dmabuf.get(), true);
-                  });
+        inContext(
+            [&] {
+                return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
+            },
+            [&] {
+                buffer.mappings = drm.mappings(entry.handle);
+                buffer.mmapOffset = drm.mmapOffset(entry.handle);
+                buffer.dmabuf = drm.exportBuffer(entry.handle);
+                buffer.object = objectOf(buffer.dmabuf.get(), true);
+            });
         node.buffers.push_back(std::move(buffer));
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
@@ -233,8 +237,8 @@ void AmdgpuDump::saveContents(const Topology& topology) {
     for (RenderNode& node : nodes_)
         for (std::size_t at = 0; at < node.buffers.size(); ++at) {
             RenderBuffer& buffer = node.buffers[at];
-            files.push_back(createContent(context_.images, renderPagesImageName(node.id, node.minor, at),
-                                          buffer.entry.size));
+            files.push_back(
+                createContent(context_.images, renderPagesImageName(node.id, node.minor, at), buffer.entry.size));
             mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
         }
     mover.finish();

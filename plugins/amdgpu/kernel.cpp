@@ -28,8 +28,7 @@ public:
         return EAGAIN;
     }
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
-        void* const at =
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+        void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
         if (at == MAP_FAILED)
             failErrno("map {} bytes of GPU memory", size);
         return {at, size};

@@ -25,8 +25,8 @@ void Kfd::requireCriu() const {
     uapi::KfdVersion version{};
     kernel_.ioctl(fd_, uapi::kKfdGetVersion, &version, "ask the compute driver for its version");
     if (version.major != kMajor || version.minor < kFirstMinor)
-        fail("the compute driver's interface is {}.{}, checkpoints need {}.{}", version.major,
-             version.minor, kMajor, kFirstMinor);
+        fail("the compute driver's interface is {}.{}, checkpoints need {}.{}", version.major, version.minor, kMajor,
+             kFirstMinor);
 }
 
 KfdProcess Kfd::pause() const {

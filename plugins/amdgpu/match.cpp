@@ -55,8 +55,7 @@ constexpr Property kProperties[] = {
     {"fw_version", value<&Node::firmware>, Relation::AtLeast, &MatchRules::firmware, "--no-gpu-fw-check"},
     {"sdma_fw_version", value<&Node::sdmaFirmware>, Relation::AtLeast, &MatchRules::sdmaFirmware,
      "--no-gpu-sdma-fw-check"},
-    {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); },
-     Relation::AtLeast},
+    {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); }, Relation::AtLeast},
 };
 
 /// Why a GPU can't take another's place; nothing if it can.
@@ -68,11 +67,10 @@ std::optional<std::string> obstacle(const Node& source, const Node& here, const 
         const std::uint64_t given = property.value(here);
         if (property.relation == Relation::Equal ? wanted == given : wanted <= given)
             continue;
-        return fmt::format("{} has {} {}, {} is wanted{}{}{}", here.describe(), property.name, given,
-                           property.relation == Relation::Equal ? fmt::format("{}", wanted)
-                                                                : fmt::format("at least {}", wanted),
-                           property.option.empty() ? "" : " (", property.option,
-                           property.option.empty() ? "" : " allows it)");
+        return fmt::format(
+            "{} has {} {}, {} is wanted{}{}{}", here.describe(), property.name, given,
+            property.relation == Relation::Equal ? fmt::format("{}", wanted) : fmt::format("at least {}", wanted),
+            property.option.empty() ? "" : " (", property.option, property.option.empty() ? "" : " allows it)");
     }
     return std::nullopt;
 }
@@ -99,7 +97,8 @@ std::map<std::uint32_t, std::size_t> findHives(const Topology& topology, std::ve
 
 class Search {
 public:
-    Search(const Topology& source, const Topology& here, const MatchRules& rules) : source_(source), here_(here), rules_(rules) {
+    Search(const Topology& source, const Topology& here, const MatchRules& rules)
+        : source_(source), here_(here), rules_(rules) {
         sourceHives_ = findHives(source, sourceSizes_);
         hereHives_ = findHives(here, hereSizes_);
         order_ = source.gpus();
@@ -153,9 +152,9 @@ private:
                 if (const auto why = obstacle(*gpu, *other, rules_))
                     reasons += (reasons.empty() ? "" : "; ") + *why;
                 else if (sourceSize(*gpu) > hereSizes_[hereHives_.at(other->id)])
-                    reasons += fmt::format("{}{} is joined by XGMI with {} GPUs, {} are wanted",
-                                           reasons.empty() ? "" : "; ", other->describe(),
-                                           hereSizes_[hereHives_.at(other->id)] - 1, sourceSize(*gpu) - 1);
+                    reasons +=
+                        fmt::format("{}{} is joined by XGMI with {} GPUs, {} are wanted", reasons.empty() ? "" : "; ",
+                                    other->describe(), hereSizes_[hereHives_.at(other->id)] - 1, sourceSize(*gpu) - 1);
                 else
                     found.push_back(other);
             }
@@ -191,8 +190,7 @@ private:
     /// GPUs that were joined must stay so.
     [[nodiscard]] bool sameHive(const Node& gpu, const Node& other) const {
         return std::all_of(placed_.begin(), placed_.end(), [&](const auto& placed) {
-            return hive(*placed.first) != hive(gpu) ||
-                   hereHives_.at(placed.second->id) == hereHives_.at(other.id);
+            return hive(*placed.first) != hive(gpu) || hereHives_.at(placed.second->id) == hereHives_.at(other.id);
         });
     }
 

@@ -23,16 +23,16 @@ struct MatchRules {
 
     /// Options; where they say nothing, the environment (KFD_FW_VER_CHECK and so on: 0, 1, NO, YES). Throws Error on
     /// other values. `environment` is getenv(3).
-    static MatchRules from(const model::GpuChecks& checks,
-                           const std::function<const char*(const char*)>& environment);
+    static MatchRules from(const model::GpuChecks& checks, const std::function<const char*(const char*)>& environment);
 };
 
 /// From GPU ids of the images to those of this machine.
 using GpuMap = std::map<GpuId, GpuId>;
 
-/// Finds a place for every GPU of `source` among those of `here`, each at its own, so that GPUs joined by XGMI still are
-/// and GPUs on one CPU node still share one. GPUs with the same id are preferred, and `wanted` (--gpu-map) is obeyed. All
-/// possibilities are tried. Throws Error naming the GPU, property and both values, and the option that would allow it.
+/// Finds a place for every GPU of `source` among those of `here`, each at its own, so that GPUs joined by XGMI still
+/// are and GPUs on one CPU node still share one. GPUs with the same id are preferred, and `wanted` (--gpu-map) is
+/// obeyed. All possibilities are tried. Throws Error naming the GPU, property and both values, and the option that
+/// would allow it.
 GpuMap matchGpus(const Topology& source, const Topology& here, const MatchRules& rules,
                  const std::vector<model::GpuMapping>& wanted);
 

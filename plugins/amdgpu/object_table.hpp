@@ -13,8 +13,8 @@
 
 namespace criu::amdgpu {
 
-/// Buffers that more than one file refers to: whoever has made one says here by which descriptor of which process others
-/// get it. In memory that all restored processes share.
+/// Buffers that more than one file refers to: whoever has made one says here by which descriptor of which process
+/// others get it. In memory that all restored processes share.
 class ObjectTable {
 public:
     /// `wanted`: the objects there may be. Before processes exist.

@@ -334,10 +334,9 @@ void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
         const DrmBoEntry& entry = *image.bo_entries[at];
         if (isImported(entry))
-            inContext([&] { return fmt::format("imported buffer {}", entry.handle); },
-                      [&] {
-                          restoreBuffer(id, image, at, fd->second, objects_->fetch(objectOf(entry, entry.handle)));
-                      });
+            inContext(
+                [&] { return fmt::format("imported buffer {}", entry.handle); },
+                [&] { restoreBuffer(id, image, at, fd->second, objects_->fetch(objectOf(entry, entry.handle))); });
     }
 }
 

@@ -16,9 +16,9 @@
 
 namespace criu::amdgpu {
 
-/// Restore of what AmdgpuDump has written, and of images of CRIU 4.2's plugin. Planning (which GPU for which, who makes a
-/// buffer and who imports it) is done before any process exists; each process makes its own; contents are moved by the
-/// master, and no queue starts before they are complete.
+/// Restore of what AmdgpuDump has written, and of images of CRIU 4.2's plugin. Planning (which GPU for which, who makes
+/// a buffer and who imports it) is done before any process exists; each process makes its own; contents are moved by
+/// the master, and no queue starts before they are complete.
 class AmdgpuRestore final : public device::DeviceRestore {
 public:
     AmdgpuRestore(Kernel& kernel, const device::Context& context, const MatchRules& rules, std::uint64_t bufferLimit);

@@ -26,9 +26,8 @@ public:
         return std::make_unique<AmdgpuDump>(*kernel_, context, bufferLimit(context.options));
     }
     std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
-        return std::make_unique<AmdgpuRestore>(*kernel_, context,
-                                               MatchRules::from(context.options.gpuChecks, environment_),
-                                               bufferLimit(context.options));
+        return std::make_unique<AmdgpuRestore>(
+            *kernel_, context, MatchRules::from(context.options.gpuChecks, environment_), bufferLimit(context.options));
     }
     [[nodiscard]] std::vector<device::Feature> features() const override {
         return {{"amdgpu", [this] {

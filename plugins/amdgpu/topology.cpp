@@ -83,9 +83,8 @@ const Node* Topology::findGpu(GpuId id) const noexcept {
 }
 
 const Node* Topology::findMinor(std::uint32_t renderMinor) const noexcept {
-    const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
-        return node.isGpu() && node.renderMinor == renderMinor;
-    });
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(),
+                                    [&](const Node& node) { return node.isGpu() && node.renderMinor == renderMinor; });
     return found == nodes_.end() ? nullptr : &*found;
 }
 

@@ -13,8 +13,8 @@
 /// The compute driver's picture of a machine: CPUs and GPUs as nodes, and links between them.
 namespace criu::amdgpu {
 
-/// Id of a GPU, a hash the driver makes of its properties and place. "User" ids are those of the machine where a process
-/// started; the process goes on to use them wherever it is restored.
+/// Id of a GPU, a hash the driver makes of its properties and place. "User" ids are those of the machine where a
+/// process started; the process goes on to use them wherever it is restored.
 using GpuId = std::uint32_t;
 
 /// Values of io_links/N/properties "type" (CRAT_IOLINK_TYPE_…) that matter.
@@ -73,8 +73,8 @@ class Topology {
 public:
     static constexpr const char* kSysfs = "/sys/class/kfd/kfd/topology";
 
-    /// Reads all nodes that this process may see; GPUs masked by a device cgroup can't be read and are left out. Links to
-    /// nodes that aren't there are dropped. Throws Error on unreadable or malformed content.
+    /// Reads all nodes that this process may see; GPUs masked by a device cgroup can't be read and are left out. Links
+    /// to nodes that aren't there are dropped. Throws Error on unreadable or malformed content.
     static Topology read(const std::string& root = kSysfs);
 
     /// Of images. Throws Error for what can't be: two nodes with one id, links to nowhere.

@@ -67,8 +67,8 @@ Topology Topology::fromImage(const CriuKfd& image) {
 void Topology::toImage(const std::vector<ImageGpu>& gpus, CriuKfd& image, Arena& arena) const {
     std::vector<KfdDeviceEntry*> entries;
     const auto isIn = [&](const Node& node) {
-        return !node.isGpu() || std::any_of(gpus.begin(), gpus.end(),
-                                            [&](const ImageGpu& gpu) { return gpu.local == node.gpuId; });
+        return !node.isGpu() ||
+               std::any_of(gpus.begin(), gpus.end(), [&](const ImageGpu& gpu) { return gpu.local == node.gpuId; });
     };
     for (const Node& node : nodes_) {
         if (!isIn(node))

@@ -28,8 +28,7 @@ std::vector<char> randomBytes(std::size_t size, unsigned seed) {
 }
 
 void put(int fd, const std::vector<char>& bytes, std::uint64_t offset = 0) {
-    REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
-            static_cast<ssize_t>(bytes.size()));
+    REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size()));
 }
 
 std::vector<char> get(int fd, std::size_t size, std::uint64_t offset = 0) {

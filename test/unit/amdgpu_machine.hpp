@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -147,18 +147,20 @@ private:
         const std::string folder = node(at.id);
         put(folder + "/gpu_id", fmt::format("{}\n", at.gpuId));
         put(folder + "/name", "simulated\n");
-        std::string text = fmt::format("cpu_cores_count {}\nsimd_count {}\nmem_banks_count {}\ncaches_count {}\n"
-                                       "io_links_count {}\nmax_waves_per_simd {}\nlds_size_in_kb {}\nnum_gws {}\n",
-                                       at.cpuCores, at.simds, at.memoryBanks, at.caches, at.ioLinks, at.maxWavesPerSimd,
-                                       at.ldsKb, at.gws);
-        text += fmt::format("wave_front_size {}\narray_count {}\nsimd_arrays_per_engine {}\ncu_per_simd_array {}\n"
-                            "simd_per_cu {}\nmax_slots_scratch_cu {}\nvendor_id {}\ndevice_id {}\nlocation_id {}\n",
-                            at.waveFront, at.arrays, at.simdArraysPerEngine, at.cusPerSimdArray, at.simdsPerCu,
-                            at.scratchSlotsPerCu, at.vendor, at.device, at.location);
-        text += fmt::format("domain {}\ndrm_render_minor {}\nhive_id {}\nnum_sdma_engines {}\n"
-                            "num_sdma_xgmi_engines {}\nnum_sdma_queues_per_engine {}\nnum_cp_queues {}\n",
-                            at.domain, at.renderMinor, at.hive, at.sdmaEngines, at.sdmaXgmiEngines,
-                            at.sdmaQueuesPerEngine, at.cpQueues);
+        std::string text = fmt::format(
+            "cpu_cores_count {}\nsimd_count {}\nmem_banks_count {}\ncaches_count {}\n"
+            "io_links_count {}\nmax_waves_per_simd {}\nlds_size_in_kb {}\nnum_gws {}\n",
+            at.cpuCores, at.simds, at.memoryBanks, at.caches, at.ioLinks, at.maxWavesPerSimd, at.ldsKb, at.gws);
+        text += fmt::format(
+            "wave_front_size {}\narray_count {}\nsimd_arrays_per_engine {}\ncu_per_simd_array {}\n"
+            "simd_per_cu {}\nmax_slots_scratch_cu {}\nvendor_id {}\ndevice_id {}\nlocation_id {}\n",
+            at.waveFront, at.arrays, at.simdArraysPerEngine, at.cusPerSimdArray, at.simdsPerCu, at.scratchSlotsPerCu,
+            at.vendor, at.device, at.location);
+        text += fmt::format(
+            "domain {}\ndrm_render_minor {}\nhive_id {}\nnum_sdma_engines {}\n"
+            "num_sdma_xgmi_engines {}\nnum_sdma_queues_per_engine {}\nnum_cp_queues {}\n",
+            at.domain, at.renderMinor, at.hive, at.sdmaEngines, at.sdmaXgmiEngines, at.sdmaQueuesPerEngine,
+            at.cpQueues);
         text += fmt::format("fw_version {}\ncapability {}\nsdma_fw_version {}\nunique_id {}\n", at.firmware,
                             at.capability, at.sdmaFirmware, at.uniqueId);
         put(folder + "/properties", text);

@@ -88,9 +88,8 @@ TEST_CASE("amdgpu: GPUs of one hive go to one hive") {
     for (const GpuId first : {0x1000U, 0x1002U}) {
         const Node& one = *topology.findGpu(map.at(first));
         const Node& other = *topology.findGpu(map.at(first + 1));
-        CHECK(std::any_of(one.links.begin(), one.links.end(), [&](const Link& link) {
-            return link.to == other.id && link.type == LinkType::Xgmi;
-        }));
+        CHECK(std::any_of(one.links.begin(), one.links.end(),
+                          [&](const Link& link) { return link.to == other.id && link.type == LinkType::Xgmi; }));
     }
 }
 
@@ -227,17 +226,18 @@ TEST_CASE("amdgpu: what may be better may") {
 TEST_CASE("amdgpu: what must be equal must be, whatever is switched off") {
     const Machine source = Machine::make(kMi50, 1, 1);
     Machine here = Machine::make(kMi50, 1, 1);
-    auto member = GENERATE(&Node::simds, &Node::memoryBanks, &Node::ioLinks, &Node::maxWavesPerSimd, &Node::ldsKb,
-                           &Node::waveFront, &Node::arrays, &Node::simdArraysPerEngine, &Node::cusPerSimdArray,
-                           &Node::simdsPerCu, &Node::scratchSlotsPerCu, &Node::vendor, &Node::device,
-                           &Node::sdmaEngines, &Node::sdmaXgmiEngines, &Node::sdmaQueuesPerEngine, &Node::cpQueues,
-                           &Node::vramPublic);
+    auto member =
+        GENERATE(&Node::simds, &Node::memoryBanks, &Node::ioLinks, &Node::maxWavesPerSimd, &Node::ldsKb,
+                 &Node::waveFront, &Node::arrays, &Node::simdArraysPerEngine, &Node::cusPerSimdArray, &Node::simdsPerCu,
+                 &Node::scratchSlotsPerCu, &Node::vendor, &Node::device, &Node::sdmaEngines, &Node::sdmaXgmiEngines,
+                 &Node::sdmaQueuesPerEngine, &Node::cpQueues, &Node::vramPublic);
     here.gpu(0).*member += 1;
     CHECK_THROWS_AS(match(source, here, MatchRules{false, false, false, false, false, false, false}), Error);
 }
 
 TEST_CASE("amdgpu: the number of GPUs must be the same") {
-    CHECK_THROWS_WITH(match(Machine::make(kMi50, 1, 2), Machine::make(kMi50, 1, 1)), Contains("had 2") && Contains("1 can"));
+    CHECK_THROWS_WITH(match(Machine::make(kMi50, 1, 2), Machine::make(kMi50, 1, 1)),
+                      Contains("had 2") && Contains("1 can"));
     CHECK_THROWS_WITH(match(Machine::make(kMi50, 1, 1), Machine::make(kMi50, 1, 2)), Contains("cgroup"));
 }
 
@@ -269,7 +269,10 @@ TEST_CASE("amdgpu: sixteen GPUs that can't be matched don't take for ever") {
 TEST_CASE("amdgpu: checks are switched by options, else by the environment") {
     const auto environment = [](const char* name) -> const char* {
         const std::string_view wanted(name);
-        return wanted == "KFD_FW_VER_CHECK" ? "0" : wanted == "KFD_NUMA_CHECK" ? "no" : wanted == "KFD_VRAM_SIZE_CHECK" ? "YES" : nullptr;
+        return wanted == "KFD_FW_VER_CHECK"      ? "0"
+               : wanted == "KFD_NUMA_CHECK"      ? "no"
+               : wanted == "KFD_VRAM_SIZE_CHECK" ? "YES"
+                                                 : nullptr;
     };
     model::GpuChecks options;
     MatchRules rules = MatchRules::from(options, environment);

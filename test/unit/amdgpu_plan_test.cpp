@@ -98,7 +98,9 @@ private:
 
 struct Plan {
     explicit Plan(FakeImages& images, const Machine& here)
-        : sysfs(here), context{images.options(), images.log(), images.images(), inventory}, restore(kernel, context, {}, 1 << 20) {
+        : sysfs(here),
+          context{images.options(), images.log(), images.images(), inventory},
+          restore(kernel, context, {}, 1 << 20) {
         kernel.setTopology(sysfs.root());
         restore.prepare(images);
     }
@@ -137,9 +139,15 @@ TEST_CASE("amdgpu: an import without owner is refused before anything is made") 
     FakeImages images;
     const Machine machine = Machine::make(kMi100, 1, 1);
     images.addKfd(1, machine, 10);
-    SECTION("a DMA-BUF") { images.addDmabuf(2, 5); }
-    SECTION("a DMA-BUF of CRIU 4.2") { images.addDmabuf(2, 0); }
-    SECTION("a render node's buffer") { images.addRender(2, 128, 5, true); }
+    SECTION("a DMA-BUF") {
+        images.addDmabuf(2, 5);
+    }
+    SECTION("a DMA-BUF of CRIU 4.2") {
+        images.addDmabuf(2, 0);
+    }
+    SECTION("a render node's buffer") {
+        images.addRender(2, 128, 5, true);
+    }
     CHECK_THROWS_WITH(Plan(images, machine), Contains("which no image has"));
 }
 

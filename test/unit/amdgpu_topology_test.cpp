@@ -67,12 +67,24 @@ TEST_CASE("amdgpu: a link in one direction only isn't bidirectional") {
 TEST_CASE("amdgpu: malformed sysfs files are refused with their name") {
     const Machine machine = Machine::make(kMi50, 1, 2);
     const Sysfs sysfs(machine);
-    SECTION("not a number") { Sysfs::put(sysfs.node(1) + "/properties", "simd_count many\n"); }
-    SECTION("two numbers") { Sysfs::put(sysfs.node(1) + "/properties", "simd_count 1 2\n"); }
-    SECTION("out of range") { Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 99999999999\n"); }
-    SECTION("no render node") { Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 5\n"); }
-    SECTION("a strange id") { Sysfs::put(sysfs.node(1) + "/gpu_id", "seven\n"); }
-    SECTION("two GPUs of one id") { Sysfs::put(sysfs.node(2) + "/gpu_id", "4096\n"); }
+    SECTION("not a number") {
+        Sysfs::put(sysfs.node(1) + "/properties", "simd_count many\n");
+    }
+    SECTION("two numbers") {
+        Sysfs::put(sysfs.node(1) + "/properties", "simd_count 1 2\n");
+    }
+    SECTION("out of range") {
+        Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 99999999999\n");
+    }
+    SECTION("no render node") {
+        Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 5\n");
+    }
+    SECTION("a strange id") {
+        Sysfs::put(sysfs.node(1) + "/gpu_id", "seven\n");
+    }
+    SECTION("two GPUs of one id") {
+        Sysfs::put(sysfs.node(2) + "/gpu_id", "4096\n");
+    }
     CHECK_THROWS_WITH(Topology::read(sysfs.root()), Catch::Contains("/nodes/"));
 }
 
