@@ -11,8 +11,11 @@ constexpr std::uint32_t kFirstMinor = 8;  // from which on there is AMDKFD_IOC_C
 constexpr std::uint64_t kMaxPrivateData = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxBuffers = 1U << 22;
 
-std::uint64_t address(const void* pointer) {
-    return reinterpret_cast<std::uint64_t>(pointer);
+/// The driver refuses null pointers, also where there is nothing to point to.
+template <typename T>
+std::uint64_t address(std::vector<T>& values) {
+    values.reserve(1);
+    return reinterpret_cast<std::uint64_t>(values.data());
 }
 
 }  // namespace
@@ -50,9 +53,9 @@ KfdState Kfd::checkpoint(const KfdProcess& process) const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::Checkpoint;
     args.pid = static_cast<std::uint32_t>(process.pid);
-    args.devices = address(state.devices.data());
-    args.buffers = address(state.buffers.data());
-    args.privateData = address(state.privateData.data());
+    args.devices = address(state.devices);
+    args.buffers = address(state.buffers);
+    args.privateData = address(state.privateData);
     args.privateBytes = process.privateBytes;
     args.deviceCount = process.devices;
     args.bufferCount = process.buffers;
@@ -72,9 +75,9 @@ void Kfd::restore(KfdState& state) const {
         buffer.dmabufFd = kNoDmabuf;
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::Restore;
-    args.devices = address(state.devices.data());
-    args.buffers = address(state.buffers.data());
-    args.privateData = address(state.privateData.data());
+    args.devices = address(state.devices);
+    args.buffers = address(state.buffers);
+    args.privateData = address(state.privateData);
     args.privateBytes = state.privateData.size();
     args.deviceCount = static_cast<std::uint32_t>(state.devices.size());
     args.bufferCount = static_cast<std::uint32_t>(state.buffers.size());
