@@ -36,11 +36,13 @@ PLAIN = [
 ]
 
 
-def all_cases(with_criu):
+def all_cases(with_criu, with_other):
     """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
+    if with_other:
+        cases += [(mode, program, "") for mode in ("to_other", "from_other") for program in PROGRAMS]
     return cases + PLAIN
 
 

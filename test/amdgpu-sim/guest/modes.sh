@@ -6,6 +6,7 @@
 # GPU still works and counts up in `alive`; on SIGTERM it checks everything, writes "ok" or what is wrong to `result`, ends.
 
 controls=/sys/kernel/debug/amdgpu_sim
+criu=criu # or criu-other
 limit=40 # seconds that any one step may take
 
 # usage: fail REASON; ends the case
@@ -87,7 +88,7 @@ criu_run() {
     name=$1
     shift
     # shellcheck disable=SC2046
-    timeout $limit /bin/criu "$@" -v4 -o "$dir/$name.log" $(cat /guest/criu-arguments 2>/dev/null) \
+    timeout $limit "/bin/$criu" "$@" -v4 -o "$dir/$name.log" $(cat "/guest/$criu-arguments" 2>/dev/null) \
         </dev/null >"$dir/$name.log.out" 2>&1
     code=$?
 }
@@ -143,6 +144,26 @@ mode_leave_running() {
     start
     dump_well images --leave-running
     still_works "the dump"
+    verify
+}
+
+# Images are exchanged with another criu.
+mode_to_other() {
+    start
+    dump_well images
+    criu="criu-other"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+mode_from_other() {
+    start
+    criu="criu-other"
+    dump_well images
+    criu=criu
+    restore_well images restore
+    still_works "the restore"
     verify
 }
 
@@ -361,10 +382,10 @@ mode_interrupted() {
             # shellcheck disable=SC2046
             /bin/criu dump -t "$pid" -D "$dir/images-broken" -v4 -o "$dir/broken.log" \
                 $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/broken.log.out" 2>&1 &
-            criu=$!
-            until_true 20 passed_or_gone "$point" $criu || fail "the dump did not come to $point"
-            kill -$signal $criu 2>/dev/null
-            wait $criu
+            dumping=$!
+            until_true 20 passed_or_gone "$point" $dumping || fail "the dump did not come to $point"
+            kill -$signal $dumping 2>/dev/null
+            wait $dumping
             [ $? != 0 ] || fail "a dump that got SIG$signal at $point ended well"
             still_works "SIG$signal at $point"
             rm -rf "$dir/images-broken"
