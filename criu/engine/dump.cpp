@@ -65,8 +65,9 @@ public:
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
           runId_(makeRunId()),
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
-          files_(run.options, run.log, images_, segments_, network_),
-          memory_(run.options, images_, files_, segments_, statistics_),
+          devices_(std::in_place, run.devices, run.options, run.log, images_),
+          files_(run.options, run.log, images_, segments_, network_, *devices_),
+          memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
     int run() {
@@ -86,10 +87,14 @@ public:
 
         freeze();
         checkSupported();
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                devices_->checkpoint(task->pid());
         log_.info("Stage: processes");
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        devices_->dumpLate(*options_.tree);
         log_.info("Stage: files");
         files_.finish();
         writeTree();
@@ -104,7 +109,8 @@ private:
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_));
+        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_,
+                                         [this](pid_t pid) { devices_->pause(pid); }));
         files_.setProcesses(tree_->tasks());
     }
 
@@ -254,6 +260,12 @@ private:
         own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
         setNamespaceIds(own);
         PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+        std::vector<char*> names;
+        std::vector<std::string> used = devices_->used();
+        for (std::string& name : used)
+            names.push_back(name.data());
+        plugins.n_plugins = names.size();
+        plugins.plugins = names.data();
         entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
         entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
         entry.root_ids = &own;
@@ -277,6 +289,7 @@ private:
         // A script that fails here asks for the tree to go on; the images stay.
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
+        devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
@@ -303,6 +316,7 @@ private:
     memory::SegmentsDump segments_;
     std::string runId_;
     sockets::NetworkLock network_;
+    std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;
     std::atomic<std::uint64_t> bytesDone_{0};

@@ -4,6 +4,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -13,6 +14,7 @@ struct Run {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
+    const device::Subsystems& devices;
     UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
 };
 

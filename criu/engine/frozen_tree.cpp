@@ -39,6 +39,7 @@ void FrozenTree::add(pid_t pid) {
                       return;
                   }
                   refuseUntraceable(*task);
+                  (*before_)(pid);
                   task->process = compel::FrozenProcess::freeze(pid, options_);
                   const compel::FrozenThread& leader = task->process->threads().front();
                   if (leader.groupStopped()) {
@@ -84,9 +85,11 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     return found;
 }
 
-FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log) {
+FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log,
+                              const std::function<void(pid_t)>& before) {
     FrozenTree tree;
     tree.stop_ = &stop;
+    tree.before_ = &before;
     constexpr std::chrono::hours kForEver{24 * 365};
     tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
     tree.add(root);
@@ -98,6 +101,7 @@ FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequ
         for (std::size_t i = 0; i < tree.tasks_.size(); ++i)
             found = tree.addChildren(*tree.tasks_[i]) || found;
     }
+    tree.before_ = nullptr;
     log.info("Frozen: {} processes", tree.tasks_.size());
     return tree;
 }

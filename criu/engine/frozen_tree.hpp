@@ -4,6 +4,7 @@
 #include <compel/process.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -36,8 +37,9 @@ struct FrozenTask {
 class FrozenTree {
 public:
     /// Stops `root` and all its descendants; throws Error, with everybody running again, when that takes longer than
-    /// `timeout` (0: no limit).
-    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log);
+    /// `timeout` (0: no limit). `before` is called for each process that is going to be stopped.
+    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log,
+                             const std::function<void(pid_t)>& before);
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
@@ -55,6 +57,7 @@ private:
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;
     StopRequest* stop_ = nullptr;
+    const std::function<void(pid_t)>* before_ = nullptr;  ///< while freezing
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
 };
 

@@ -215,8 +215,9 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
+    device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
     sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
-    FilePlan files(run.options, log, images, content, births, segments, network);
+    FilePlan files(run.options, log, images, content, births, segments, network, devices);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -229,6 +230,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    devices.share(lift);
     files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
@@ -260,6 +262,7 @@ int restore(Run& run) {
     NewProcesses processes(control, log);
     const auto forking = std::chrono::steady_clock::now();
     createRoot(state, run.options.restoreSibling);
+    devices.forked();
     const std::uint64_t sharedBytes = segments.fill(images);
 
     std::uint32_t alive = 0;
@@ -276,10 +279,14 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    for (const auto& task : tree.tasks)
+        if (task->alive())
+            devices.resume(task->pid);
     files.finish();
     scripts.run(Stage::PreResume);
 
     // From here on nothing may fail: first one goes, then they are on their own.
+    devices.finish();
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
     files.remaps().removeLinks(log);

@@ -38,7 +38,6 @@ void refuseUnknown(const VmaEntry& vma) {
     refuse(VmaStatus::SysvIpc, "attached System V shared memory");
     refuse(VmaStatus::AioRing, "an AIO ring");
     refuse(VmaStatus::ShadowStack, "a shadow stack");
-    refuse(VmaStatus::Plugin, "a device mapping of a plugin");
 }
 
 bool isPrivate(const VmaEntry& vma) {
@@ -177,6 +176,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (isSpecial(*vma))
             continue;
         refuseUnknown(*vma);
+        if (is(*vma, VmaStatus::Plugin))
+            continue;  // mapDevices()
         if (!space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
@@ -227,9 +228,49 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
             log.debug("memory of {:#x} is built at {:#x}", vma->start, placed.at);
         space.vmas_.push_back(placed);
     }
-    std::sort(space.vmas_.begin(), space.vmas_.end(),
-              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+    space.sort();
     return space;
+}
+
+void AddressSpace::sort() {
+    std::sort(vmas_.begin(), vmas_.end(),
+              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+}
+
+void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& log) {
+    const MmEntry& mm = **task.mm;
+    const auto all = list(mm.vmas, mm.n_vmas);
+    if (std::none_of(all.begin(), all.end(), [](const VmaEntry* vma) { return is(*vma, VmaStatus::Plugin); }))
+        return;
+    RangeSet occupied = ownMappings();
+    RangeSet avoid = occupied;
+    for (const VmaEntry* vma : all)
+        if (vma->start < kTaskSize)
+            avoid.add({vma->start, vma->end});
+    for (const VmaEntry* vma : all) {
+        if (!is(*vma, VmaStatus::Plugin))
+            continue;
+        PlacedVma placed;
+        placed.vma = vma;
+        choosePlace(placed, occupied.overlaps({vma->start, vma->end}) ? avoid : occupied);
+        placed.protection = static_cast<int>(vma->prot);
+        const int flags = static_cast<int>(vma->flags) & (MAP_TYPE | MAP_NORESERVE);
+        inContext([&] { return fmt::format("device memory at {:#x}", vma->start); },
+                  [&] {
+                      const MappedDeviceFile file = files.device(*vma);
+                      void* const at =
+                          ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
+                                 flags | MAP_FIXED_NOREPLACE, file.fd.get(), static_cast<off_t>(file.offset));
+                      if (at == MAP_FAILED)
+                          failErrno("map {} bytes from offset {:#x} at {:#x}", placed.size(), file.offset, placed.at);
+                  });
+        placed.mapped = true;
+        occupied.add({placed.at, placed.at + placed.size()});
+        avoid.add({placed.at, placed.at + placed.size()});
+        log.debug("device memory of {:#x} is mapped at {:#x}", vma->start, placed.at);
+        vmas_.push_back(placed);
+    }
+    sort();
 }
 
 void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& log) {

@@ -16,6 +16,12 @@
 
 namespace criu::memory {
 
+/// What to map for device memory.
+struct MappedDeviceFile {
+    UniqueFd fd;
+    std::uint64_t offset = 0;
+};
+
 /// Where a restored process gets the files behind its mappings.
 class MappedFiles {
 public:
@@ -26,6 +32,8 @@ public:
     virtual int placedSocket(const VmaEntry& vma) = 0;
     /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
     virtual int segment(const VmaEntry& vma) = 0;
+    /// Where the memory of a device is now.
+    virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
 };
 
 /// One mapping of the image in the process that is being restored.
@@ -55,6 +63,9 @@ public:
     /// process inherited from its creator at fork.
     static AddressSpace build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log);
 
+    /// Maps the memory of devices, which are there once the process' files are open. After fill().
+    void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
+
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
     void fill(const model::Task& task, const ImageDir& images, Log& log);
 
@@ -81,6 +92,7 @@ public:
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void installGuards() const;
+    void sort();
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
 
