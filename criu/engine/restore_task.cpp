@@ -173,6 +173,8 @@ private:
         files_.groupsJoined();
         files_.fetchLate();
         files_.complete();
+        if (alive())
+            space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
     }
 
