@@ -15,6 +15,8 @@
 #include "criu/cli/config_file.hpp"
 #include "criu/cli/help.hpp"
 #include "criu/cli/option_values.hpp"
+#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/subsystem.hpp"
 
 namespace {
 
@@ -65,6 +67,12 @@ void print(std::string_view text) {
     failErrno("run {}", command.front());
 }
 
+device::Subsystems builtInDevices() {
+    device::Subsystems devices;
+    devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::getenv));
+    return devices;
+}
+
 int run(std::vector<std::string> words, Log& log) {
     cli::Arguments arguments = cli::readArguments(words);
 
@@ -104,7 +112,7 @@ int run(std::vector<std::string> words, Log& log) {
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;
-    const int status = cli::execute(invocation, log, stop);
+    const int status = cli::execute(invocation, log, stop, builtInDevices());
     if (status == 0 && !invocation.options.execCommand.empty()) {
         stop.release();
         become(invocation.options.execCommand);

@@ -6,6 +6,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -15,6 +16,7 @@ struct Run {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
+    const device::Subsystems& devices;
     UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
     /// Restore with options.orphanPtsMaster: takes the master of a pseudoterminal that was made because nobody in the
     /// tree has one. Called before the processes run; throws to have the restore fail.

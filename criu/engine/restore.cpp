@@ -230,8 +230,9 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
+    device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
     sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
-    FilePlan files(run.options, log, images, content, births, segments, network);
+    FilePlan files(run.options, log, images, content, births, segments, network, devices);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -249,6 +250,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    devices.share(lift);
     files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
@@ -285,6 +287,7 @@ int restore(Run& run) {
     NewProcesses processes(control, log);
     const auto forking = std::chrono::steady_clock::now();
     createRoot(state, run.options.restoreSibling);
+    devices.forked();
     const std::uint64_t sharedBytes = segments.fill(images);
 
     std::uint32_t alive = 0;
@@ -305,12 +308,16 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    for (const auto& task : tree.tasks)
+        if (task->alive())
+            devices.resume(task->pid);
     files.finish();
     scripts.run(Stage::PreResume);
 
     cgroups.freeze();
 
     // From here on nothing may fail: first one goes, then they are on their own.
+    devices.finish();
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
     sysvShm.keep();

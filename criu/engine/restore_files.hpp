@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/device/restore_devices.hpp"
 #include "criu/engine/late_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
@@ -37,7 +38,8 @@ struct PlannedFile {
 class FilePlan final : public files::FileRestore, private files::RestoredTree {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network);
+             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+             device::RestoreDevices& devices);
 
     void make();
 
@@ -76,6 +78,9 @@ public:
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     [[nodiscard]] bool hasProcess(pid_t pid) const override { return content_.tree.byPid.contains(pid); }
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
+    [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
+    [[nodiscard]] std::vector<pid_t> users(FileId id) const override;
+    [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
     // files::RestoredTree
@@ -92,6 +97,7 @@ private:
     const ImageDir& images_;
     RestoreImages& content_;
     const model::BirthPlan& births_;
+    device::RestoreDevices& devices_;
     files::PathDump unusedPaths_{0};
     memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
@@ -146,6 +152,7 @@ public:
     [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
+    void postpone() override { postponed_ = true; }
     UniqueFd openDevice(FileId regular, int flags) override;
     [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
     void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
@@ -155,11 +162,13 @@ public:
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
+    memory::MappedDeviceFile device(const VmaEntry& vma) override;
     int placedSocket(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
+    bool openPostponed();
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
@@ -180,6 +189,8 @@ private:
     std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::set<const files::RestoredFile*> opened_;
+    std::vector<const PlannedFile*> pending_;  ///< postponed
+    bool postponed_ = false;
 };
 
 }  // namespace criu::engine
