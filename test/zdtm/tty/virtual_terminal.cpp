@@ -4,18 +4,23 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
+#include <filesystem>
+#include <functional>
+
 #include "zdtm.hpp"
 
 ZDTM("a session on a virtual terminal, with its settings; and a console") {
-    const char* const path = "/dev/tty12";
-    const int terminal = open(path, O_RDWR | O_NONBLOCK);  // the first process leads its session
+    // Others run this at the same time, in folders of their own.
+    const std::size_t number = 10 + std::hash<std::string>()(std::filesystem::current_path()) % 50;
+    const std::string path = "/dev/tty" + std::to_string(number);
+    const int terminal = open(path.c_str(), O_RDWR | O_NONBLOCK);  // the first process leads its session
     termios before{};
     if (terminal == -1 || tcgetattr(terminal, &before) == -1) {
-        zdtm::skip("%s: %s", path, strerror(errno));
+        zdtm::skip("%s: %s", path.c_str(), strerror(errno));
     }
     const pid_t session = getsid(0);
     if (tcgetsid(terminal) != session) {
-        zdtm::skip("%s belongs to another session", path);
+        zdtm::skip("%s belongs to another session", path.c_str());
     }
     const int console = open("/dev/console", O_RDONLY | O_NOCTTY | O_NONBLOCK);
     termios mine = before;
