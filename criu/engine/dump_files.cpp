@@ -17,12 +17,13 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments, sockets::NetworkLock& network)
+                             memory::SegmentsDump& segments, sockets::NetworkLock& network,
+                             device::DumpDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
 
 FileCollector::~FileCollector() {
     settle(files::Aftermath::Run);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
@@ -25,7 +26,7 @@ namespace criu::engine {
 class FileCollector final : public files::FileDump {
 public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  sockets::NetworkLock& network);
+                  sockets::NetworkLock& network, device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.

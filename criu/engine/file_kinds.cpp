@@ -13,6 +13,7 @@
 #include "criu/namespaces/namespace_file.hpp"
 #include "criu/sockets/inet_kind.hpp"
 #include "criu/sockets/netlink_kind.hpp"
+#include "criu/sockets/other_kind.hpp"
 #include "criu/sockets/packet_kind.hpp"
 #include "criu/sockets/unix_kind.hpp"
 #include "criu/tty/tty_kind.hpp"
@@ -34,11 +35,13 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makeBpfMapKind());
     kinds.push_back(namespaces::makeNamespaceFileKind());
     kinds.push_back(tty::makeTtyKind());
+    kinds.push_back(device::makeDeviceFileKind(with.dumpDevices, with.restoreDevices));
     kinds.push_back(files::makeRefusedKind());
     kinds.push_back(sockets::makeUnixKind());
     kinds.push_back(sockets::makeInetKind(with.network));
     kinds.push_back(sockets::makeNetlinkKind());
     kinds.push_back(sockets::makePacketKind());
+    kinds.push_back(sockets::makeOtherSocketKind());
     kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }
