@@ -24,9 +24,9 @@
 #include "criu/engine/restore_task.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/features.hpp"
-#include "criu/memory/sysv_shm.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
 
 namespace criu::engine {
