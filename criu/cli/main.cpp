@@ -43,6 +43,12 @@ void applyEnvironment(model::Options& options) {
                                   [&] { return static_cast<int>(cli::parseNumber(fault, 1, kFaultLimit)); });
 }
 
+/// Before criu opens files of its own, one of which could be taken for what the user meant.
+void requireOpen(const std::vector<model::InheritFd>& given) {
+    for (const model::InheritFd& inherit : given)
+        sys(::fcntl(inherit.fd, F_GETFD), "--inherit-fd fd[{}]:{}", inherit.fd, inherit.name);
+}
+
 /// Writes to standard output; a reader gone early is no failure of criu's.
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -92,6 +98,7 @@ int run(std::vector<std::string> words, Log& log) {
     applyEnvironment(invocation.options);
     for (const int fd : invocation.options.closeFds)
         ::close(fd);
+    requireOpen(invocation.options.inheritFds);
     fillStandardStreams();
 
     if (!arguments.words.empty() && (arguments.words.front() == "exec" || arguments.words.front() == "show")) {

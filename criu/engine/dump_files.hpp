@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "criu/device/dump_devices.hpp"
@@ -80,16 +82,23 @@ private:
     using Key = std::tuple<dev_t, ino_t, std::uint32_t>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
-    const Known& identify(const files::OpenFd& file);
-    void refuseLocks(const files::OpenFd& file) const;
-    files::FileKind& kindOf(const files::OpenFd& file) const;
-    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
-
     struct Table {
         pid_t pid = 0;
         std::uint32_t id = 0;
         std::vector<files::SeenFd> descriptors;
+        std::vector<const Known*> known;  ///< what they refer to
     };
+    /// The kernel's order of descriptor tables, by a process that has each.
+    struct TableOrder {
+        bool operator()(pid_t one, pid_t other) const;
+    };
+
+    /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
+    static const Known* inherited(const Table* parent, pid_t pid, int fd);
+    const Known& identify(const files::OpenFd& file);
+    void refuseLocks(const files::OpenFd& file) const;
+    files::FileKind& kindOf(const files::OpenFd& file) const;
+    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
     const model::Options& options_;
     Log& log_;
@@ -107,7 +116,9 @@ private:
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
-    std::vector<Table> tables_;
+    std::deque<Table> tables_;
+    std::map<pid_t, std::size_t, TableOrder> tableOf_;
+    std::unordered_map<pid_t, std::size_t> tableOfProcess_;
     std::set<pid_t> processes_;
     std::vector<files::SeenSession> sessions_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them

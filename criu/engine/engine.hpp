@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
+
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
@@ -16,6 +18,9 @@ struct Run {
     StopRequest& stop;
     const device::Subsystems& devices;
     UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
+    /// Restore with options.orphanPtsMaster: takes the master of a pseudoterminal that was made because nobody in the
+    /// tree has one. Called before the processes run; throws to have the restore fail.
+    std::function<void(UniqueFd)> takeOrphanMaster = {};
 };
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to

@@ -13,6 +13,7 @@
 #include "criu/namespaces/namespace_file.hpp"
 #include "criu/sockets/inet_kind.hpp"
 #include "criu/sockets/netlink_kind.hpp"
+#include "criu/sockets/other_kind.hpp"
 #include "criu/sockets/packet_kind.hpp"
 #include "criu/sockets/unix_kind.hpp"
 #include "criu/tty/tty_kind.hpp"
@@ -40,6 +41,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(sockets::makeInetKind(with.network));
     kinds.push_back(sockets::makeNetlinkKind());
     kinds.push_back(sockets::makePacketKind());
+    kinds.push_back(sockets::makeOtherSocketKind());
     kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;
 }

@@ -119,13 +119,24 @@ public:
     void keep() noexcept { kept_ = true; }
 
 private:
+    /// One that has ended may be somebody else's to reap (--restore-sibling).
+    static bool lives(pid_t pid) noexcept {
+        try {
+            kernel::ProcBuffer buffer;
+            const kernel::TaskState state = kernel::readStat(kernel::ProcDir().open(pid), buffer).state;
+            return state != kernel::TaskState::Zombie && state != kernel::TaskState::Dead;
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
     void killAll() noexcept {
         // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
         constexpr int kRounds = 2000;
         for (int round = 0; round < kRounds; ++round) {
             bool left = false;
             for (const pid_t pid : control_.created()) {
-                left = ::kill(pid, SIGKILL) == 0 || left;
+                left = (::kill(pid, SIGKILL) == 0 && lives(pid)) || left;
                 ::waitpid(pid, nullptr, WNOHANG | __WALL);
             }
             while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
@@ -283,6 +294,9 @@ int restore(Run& run) {
     for (const auto& task : tree.tasks)
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
+    if (run.takeOrphanMaster)
+        while (UniqueFd master = files.handedOver())
+            run.takeOrphanMaster(std::move(master));
     segments.finish();
     cgroups.setProperties();
     statistics.forking =

@@ -2,6 +2,7 @@
 #include "criu/engine/restore_files.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/terminal.hpp"
 
 namespace criu::engine {
 namespace {
@@ -174,7 +177,21 @@ pid_t FilePlan::groupFor(pid_t image) const {
     return 0;
 }
 
+void FilePlan::handOver(UniqueFd master) const {
+    kernel::sendDescriptor(handOverTo_.get(), master.get());
+}
+
+UniqueFd FilePlan::handedOver() const {
+    return handedOverFrom_ ? kernel::receiveDescriptor(handedOverFrom_.get()) : UniqueFd();
+}
+
 void FilePlan::takeTerminal(const ServiceFds& service) {
+    if (options_.orphanPtsMaster) {
+        int ends[2];
+        sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of sockets");
+        handOverTo_ = service.lift(UniqueFd(ends[0]));
+        handedOverFrom_ = service.lift(UniqueFd(ends[1]));
+    }
     if (!options_.shellJob)
         return;
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -182,6 +199,8 @@ void FilePlan::takeTerminal(const ServiceFds& service) {
             ownTerminal_.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, service.first), "keep the terminal of criu"));
             return;
         }
+    if (UniqueFd controlling = kernel::openControllingTerminal())
+        ownTerminal_ = service.lift(std::move(controlling));
 }
 
 /// What needs a file that is opened late is so itself, and in the same process. Whether that changed anything.

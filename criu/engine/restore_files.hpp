@@ -52,6 +52,9 @@ public:
     /// Takes over the terminal criu was started from, if there is one and --shell-job asks for it.
     void takeTerminal(const ServiceFds& service);
     [[nodiscard]] int ownTerminal() const noexcept { return ownTerminal_.get(); }
+    /// From a restored process to the one that directs the restore, which asks for one after the other (none: invalid).
+    void handOver(UniqueFd master) const;
+    [[nodiscard]] UniqueFd handedOver() const;
     /// See files::PlacedFiles.
     [[nodiscard]] pid_t groupFor(pid_t image) const;
 
@@ -111,6 +114,8 @@ private:
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     UniqueFd ownTerminal_;
+    UniqueFd handOverTo_;  ///< a pair of sockets
+    UniqueFd handedOverFrom_;
 };
 
 /// The descriptors of one process while it is being restored.
@@ -152,6 +157,7 @@ public:
     void postpone() override { postponed_ = true; }
     UniqueFd openDevice(FileId regular, int flags) override;
     [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
+    void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
     [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
     UniqueFd fetch(FileId id) override;
 

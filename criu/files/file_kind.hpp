@@ -210,6 +210,8 @@ public:
     virtual UniqueFd openDevice(FileId regular, int flags) = 0;
     /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
     [[nodiscard]] virtual int ownTerminal() const = 0;
+    /// Gives a master to whoever wants those that the tree hasn't got (Options::orphanPtsMaster).
+    virtual void handOver(UniqueFd master) = 0;
 };
 
 /// What complete() may use: this process' descriptors at their final numbers.

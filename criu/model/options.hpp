@@ -175,6 +175,7 @@ struct Options {
     bool restoreSibling = false;
     std::optional<std::string> pidFile;  ///< relative to the work directory; must not exist
     bool shellJob = false;
+    bool orphanPtsMaster = false;  ///< requests only: the client takes masters of terminals that the tree hasn't got
     std::vector<std::string> actionScripts;  ///< in the order given
     bool execCommandWanted = false;          ///< --exec-cmd
     std::vector<std::string> execCommand;    ///< words behind "--"; empty without --exec-cmd

@@ -5,6 +5,8 @@
 #include <linux/udp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 
 #include <algorithm>
 
@@ -79,6 +81,24 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
         default:
             fail("{} is a socket of protocol {}, which can't be dumped", file.describe(), type.protocol);
     }
+}
+
+/// A copy to be kept until the end. Low numbers are left to libraries that use select(2). Of a tree with many
+/// connections criu needs more descriptors than a process usually has.
+UniqueFd keptCopy(int fd) {
+    constexpr int kBeyondSelect = FD_SETSIZE;
+    const auto copy = [fd] { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kBeyondSelect)); };
+    UniqueFd kept = copy();
+    if (kept)
+        return kept;
+    rlimit limit{};
+    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
+    limit.rlim_cur = limit.rlim_max;
+    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    kept = copy();
+    if (!kept)
+        failErrno("copy a descriptor (at most {} are allowed)", limit.rlim_max);
+    return kept;
 }
 
 /// Encryption in the kernel, and the like, have a state of their own.
@@ -170,8 +190,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     if (ends.remote.port == 0 || options.tcpClose || out.proto == kMptcp)
         return;
     refuseUpperLayer(file);
-    connections_.push_back(
-        {&out, UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy a descriptor")), file.describe(), ends});
+    connections_.push_back({&out, keptCopy(fd), file.describe(), ends});
 }
 
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {

@@ -155,6 +155,7 @@ def _maps(pid):
         if path in KERNEL_MAPS:
             continue
         # Shared anonymous memory has no other name to be made by again.
+        path = re.sub(r"^socket:\[\d+\]$", "socket", path)  # the number is the kernel's own
         path = path.replace("/memfd:/dev/zero", "/dev/zero").replace("/memfd:/anon_hugepage", "/anon_hugepage")
         if not path or path in ("[heap]", "[stack]"):
             device, offset = "", 0

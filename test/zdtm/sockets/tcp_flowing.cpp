@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
-#include <sys/wait.h>
+#include <vector>
 
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
@@ -26,30 +26,25 @@ void read_all(int fd, std::uint64_t seed) {
 }  // namespace
 
 ZDTM("streams between processes of the tree go on flowing over dumps and restores, IPv4 and IPv6") {
+    std::vector<pid_t> children;
     for (const int family : {AF_INET, AF_INET6}) {
         const zdtm::Connection pair = zdtm::tcp_connection(family);
         const auto seed = static_cast<std::uint64_t>(family);
-        for (const bool writes : {false, true}) {
-            const pid_t child = SYS(fork());
-            if (child != 0) {
-                continue;
-            }
-            SYS(close(writes ? pair.server : pair.client));
-            if (writes) {
-                write_all(pair.client, seed, me);
-            } else {
-                read_all(pair.server, seed);
-            }
-            _exit(0);
-        }
+        children.push_back(me.start_child([&](zdtm::Task& child) {
+            SYS(close(pair.server));
+            child.ready();
+            write_all(pair.client, seed, child);
+        }));
+        children.push_back(me.start_child([&](zdtm::Task& child) {
+            SYS(close(pair.client));
+            child.ready();
+            read_all(pair.server, seed);
+        }));
         SYS(close(pair.client));
         SYS(close(pair.server));
     }
     me.wait_for_check();
-    SYS(kill(0, SIGTERM));
-    for (int left = 4; left > 0; --left) {
-        int status = 0;
-        const pid_t child = SYS(wait(&status));
-        CHECK(status == 0, "process %d ended with %#x", child, status);
+    for (const pid_t child : children) {
+        me.finish(child);
     }
 }

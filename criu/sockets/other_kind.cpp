@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/sockets/other_kind.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "criu/base/error.hpp"
+
+namespace criu::sockets {
+namespace {
+
+struct Family {
+    int number;
+    const char* name;
+};
+
+constexpr Family kFamilies[] = {
+    {AF_VSOCK, "vsock (to another virtual machine or the host)"},
+    {AF_ALG, "the kernel's cryptography"},
+    {AF_BLUETOOTH, "Bluetooth"},
+    {AF_CAN, "CAN"},
+    {AF_TIPC, "TIPC"},
+    {AF_RDS, "RDS"},
+    {AF_QIPCRTR, "QIPCRTR"},
+    {43, "SMC"},
+    {44, "XDP"},
+};
+
+class OtherSocketKind final : public files::FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__UND; }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
+        return S_ISSOCK(file.stat.st_mode) && file.link.starts_with("socket:[");
+    }
+
+    void dump(const files::OpenFd& file, FileEntry&, files::FileDump&) override {
+        int family = AF_UNSPEC;
+        socklen_t size = sizeof(family);
+        sys(::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size), "read SO_DOMAIN of {}",
+            file.describe());
+        const auto* const known = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                               [&](const Family& one) { return one.number == family; });
+        if (known == std::end(kFamilies))
+            fail("{} is a socket of family {}, which can't be dumped", file.describe(), family);
+        fail("{} is a socket of {}, which can't be dumped", file.describe(), known->name);
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        fail("file {} has no kind", entry.id);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeOtherSocketKind() {
+    return std::make_unique<OtherSocketKind>();
+}
+
+}  // namespace criu::sockets
