@@ -15,25 +15,44 @@
 namespace compel {
 
 FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
+    FrozenProcess process = seizeFirst(pid, options);
+    process.stop(options);
+    return process;
+}
+
+FrozenProcess FrozenProcess::seize(pid_t pid, FreezeOptions options) {
+    FrozenProcess process = seizeFirst(pid, options);
+    process.seizeNewThreads(options);
+    return process;
+}
+
+FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options) {
     const auto status = readThreadStatus(pid);
     if (!status)
         throw TraceeGone(ESRCH, join("freeze process ", pid));
     if (status->process != pid)
         fail("freeze process ", pid, ": that is a thread of process ", status->process);
     FrozenProcess process(pid);
-    const auto deadline = std::chrono::steady_clock::now() + options.patience;
     try {
         process.seizeLeader(options);
-        // As long as a thread runs it may create others, and the kernel's list of threads may leave some out when
-        // others end while it is read. So it is the count that tells whether all were found.
-        while (process.seizeListedThreads(options, deadline) != Found::All) {
-            if (std::chrono::steady_clock::now() >= deadline)
-                failWith(ETIMEDOUT, "freeze process ", pid, ": it creates threads faster than they can be stopped");
-        }
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.what(), ")"));
     }
     return process;
+}
+
+void FrozenProcess::stop(FreezeOptions options) {
+    const auto deadline = std::chrono::steady_clock::now() + options.patience;
+    try {
+        // As long as a thread runs it may create others, and the kernel's list of threads may leave some out when
+        // others end while it is read. So it is the count that tells whether all were found.
+        while (seizeListedThreads(options, deadline) != Found::All) {
+            if (std::chrono::steady_clock::now() >= deadline)
+                failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
+        }
+    } catch (const TraceeGone& gone) {
+        throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.what(), ")"));
+    }
 }
 
 FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
@@ -69,7 +88,7 @@ void FrozenProcess::seizeLeader(const FreezeOptions& options) {
     }
 }
 
-FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& options, Deadline deadline) {
+std::vector<pid_t> FrozenProcess::seizeNewThreads(const FreezeOptions& options) {
     std::unordered_set<pid_t> known;
     for (const auto& thread : threads_)
         known.insert(thread.tracee.tid());
@@ -86,6 +105,11 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
             dead.push_back(tid);
         }
     }
+    return dead;
+}
+
+FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& options, Deadline deadline) {
+    const std::vector<pid_t> dead = seizeNewThreads(options);
     waitForStops(deadline);
     const auto status = readThreadStatus(pid_);
     if (!status)

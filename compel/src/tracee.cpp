@@ -24,6 +24,17 @@ using Clock = std::chrono::steady_clock;
 // linux/ptrace.h; it can't be included next to sys/ptrace.h.
 constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
+constexpr long setUserDispatchNumber = 0x4210;
+constexpr long getUserDispatch = 0x4211;
+constexpr std::size_t seccompInstructionSize = 8;  // struct sock_filter
+
+/// struct ptrace_sud_config of linux/ptrace.h (6.4).
+struct UserDispatchConfiguration {
+    std::uint64_t mode;
+    std::uint64_t selector;
+    std::uint64_t start;
+    std::uint64_t size;
+};
 
 long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
     return ::syscall(SYS_ptrace, number, static_cast<long>(tid), address, data);
@@ -378,6 +389,50 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
     if (found.rseq_abi_pointer == 0)
         return std::nullopt;
     return RseqConfiguration{found.rseq_abi_pointer, found.rseq_abi_size, found.signature, found.flags};
+}
+
+std::optional<UserDispatch> Tracee::userDispatch() const {
+    UserDispatchConfiguration found{};
+    if (rawPtrace(getUserDispatch, tid_, sizeof(found), addressOf(&found)) < 0) {
+        const int code = errno;
+        if (code == EIO || code == EINVAL)
+            return std::nullopt;
+        failRequest("PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG", code);
+    }
+    if (found.mode == 0)
+        return std::nullopt;
+    return UserDispatch{found.selector, found.start, found.size};
+}
+
+void Tracee::setUserDispatch(const std::optional<UserDispatch>& dispatch) {
+    UserDispatchConfiguration wanted{};
+    if (dispatch)
+        wanted = {1, dispatch->selector, dispatch->start, dispatch->size};
+    request("PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG", setUserDispatchNumber, sizeof(wanted), addressOf(&wanted));
+}
+
+std::vector<SeccompFilter> Tracee::seccompFilters() const {
+    std::vector<SeccompFilter> filters;
+    for (;;) {
+        const auto index = static_cast<std::uint64_t>(filters.size());
+        const long count = rawPtrace(PTRACE_SECCOMP_GET_FILTER, tid_, index, 0);
+        if (count < 0) {
+            const int code = errno;
+            // EINVAL: the thread isn't in filter mode. ENOENT: there are no more.
+            if (code == ENOENT || code == EINVAL)
+                return filters;
+            failRequest("PTRACE_SECCOMP_GET_FILTER", code);
+        }
+        SeccompFilter filter;
+        filter.program.resize(static_cast<std::size_t>(count) * seccompInstructionSize);
+        request("PTRACE_SECCOMP_GET_FILTER", PTRACE_SECCOMP_GET_FILTER, index, addressOf(filter.program.data()));
+        __ptrace_seccomp_metadata about{index, 0};
+        if (rawPtrace(PTRACE_SECCOMP_GET_METADATA, tid_, sizeof(about), addressOf(&about)) >= 0)
+            filter.flags = about.flags;
+        else if (const int code = errno; code != EIO)  // kernels before 4.16
+            failRequest("PTRACE_SECCOMP_GET_METADATA", code);
+        filters.push_back(std::move(filter));
+    }
 }
 
 }  // namespace compel

@@ -16,8 +16,8 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {Service, "service", false, "service --address SOCKET", "answer requests of programs"},
     {Swrk, "swrk", false, "swrk FD", "answer requests on an inherited socket"},
     {Dedup, "dedup", false, "dedup -D DIR", "free memory of earlier images that later ones replace"},
-    {CpuinfoDump, "cpuinfo dump", false, "cpuinfo dump -D DIR", "write down what this processor offers"},
-    {CpuinfoCheck, "cpuinfo check", false, "cpuinfo check -D DIR", "see whether this processor offers the same"},
+    {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write down what this processor offers"},
+    {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
 };
 
 constexpr bool inOrder() noexcept {

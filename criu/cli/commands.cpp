@@ -138,6 +138,12 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop, device::S
             std::fwrite(answer.data(), 1, answer.size(), stdout);
             return status;
         }
+        case Command::CpuinfoDump:
+            engine::dumpCpuInfo(run);
+            return 0;
+        case Command::CpuinfoCheck:
+            engine::checkCpuInfo(run);
+            return 0;
         default:
             fail("the command {} is not supported by this build yet", commandName(invocation.command));
     }

@@ -38,7 +38,7 @@ struct ExternalWord {
 
 constexpr ExternalWord kExternalWords[] = {
     {"mnt", ExternalType::Mount, false},       {"dev", ExternalType::Device, false},
-    {"file", ExternalType::File, true},        {"tty", ExternalType::Tty, false},
+    {"file", ExternalType::File, true},        {"tty", ExternalType::Tty, true},
     {"unix", ExternalType::Unix, true},        {"net", ExternalType::Net, false},
     {"pid", ExternalType::Pid, false},         {"veth", ExternalType::Veth, false},
     {"macvlan", ExternalType::Macvlan, false}, {"netdev", ExternalType::Netdev, false},

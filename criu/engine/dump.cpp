@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_memory.hpp"
@@ -21,10 +24,10 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/seccomp.hpp"
 #include "images/timens.hpp"
 
 namespace criu::engine {
@@ -45,6 +48,8 @@ void setNamespaceIds(TaskKobjIdsEntry& ids) {
     set(ids.has_user_ns_id, ids.user_ns_id);
     set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
 }
+
+constexpr std::uint32_t kNamespacesOfCriu = kernel::kNamespaceKinds;
 
 /// A name for this dump that no other has.
 std::string makeRunId() {
@@ -68,6 +73,7 @@ public:
           devices_(std::in_place, run.devices, run.options, run.log, images_),
           files_(run.options, run.log, images_, segments_, network_, *devices_),
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
+          cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
     int run() {
@@ -95,6 +101,9 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(*options_.tree);
+        TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
+        setNamespaceIds(namespaces);
+        memory_.writeSysvShm(namespaces.ipc_ns_id);
         log_.info("Stage: files");
         files_.finish();
         writeTree();
@@ -105,12 +114,32 @@ public:
     }
 
 private:
+    void pauseGroup(const std::string& path) {
+        std::error_code ignored;
+        const auto pauseAll = [this](const std::filesystem::path& group) {
+            std::ifstream processes(group / "cgroup.procs");
+            for (pid_t pid = 0; processes >> pid;)
+                devices_->pause(pid);
+        };
+        pauseAll(path);
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored))
+            if (entry.is_directory())
+                pauseAll(entry.path());
+    }
+
     void freeze() {
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, stop_, log_,
-                                         [this](pid_t pid) { devices_->pause(pid); }));
+        const auto pause = [this](pid_t pid) { devices_->pause(pid); };
+        if (options_.freezeCgroup) {
+            // Devices are paused while their processes can still do something for it.
+            pauseGroup(*options_.freezeCgroup);
+            freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
+            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, &*freezer_, stop_, log_, [](pid_t) {}));
+        } else {
+            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, nullptr, stop_, log_, pause));
+        }
         files_.setProcesses(tree_->tasks());
     }
 
@@ -124,6 +153,10 @@ private:
             error.addHint("start it with setsid, or dump with --shell-job");
             throw error;
         }
+        const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
+        ownCgroupNamespace_ = ofRoot.of(kernel::NamespaceKind::Cgroup) != own.of(kernel::NamespaceKind::Cgroup);
+        if (ownCgroupNamespace_)
+            cgroups_.setNamespace(root.dir);
         for (const auto& task : tree_->tasks()) {
             if (!task->alive())
                 continue;
@@ -131,17 +164,36 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (theirs.of(kind) != own.of(kind))
+                if (theirs.of(kind) != own.of(kind) && kind != kernel::NamespaceKind::Cgroup)
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
+            if (theirs.of(kernel::NamespaceKind::Cgroup) != ofRoot.of(kernel::NamespaceKind::Cgroup))
+                fail("process {} ({}) is in another cgroup namespace than the root of the tree", task->pid(),
+                     task->status.name);
+            if (!tree_->seccompSuspended())
+                refuseSeccomp(*task);
         }
         refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
         refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
         refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    }
+
+    /// What criu has to do in a thread its filters might forbid, and that might kill it.
+    static void refuseSeccomp(FrozenTask& task) {
+        kernel::ProcBuffer buffer;
+        for (const compel::FrozenThread& thread : task.process->threads()) {
+            const auto mode = kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer).seccomp;
+            if (mode.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled)
+                continue;
+            Error error(EPERM,
+                        fmt::format("thread {} of process {} runs under seccomp", thread.tracee.tid(), task.pid()));
+            error.addHint("criu needs CAP_SYS_ADMIN for it, and may not run under seccomp itself");
+            throw error;
+        }
     }
 
     /// Processes may share descriptors but nothing else.
@@ -188,6 +240,8 @@ private:
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = table;
         setNamespaceIds(ids);
+        if (ownCgroupNamespace_)
+            ids.cgroup_ns_id = kNamespacesOfCriu + 1;
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -197,7 +251,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, images_, mm, log_);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended()}, mm);
     }
 
     template <typename T>
@@ -230,10 +284,13 @@ private:
     }
 
     void writeRest() {
-        ImageWriter seccomp = images_.create(ImageKind::Seccomp);
-        const SeccompEntry none = SECCOMP_ENTRY__INIT;
-        seccomp.write(none);
-        seccomp.finish();
+        seccomp_.write(images_);
+        if (freezer_)
+            cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
+        cgroups_.write(images_);
+        images_.unlink(ImageKind::Cpuinfo);
+        if (options_.cpuCaps.has(model::CpuCap::Image))
+            task::dumpCpu(images_);
 
         const auto now = [](clockid_t clock, Timespec& out) {
             timespec time{};
@@ -271,7 +328,7 @@ private:
         entry.root_ids = &own;
         entry.has_ns_per_id = entry.ns_per_id = 1;
         entry.has_root_cg_set = 1;
-        entry.root_cg_set = 1;
+        entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
         entry.has_lsmtype = 1;
         entry.lsmtype = LSMTYPE__NO_LSM;
         entry.has_network_lock_method = 1;
@@ -295,6 +352,8 @@ private:
             tree_->letGo(!goesOn);
         } else {
             tree_->kill();
+            if (freezer_)
+                freezer_->release();
             files_.settle(files::Aftermath::End);
         }
         statistics_.frozen =
@@ -311,6 +370,8 @@ private:
     StopRequest& stop_;
     ImageDir images_;
     ActionScripts scripts_;
+    std::optional<cgroup::Freezer> freezer_;
+    bool ownCgroupNamespace_ = false;
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
@@ -319,6 +380,8 @@ private:
     std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;
+    task::SeccompDump seccomp_;
+    cgroup::CgroupDump cgroups_;
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;

@@ -45,6 +45,9 @@ public:
     /// Moves contents into the images, and writes the mm images. `done` counts bytes.
     void run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
 
+    /// Writes the System V shared memory that processes have attached.
+    void writeSysvShm(std::uint32_t namespaceId) const;
+
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <compel/error.hpp>
 #include <compel/injection.hpp>
 #include <compel/rseq.hpp>
 
@@ -11,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/engine/step_results.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/timers.hpp"
@@ -22,6 +24,7 @@
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
@@ -56,12 +59,15 @@ struct ProcessQuestions {
 /// One thread that is being asked.
 struct Interview {
     Interview(compel::FrozenThread& who, pie::StepList& steps, pie::RemoteData& data)
-        : thread(who), signalStack(steps, data), state(steps, data), secureBits(steps, data) {}
+        : thread(who), signalStack(steps, data), state(steps, data), controls(steps, data), secureBits(steps, data) {}
 
     compel::FrozenThread& thread;
     task::SignalStackQuery signalStack;
     task::ThreadStateQuery state;
+    task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
+    task::SeccompDump::Place seccomp;
+    std::optional<compel::UserDispatch> dispatch;
     std::optional<ProcessQuestions> process;
     std::uint64_t program = 0;
     std::uint64_t stackTop = 0;
@@ -77,15 +83,58 @@ struct Found {
     std::optional<task::RseqRegistration> rseq;
     std::vector<siginfo_t> pending;
     std::uint64_t mask = 0;
+    task::SeccompDump::Place seccomp;
+};
+
+/// Switches syscall user dispatch off for as long as it lives: it would catch the system calls made for criu.
+class DispatchPause {
+public:
+    explicit DispatchPause(compel::FrozenProcess& process) {
+        for (compel::FrozenThread& thread : process.threads()) {
+            const auto found = thread.tracee.userDispatch();
+            all_.emplace_back(&thread.tracee, found);
+            if (found)
+                thread.tracee.setUserDispatch(std::nullopt);
+        }
+    }
+    ~DispatchPause() {
+        for (const auto& [tracee, dispatch] : all_) {
+            try {
+                if (dispatch)
+                    tracee->setUserDispatch(dispatch);
+            } catch (const compel::Error&) {
+                continue;  // the thread was killed
+            }
+        }
+    }
+    DispatchPause(const DispatchPause&) = delete;
+    DispatchPause& operator=(const DispatchPause&) = delete;
+
+    [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
+        return all_[thread].second;
+    }
+
+private:
+    std::vector<std::pair<compel::Tracee*, std::optional<compel::UserDispatch>>> all_;
 };
 
 class CoreDump {
 public:
-    CoreDump(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log)
-        : task_(task), images_(images), mm_(mm), log_(log) {}
+    CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
+        : task_(task),
+          images_(context.images),
+          mm_(mm),
+          log_(context.log),
+          seccomp_(context.seccomp),
+          cgroups_(context.cgroups),
+          suspended_(context.seccompSuspended) {}
 
     void run() {
         auto& threads = task_.process->threads();
+        dispatch_.emplace(*task_.process);
+        readSeccomp();
+        leaderGroups_ = task_.dir.readFile("cgroup");
+        leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
         const std::size_t room =
             pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
@@ -114,6 +163,8 @@ private:
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
             auto interview = std::make_unique<Interview>(task_.process->threads()[i], steps, data);
+            interview->seccomp = places_[i];
+            interview->dispatch = dispatch_->of(i);
             if (i == 0)
                 interview->process.emplace(task_, buffer_, steps, data);
             interview->program = steps.place(data, 0, 0, false);
@@ -130,7 +181,7 @@ private:
             interview->run->finish();
         injection.memory().read(data.base(), data.bytes());
         for (auto& interview : interviews) {
-            checkAnswers(*interview, data);
+            requireComplete(data, interview->program, interview->thread.tracee.tid());
             finish(std::move(interview), answers);
         }
     }
@@ -142,7 +193,7 @@ private:
         interview->run.reset();
         if (interview->process) {
             Arena arena;
-            CoreEntry& core = store(*interview, *found, *answers, task_.status, arena);
+            CoreEntry& core = store(*interview, *found, *answers, task_.status, leaderSet_, arena);
             storeProcess(*interview, *answers, found->mask, core, arena);
             write(found->tid, core);
             return;
@@ -152,7 +203,7 @@ private:
             Arena arena;
             kernel::ProcBuffer buffer;
             const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, found->tid, buffer);
-            CoreEntry& core = store(*asked, *found, *answers, status, arena);
+            CoreEntry& core = store(*asked, *found, *answers, status, setOf(found->tid, buffer), arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = found->mask;
             write(found->tid, core);
@@ -171,20 +222,12 @@ private:
                 tracee.shadowStackPointer().value_or(0),
                 rseqOf(tracee),
                 tracee.pendingSignals(compel::SignalQueue::Thread),
-                interview.run->savedMask()};
-    }
-
-    static void checkAnswers(const Interview& interview, pie::RemoteData& data) {
-        const auto& head = data.local<pie::Program>(interview.program);
-        if (head.executed == head.count)
-            return;
-        const auto& step = data.local<pie::Step>(head.steps + sizeof(pie::Step) * (head.executed - 1));
-        failWith(static_cast<int>(-step.result), "thread {}: {} {:#x} (system call {})", interview.thread.tracee.tid(),
-                 pie::subjectText(step.subject), step.detail, step.number);
+                interview.run->savedMask(),
+                interview.seccomp};
     }
 
     static CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
-                            const kernel::TaskStatus& status, Arena& arena) {
+                            const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) {
         auto& core = *arena.make<CoreEntry>();
         auto& thread = *arena.make<ThreadCoreEntry>();
         core.thread_core = &thread;
@@ -192,13 +235,25 @@ private:
                              found.shadowStackPointer, core, arena);
         interview.signalStack.store(answers, thread, arena);
         interview.state.store(answers, found.tid, status.name, found.rseq, core, arena);
+        interview.controls.store(answers, thread, arena);
         interview.secureBits.store(answers, status, thread, arena);
+        if (interview.dispatch) {
+            thread.user_dispatch = arena.make<UserDispatch>();
+            thread.user_dispatch->selector = interview.dispatch->selector;
+            thread.user_dispatch->start = interview.dispatch->start;
+            thread.user_dispatch->size = interview.dispatch->size;
+        }
         task::storeScheduling(found.tid, thread, arena);
         thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
-        thread.cg_set = 1;
-        refuseSeccomp(status, found.tid);
+        thread.cg_set = cgroupSet;
+        task::storeSeccomp(status.seccomp, found.seccomp, thread);
         return core;
+    }
+
+    [[nodiscard]] std::uint32_t setOf(pid_t tid, kernel::ProcBuffer& buffer) const {
+        const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
+        return groups == leaderGroups_ ? leaderSet_ : cgroups_.setOf(kernel::parseCgroups(groups));
     }
 
     void write(pid_t tid, const CoreEntry& core) const {
@@ -207,9 +262,17 @@ private:
         image.finish();
     }
 
-    static void refuseSeccomp(const kernel::TaskStatus& status, pid_t tid) {
-        if (status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled)
-            fail("thread {} runs under seccomp, which can't be dumped yet", tid);
+    /// Filters must be read by the thread that traces, and be known of all threads before any is written.
+    void readSeccomp() {
+        std::vector<task::SeccompChain> chains;
+        bool any = false;
+        for (const compel::FrozenThread& thread : task_.process->threads()) {
+            chains.push_back(suspended_ ? thread.tracee.seccompFilters() : task::SeccompChain());
+            any = any || !chains.back().empty();
+        }
+        places_.resize(chains.size());
+        if (any)
+            places_ = seccomp_.add(std::move(chains));
     }
 
     static std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
@@ -241,6 +304,10 @@ private:
         }
         process.has_oom_score_adj = 1;
         process.oom_score_adj = kernel::readOomScoreAdj(task_.dir);
+        if (const auto nice = task::autogroupNice(task_.dir, task_.stat.session == task_.pid())) {
+            process.has_autogroup_nice = 1;
+            process.autogroup_nice = *nice;
+        }
         if (const auto filter = kernel::readCoredumpFilter(task_.dir)) {
             process.has_coredump_filter = 1;
             process.coredump_filter = *filter;
@@ -255,14 +322,21 @@ private:
     const ImageDir& images_;
     MmEntry& mm_;
     Log& log_;
+    task::SeccompDump& seccomp_;
+    cgroup::CgroupDump& cgroups_;
+    std::optional<DispatchPause> dispatch_;
+    std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
+    std::uint32_t leaderSet_ = 0;
+    bool suspended_;
+    std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;
     std::optional<ThreadPool> pool_;
 };
 
 }  // namespace
 
-void dumpCores(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log) {
-    CoreDump(task, images, mm, log).run();
+void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm) {
+    CoreDump(task, context, mm).run();
 }
 
 void dumpDead(const FrozenTask& task, const ImageDir& images) {

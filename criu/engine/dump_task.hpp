@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
 
+/// What the dumps of all processes have in common.
+struct TaskDumpContext {
+    const ImageDir& images;
+    Log& log;
+    task::SeccompDump& seccomp;
+    cgroup::CgroupDump& cgroups;
+    bool seccompSuspended = false;  ///< FrozenTree::seccompSuspended()
+};
+
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core
 /// images of all threads. Fills the members of `mm` that the process itself knows (brk, dumpable …). Nothing is left in
 /// the process afterwards.
-void dumpCores(FrozenTask& task, const ImageDir& images, MmEntry& mm, Log& log);
+void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
 
 /// The core image of a zombie.
 void dumpDead(const FrozenTask& task, const ImageDir& images);

@@ -27,4 +27,11 @@ int dump(Run& run);
 /// Error when nothing was left behind.
 int restore(Run& run);
 
+/// Writes down what this machine's processor offers.
+void dumpCpuInfo(Run& run);
+
+/// Compares it with what was written down, as options.cpuCaps says (all of it if that is empty). Throws Error if
+/// something is missing here.
+void checkCpuInfo(Run& run);
+
 }  // namespace criu::engine

@@ -28,6 +28,33 @@ void refuseUntraceable(const FrozenTask& task) {
 
 }  // namespace
 
+compel::FrozenProcess FrozenTree::seize(pid_t pid) const {
+    return compel::FrozenProcess::seize(pid, options_);
+}
+
+compel::FrozenProcess FrozenTree::seizeAsAllowed(pid_t pid) {
+    try {
+        return seize(pid);
+    } catch (const compel::Error& error) {
+        if (error.code() != EPERM || !options_.seize.suspendSeccomp || !tasks_.empty())
+            throw;
+    }
+    options_.seize.suspendSeccomp = false;
+    return seize(pid);
+}
+
+void FrozenTree::stop(FrozenTask& task) {
+    task.process->stop(options_);
+    const compel::FrozenThread& leader = task.process->threads().front();
+    if (leader.groupStopped()) {
+        task.state = model::TaskState::Stopped;
+        task.stopSignal = leader.stopSignal;
+    }
+    // What was true before the stop may have changed up to it.
+    task.stat = kernel::readStat(task.dir, buffer_);
+    task.status = kernel::readStatus(task.dir, buffer_);
+}
+
 void FrozenTree::add(pid_t pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid));
     inContext([&] { return fmt::format("process {}", pid); },
@@ -40,15 +67,9 @@ void FrozenTree::add(pid_t pid) {
                   }
                   refuseUntraceable(*task);
                   (*before_)(pid);
-                  task->process = compel::FrozenProcess::freeze(pid, options_);
-                  const compel::FrozenThread& leader = task->process->threads().front();
-                  if (leader.groupStopped()) {
-                      task->state = model::TaskState::Stopped;
-                      task->stopSignal = leader.stopSignal;
-                  }
-                  // What was true before the stop may have changed up to it.
-                  task->stat = kernel::readStat(task->dir, buffer_);
-                  task->status = kernel::readStatus(task->dir, buffer_);
+                  task->process = seizeAsAllowed(pid);
+                  if (!onlySeizing_)
+                      stop(*task);
               });
     tasks_.push_back(std::move(task));
 }
@@ -85,21 +106,42 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     return found;
 }
 
-FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log,
-                              const std::function<void(pid_t)>& before) {
+void FrozenTree::addAll() {
+    // Frozen processes have no more children, but may be given those of others that end meanwhile.
+    for (bool found = true; found;) {
+        found = false;
+        for (std::size_t i = 0; i < tasks_.size(); ++i)
+            found = addChildren(*tasks_[i]) || found;
+    }
+}
+
+FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
+                              Log& log, const std::function<void(pid_t)>& before) {
     FrozenTree tree;
     tree.stop_ = &stop;
     tree.before_ = &before;
     constexpr std::chrono::hours kForEver{24 * 365};
     tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
-    tree.add(root);
-    if (!tree.tasks_.front()->alive())
-        fail("process {} has ended (it is a zombie)", root);
-    // Frozen processes have no more children, but may be given those of others that end meanwhile.
-    for (bool found = true; found;) {
-        found = false;
-        for (std::size_t i = 0; i < tree.tasks_.size(); ++i)
-            found = tree.addChildren(*tree.tasks_[i]) || found;
+    tree.options_.seize.suspendSeccomp = true;
+    tree.onlySeizing_ = freezer != nullptr;
+    try {
+        tree.add(root);
+        if (!tree.tasks_.front()->alive())
+            fail("process {} has ended (it is a zombie)", root);
+        tree.addAll();
+    } catch (...) {
+        // Who is seized can be let go only when it runs.
+        if (freezer != nullptr)
+            freezer->thaw();
+        throw;
+    }
+    if (freezer != nullptr) {
+        freezer->thaw();
+        tree.onlySeizing_ = false;
+        for (const auto& task : tree.tasks_)
+            if (task->alive())
+                inContext([&] { return fmt::format("process {}", task->pid()); }, [&] { tree.stop(*task); });
+        tree.addAll();
     }
     tree.before_ = nullptr;
     log.info("Frozen: {} processes", tree.tasks_.size());

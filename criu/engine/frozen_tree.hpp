@@ -11,6 +11,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/cgroup/freezer.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
@@ -37,12 +38,17 @@ struct FrozenTask {
 class FrozenTree {
 public:
     /// Stops `root` and all its descendants; throws Error, with everybody running again, when that takes longer than
-    /// `timeout` (0: no limit). `before` is called for each process that is going to be stopped.
-    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, StopRequest& stop, Log& log,
-                             const std::function<void(pid_t)>& before);
+    /// `timeout` (0: no limit). `freezer`: null, or the cgroup that has been frozen for it, and is thawed here.
+    /// `before` is called for each process that is going to be stopped.
+    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
+                             Log& log, const std::function<void(pid_t)>& before);
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
+
+    /// Seccomp lets system calls pass that criu makes in the processes. It doesn't when criu lacks CAP_SYS_ADMIN or
+    /// runs under seccomp itself; then threads under seccomp must be left alone.
+    [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
     /// Ends all processes.
     void kill();
@@ -52,12 +58,17 @@ public:
 private:
     bool addChildren(FrozenTask& parent);
     void add(pid_t pid);
+    void addAll();
+    compel::FrozenProcess seize(pid_t pid) const;
+    compel::FrozenProcess seizeAsAllowed(pid_t pid);
+    void stop(FrozenTask& task);
 
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;
     StopRequest* stop_ = nullptr;
     const std::function<void(pid_t)>* before_ = nullptr;  ///< while freezing
+    bool onlySeizing_ = false;                            ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
 };
 

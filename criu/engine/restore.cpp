@@ -26,6 +26,8 @@
 #include "criu/kernel/features.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/memory/sysv_shm.hpp"
+#include "criu/task/cpu_info.hpp"
 
 namespace criu::engine {
 namespace {
@@ -210,6 +212,8 @@ int restore(Run& run) {
 
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     RestoreImages content = readImages(images, log);
+    if (run.options.cpuCaps.has(model::CpuCap::Image))
+        task::checkCpu(images, run.options.cpuCaps);
     model::ProcessTree& tree = content.tree;
 
     log.info("Stage: plan");
@@ -223,6 +227,11 @@ int restore(Run& run) {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
+
+    cgroup::CgroupRestore cgroups(run.options, log, images, (*content.inventory)->root_cg_set);
+    for (const auto& task : tree.tasks)
+        for (const model::Thread& thread : task->threads)
+            cgroups.require(cgroupSetOf(**thread.core));
 
     const kernel::ResourceLimits limitsBefore = ownLimits();
     const ServiceFds service = files.chooseServiceFds(raiseFileLimit());
@@ -243,6 +252,7 @@ int restore(Run& run) {
                      births,
                      files,
                      segments,
+                     cgroups,
                      control,
                      service,
                      task::Credentials::ofSelf(),
@@ -257,6 +267,10 @@ int restore(Run& run) {
     log.info("Stage: deleted files and shared memory");
     files.remaps().create(files, lift);
     segments.create(images, lift);
+    memory::SysvShmRestore sysvShm(log);
+    if (const auto& ids = tree.root().ids; ids && (*ids)->has_ipc_ns_id != 0)
+        sysvShm.create(images, (*ids)->ipc_ns_id);
+    cgroups.create(lift);
 
     log.info("Stage: processes");
     NewProcesses processes(control, log);
@@ -270,11 +284,12 @@ int restore(Run& run) {
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
     segments.finish();
+    cgroups.setProperties();
     statistics.forking =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
 
     log.info("Stage: registers");
-    ResumedTree resumed(tree, control, service, files.locks());
+    ResumedTree resumed(state);
     scripts.require(Stage::PostRestore);
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
@@ -285,10 +300,14 @@ int restore(Run& run) {
     files.finish();
     scripts.run(Stage::PreResume);
 
+    cgroups.freeze();
+
     // From here on nothing may fail: first one goes, then they are on their own.
     devices.finish();
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
+    sysvShm.keep();
+    cgroups.keep();
     files.remaps().removeLinks(log);
 
     statistics.restore =

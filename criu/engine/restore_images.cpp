@@ -158,6 +158,20 @@ void readFiles(const ImageDir& images, RestoreImages& out) {
     }
 }
 
+void planSeccomp(const ImageDir& images, RestoreImages& out) {
+    if (auto reader = images.openRead(ImageKind::Seccomp))
+        out.seccompFilters = reader->only<SeccompEntry>();
+    const SeccompEntry* const filters = out.seccompFilters ? out.seccompFilters->get() : nullptr;
+    for (const auto& task : out.tree.tasks) {
+        if (!task->alive())
+            continue;
+        std::vector<task::SeccompPlan> plans = inContext([&] { return fmt::format("process {}", task->pid); },
+                                                         [&] { return task::planSeccomp(*task, filters); });
+        if (!plans.empty())
+            out.seccomp.emplace(task->pid, std::move(plans));
+    }
+}
+
 }  // namespace
 
 RestoreImages readImages(ImageDir& images, Log& log) {
@@ -169,6 +183,7 @@ RestoreImages readImages(ImageDir& images, Log& log) {
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
     readFiles(images, out);
+    planSeccomp(images, out);
     log.info("The images hold {} processes and {} files", out.tree.tasks.size(), out.files.size());
     return out;
 }

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/task/seccomp.hpp"
 #include "images/fdinfo.hpp"
 #include "images/inventory.hpp"
+#include "images/seccomp.hpp"
 
 namespace criu::engine {
 
@@ -18,6 +21,8 @@ struct RestoreImages {
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::map<FileId, Record<FileEntry>> files;
+    std::optional<Record<SeccompEntry>> seccompFilters;
+    std::unordered_map<pid_t, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
 };
 
 /// Throws Error naming the file if anything is missing or inconsistent. Sets the directory's image version.

@@ -13,12 +13,14 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/last_steps.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
@@ -78,6 +80,10 @@ std::uint64_t RestoreProgram::controlAddress(const void* member) const {
     return controlAt_ + static_cast<std::uint64_t>(static_cast<const char*>(member) - start);
 }
 
+bool RestoreProgram::finishedByMaster() const {
+    return in_.run.content.seccomp.contains(in_.task.pid);
+}
+
 void RestoreProgram::composeMemory(pie::StepList& steps) {
     memory::RangeSet keep = vdso_.present();
     keep.add(area_);
@@ -95,6 +101,7 @@ void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& s
     const CoreEntry& core = **thread.core;
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
+    task::restoreThreadControls(own, steps);
     task::restoreSignalStack(own, steps, data_);
     task::restoreScheduling(own, in_.run.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);
@@ -110,9 +117,8 @@ void RestoreProgram::composeThreads(pie::StepList& steps) {
         const ThreadCoreEntry& own = *(*thread.core)->thread_core;
         pie::StepList mine;
         composeThread(thread, mine);
-        if (own.creds != nullptr)
-            task::restoreCredentials(in_.run.credentials, task::Credentials::ofImage(*own.creds), mine, data_);
-        task::restoreDeathSignal(own, mine);
+        if (!finishedByMaster())
+            addLastSteps(own, nullptr, in_.run.credentials, mine, data_);
         mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
 
         clone_args args{};
@@ -144,10 +150,8 @@ void RestoreProgram::composeProcess(pie::StepList& steps) {
     task::restoreSignalQueue(core.signals_s, true, in_.task.pid, in_.task.pid, steps, data_);
     task::restoreLimits(core, in_.run.limits, steps, data_);
     task::restoreTimers(core.timers, in_.task.pid, in_.run.timerIdsSettable, steps, data_);
-    if (own.creds != nullptr)
-        task::restoreCredentials(in_.run.credentials, task::Credentials::ofImage(*own.creds), steps, data_);
-    task::restoreDumpable(mm, steps);
-    task::restoreDeathSignal(own, steps);
+    if (!finishedByMaster())
+        addLastSteps(own, &mm, in_.run.credentials, steps, data_);
 }
 
 void RestoreProgram::composeEnd(pie::StepList& steps) {

@@ -30,6 +30,8 @@ private:
     void composeThread(const model::Thread& thread, pie::StepList& steps);
     void composeThreads(pie::StepList& steps);
     void composeEnd(pie::StepList& steps);
+    /// Processes under seccomp get their last steps from outside (last_steps.hpp).
+    [[nodiscard]] bool finishedByMaster() const;
     [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
 
     Inputs in_;

@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/last_steps.hpp"
 #include "criu/task/registers.hpp"
 
 namespace criu::engine {
@@ -51,20 +52,21 @@ void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
 
 }  // namespace
 
-ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service,
-                         const files::LockRestore& locks)
-    : tree_(tree) {
+ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
+    const ServiceFds& service = run.service;
     std::unordered_map<pid_t, const AreaSlot*> areas;
-    for (const AreaSlot& area : control.areas())
+    for (const AreaSlot& area : run.control.areas())
         areas.emplace(area.pid, &area);
 
-    for (const auto& task : tree.tasks) {
+    for (const auto& task : tree_.tasks) {
         if (!task->alive())
             continue;
         inContext([&] { return fmt::format("process {}", task->pid); },
                   [&] {
                       compel::FreezeOptions options;
                       options.seize.killOnExit = true;
+                      const auto seccomp = run.content.seccomp.find(task->pid);
+                      options.seize.suspendSeccomp = seccomp != run.content.seccomp.end();
                       processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
                       compel::FrozenProcess& process = processes_.back();
                       {
@@ -76,12 +78,22 @@ ResumedTree::ResumedTree(const model::ProcessTree& tree, const RestoreControl& c
                               calls.checkedCall("close criu's descriptors", SYS_close_range,
                                                 {static_cast<std::uint64_t>(service.first),
                                                  static_cast<std::uint64_t>(service.last)});
-                          setPosixLocks(calls, *area->second, locks.ofProcess(task->pid));
+                          setPosixLocks(calls, *area->second, run.files.locks().ofProcess(task->pid));
                           calls.munmap(area->second->start, area->second->size);
                       }
+                      moveThreads(*task, run.cgroups);
+                      if (seccomp != run.content.seccomp.end())
+                          finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
                       setThreads(*task, process);
                   });
     }
+}
+
+void ResumedTree::moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups) {
+    const std::uint32_t ofProcess = cgroupSetOf(task.core());
+    for (const model::Thread& thread : task.threads)
+        if (const std::uint32_t set = cgroupSetOf(**thread.core); set != 0 && set != ofProcess)
+            cgroups.moveThread(thread.tid, set, ofProcess);
 }
 
 void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& process) {
@@ -101,6 +113,8 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
             thread.tracee.setExtendedState(sets.extended);
         if (sets.shadowStackPointer != 0)
             thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
+        if (const UserDispatch* const dispatch = core.thread_core->user_dispatch; dispatch != nullptr)
+            thread.tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
         thread.tracee.setSignalMask(signalMaskOf(core));
     }
 }

@@ -5,9 +5,7 @@
 
 #include <vector>
 
-#include "criu/engine/restore_control.hpp"
-#include "criu/engine/service_fds.hpp"
-#include "criu/files/file_locks.hpp"
+#include "criu/engine/restore_task.hpp"
 #include "criu/model/process_tree.hpp"
 
 namespace criu::engine {
@@ -17,13 +15,13 @@ namespace criu::engine {
 /// processes are to be killed by the caller; they have no memory to go on with.
 class ResumedTree {
 public:
-    ResumedTree(const model::ProcessTree& tree, const RestoreControl& control, const ServiceFds& service,
-                const files::LockRestore& locks);
+    explicit ResumedTree(const RestoreRun& run);
 
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
     void letGo(bool stopAll);
 
 private:
+    static void moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups);
     void setThreads(const model::Task& task, compel::FrozenProcess& process);
 
     const model::ProcessTree& tree_;

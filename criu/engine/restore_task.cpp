@@ -93,10 +93,12 @@ public:
           birth_(birth),
           pid_(::getpid()),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
+          cgroupSet_((*run.content.inventory)->root_cg_set),
           files_(run.files, run.service, run.segments, task_, birth.pid, run.log) {
         if (creator != nullptr) {
             files_.inheritFrom(creator->files_);
             inheritedSpace_ = &creator->space_;
+            cgroupSet_ = creator->cgroupSet_;
         }
     }
 
@@ -130,6 +132,7 @@ private:
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())
             run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+        enterCgroups();
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -183,6 +186,24 @@ private:
         const std::uint64_t none[4] = {};
         for (int signal = 1; signal <= kSignals; ++signal)
             ::syscall(SYS_rt_sigaction, signal, none, nullptr, sizeof(std::uint64_t));
+    }
+
+    /// Before anything is allocated that is counted there.
+    void enterCgroups() {
+        const std::uint32_t wanted = alive() ? cgroupSetOf(task_->core()) : 0;
+        if (wanted == 0)
+            return;
+        if (isRoot() && hasCgroupNamespace())
+            run_.cgroups.enterNamespace(wanted, cgroupSet_);
+        else
+            run_.cgroups.enter(wanted, cgroupSet_);
+        cgroupSet_ = wanted;
+    }
+
+    [[nodiscard]] bool hasCgroupNamespace() const {
+        const TaskKobjIdsEntry* const outside = (*run_.content.inventory)->root_ids;
+        return task_->ids && outside != nullptr && (*task_->ids)->has_cgroup_ns_id != 0 &&
+               outside->has_cgroup_ns_id != 0 && (*task_->ids)->cgroup_ns_id != outside->cgroup_ns_id;
     }
 
     void enterSession() {
@@ -293,6 +314,7 @@ private:
         ::sigprocmask(SIG_SETMASK, &all, nullptr);
         resetSignalActions();
 
+        space_.createAioRings(*task_, run_.images);
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
         enterDirectories();
@@ -304,6 +326,7 @@ private:
     void enterDirectories() {
         const FsEntry& fs = **task_->fs;
         const UniqueFd root = run_.service.lift(files_.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
+        const auto owner = files::reviveOwner(*run_.files.entry(FileId{fs.cwd_id}).reg, run_.files.remaps());
         const UniqueFd cwd = run_.service.lift(files_.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
         const FileEntry& rootEntry = run_.files.entry(FileId{fs.root_id});
         if (std::string_view(rootEntry.reg->name) != "/") {
@@ -319,6 +342,7 @@ private:
     const Birth& birth_;
     pid_t pid_;
     const Task* task_;
+    std::uint32_t cgroupSet_;  ///< the one it is in
     TaskFiles files_;
     memory::AddressSpace space_;
     const memory::AddressSpace* inheritedSpace_ = nullptr;
@@ -326,6 +350,12 @@ private:
 };
 
 }  // namespace
+
+std::uint32_t cgroupSetOf(const CoreEntry& core) {
+    if (core.thread_core != nullptr && core.thread_core->has_cg_set != 0)
+        return core.thread_core->cg_set;
+    return core.tc != nullptr && core.tc->has_cg_set != 0 ? core.tc->cg_set : 0;
+}
 
 pid_t createRoot(RestoreRun& run, bool asSibling) {
     const Birth& root = run.births.root();

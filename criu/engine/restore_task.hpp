@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_files.hpp"
 #include "criu/kernel/limits.hpp"
@@ -21,6 +22,7 @@ struct RestoreRun {
     model::BirthPlan& births;
     FilePlan& files;
     memory::Segments& segments;
+    cgroup::CgroupRestore& cgroups;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with.
@@ -29,6 +31,9 @@ struct RestoreRun {
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;
 };
+
+/// The set of cgroups a thread was in; 0 if the image doesn't say.
+std::uint32_t cgroupSetOf(const CoreEntry& core);
 
 /// Creates the root of the tree, which creates its children, and so on. Returns its pid in the master only.
 /// `asSibling`: it becomes a child of the master's parent.

@@ -44,6 +44,20 @@ void validate(const RegFileEntry& entry, int fd, const std::string& path, bool r
     }
 }
 
+/// Another process of the tree may be doing the same at this moment.
+std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
+    constexpr int kTries = 2000;
+    for (int tries = 1;; ++tries) {
+        try {
+            return std::make_unique<kernel::ShortProcess>(pid);
+        } catch (const Error& error) {
+            if (error.code() != EEXIST || tries == kTries)
+                throw;
+        }
+        ::usleep(1000);
+    }
+}
+
 class RestoredRegular final : public RestoredFile {
 public:
     RestoredRegular(const RegFileEntry& entry, const PathRemaps& remaps) : entry_(entry), remaps_(remaps) {}
@@ -65,9 +79,7 @@ public:
             return;
         }
         const int flags = static_cast<int>(entry_.flags);
-        std::unique_ptr<kernel::ShortProcess> owner;
-        if (const auto pid = processOfPath(pathOf(entry_)); pid && remaps_.hadEnded(*pid))
-            owner = createOwner(*pid);
+        const auto owner = reviveOwner(entry_, remaps_);
         UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
@@ -82,20 +94,6 @@ public:
 private:
     static UniqueFd copyOf(int given) {
         return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given));
-    }
-
-    /// Another process of the tree may be doing the same at this moment.
-    static std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
-        constexpr int kTries = 2000;
-        for (int tries = 1;; ++tries) {
-            try {
-                return std::make_unique<kernel::ShortProcess>(pid);
-            } catch (const Error& error) {
-                if (error.code() != EEXIST || tries == kTries)
-                    throw;
-            }
-            ::usleep(1000);
-        }
     }
 
     void useExternal(FileOpener& opener) {
@@ -239,6 +237,11 @@ void PathRemaps::removeLinks(Log& log) const noexcept {
     for (const std::string& link : links_)
         if (::unlink(link.c_str()) != 0 && errno != ENOENT)
             log.warn("the temporary link {} is left: {}", link, std::strerror(errno));
+}
+
+std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps) {
+    const auto pid = processOfPath(pathOf(entry));
+    return pid && remaps.hadEnded(*pid) ? createOwner(*pid) : nullptr;
 }
 
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,

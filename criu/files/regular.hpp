@@ -9,6 +9,7 @@
 
 #include "criu/files/file_kind.hpp"
 #include "criu/files/ghost_file.hpp"
+#include "criu/kernel/short_process.hpp"
 #include "images/regfile.hpp"
 #include "images/remap-file-path.hpp"
 
@@ -84,6 +85,10 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
 };
+
+/// The process that a path in /proc belongs to, for a moment, if it had ended when the path was dumped; else null. To
+/// be held while the file is opened and entered.
+std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
 /// What openRegular() makes sure of.
 enum class PathCheck {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/terminal.hpp"
 
-#include <asm/termbits.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
+#include <linux/termios.h>  // its structures are not those of <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,12 @@ namespace criu::kernel {
 namespace {
 
 static_assert(kControlCharacters == NCCS);
+
+/// ioctl(2).
+template <typename Argument>
+int control(int fd, unsigned long request, Argument argument) {
+    return static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
+}
 
 template <typename Termios>
 LineSettings fromKernel(const Termios& from) {
@@ -46,13 +53,13 @@ Termios toKernel(const LineSettings& settings) {
 
 bool readSwitch(int fd, unsigned long request, const char* what) {
     int value = 0;
-    sys(::ioctl(fd, request, &value), "ask a terminal for {}", what);
+    sys(control(fd, request, &value), "ask a terminal for {}", what);
     return value != 0;
 }
 
 std::optional<pid_t> readJobControl(int master, unsigned long request, const char* what) {
     int value = 0;
-    if (::ioctl(master, request, &value) < 0) {
+    if (control(master, request, &value) < 0) {
         if (errno != ENOTTY)
             failErrno("ask a terminal for its {}", what);
         return std::nullopt;
@@ -64,7 +71,7 @@ std::optional<pid_t> readJobControl(int master, unsigned long request, const cha
 
 std::optional<LineSettings> readLineSettings(int fd) {
     termios2 raw{};
-    if (::ioctl(fd, TCGETS2, &raw) < 0) {
+    if (control(fd, TCGETS2, &raw) < 0) {
         if (errno == EIO)
             return std::nullopt;
         failErrno("read the settings of a terminal");
@@ -82,40 +89,40 @@ void writeLineSettings(int fd, const LineSettings& settings) {
     // Images without speeds mean no speed in particular; 0 would mean "hang up".
     if ((raw.c_cflag & CBAUD) == BOTHER && raw.c_ospeed == 0)
         raw.c_cflag = (raw.c_cflag & ~tcflag_t{CBAUD}) | B38400;
-    sys(::ioctl(fd, TCSETS2, &raw), "set up a terminal");
+    sys(control(fd, TCSETS2, &raw), "set up a terminal");
 }
 
 LineSettings readLockedSettings(int fd) {
     termios raw{};
-    sys(::ioctl(fd, TIOCGLCKTRMIOS, &raw), "read the locked settings of a terminal");
+    sys(control(fd, TIOCGLCKTRMIOS, &raw), "read the locked settings of a terminal");
     return fromKernel(raw);
 }
 
 void writeLockedSettings(int fd, const LineSettings& settings) {
     auto raw = toKernel<termios>(settings);
-    sys(::ioctl(fd, TIOCSLCKTRMIOS, &raw), "lock settings of a terminal");
+    sys(control(fd, TIOCSLCKTRMIOS, &raw), "lock settings of a terminal");
 }
 
 WindowSize readWindowSize(int fd) {
     winsize size{};
-    sys(::ioctl(fd, TIOCGWINSZ, &size), "read the window size of a terminal");
+    sys(control(fd, TIOCGWINSZ, &size), "read the window size of a terminal");
     return {size.ws_row, size.ws_col, size.ws_xpixel, size.ws_ypixel};
 }
 
 void writeWindowSize(int fd, const WindowSize& size) {
     winsize raw{size.rows, size.columns, size.xPixels, size.yPixels};
-    sys(::ioctl(fd, TIOCSWINSZ, &raw), "set the window size of a terminal");
+    sys(control(fd, TIOCSWINSZ, &raw), "set the window size of a terminal");
 }
 
 dev_t terminalDevice(int fd) {
     std::uint32_t number = 0;
-    sys(::ioctl(fd, TIOCGDEV, &number), "ask which terminal this is");
+    sys(control(fd, TIOCGDEV, &number), "ask which terminal this is");
     return decodeDevice(number);
 }
 
 unsigned ptyNumber(int master) {
     unsigned number = 0;
-    sys(::ioctl(master, TIOCGPTN, &number), "ask for the number of a pseudoterminal");
+    sys(control(master, TIOCGPTN, &number), "ask for the number of a pseudoterminal");
     return number;
 }
 
@@ -125,7 +132,7 @@ bool isPtyLocked(int master) {
 
 void setPtyLocked(int master, bool locked) {
     const int value = locked ? 1 : 0;
-    sys(::ioctl(master, TIOCSPTLCK, &value), "{} a pseudoterminal", locked ? "lock" : "unlock");
+    sys(control(master, TIOCSPTLCK, &value), "{} a pseudoterminal", locked ? "lock" : "unlock");
 }
 
 bool inPacketMode(int master) {
@@ -134,7 +141,7 @@ bool inPacketMode(int master) {
 
 void setPacketMode(int master, bool on) {
     const int value = on ? 1 : 0;
-    sys(::ioctl(master, TIOCPKT, &value), "switch the packet mode of a pseudoterminal");
+    sys(control(master, TIOCPKT, &value), "switch the packet mode of a pseudoterminal");
 }
 
 bool isExclusive(int fd) {
@@ -142,7 +149,7 @@ bool isExclusive(int fd) {
 }
 
 void makeExclusive(int fd) {
-    sys(::ioctl(fd, TIOCEXCL), "make a terminal exclusive");
+    sys(control(fd, TIOCEXCL, 0), "make a terminal exclusive");
 }
 
 std::optional<pid_t> sessionOfPty(int master) {
@@ -155,12 +162,12 @@ std::optional<pid_t> foregroundOfPty(int master) {
 
 std::size_t waitingBytes(int fd) {
     int count = 0;
-    sys(::ioctl(fd, FIONREAD, &count), "ask what waits in a terminal");
+    sys(control(fd, FIONREAD, &count), "ask what waits in a terminal");
     return static_cast<std::size_t>(count);
 }
 
 bool controlOwnSession(int fd) {
-    if (::ioctl(fd, TIOCSCTTY, 0) == 0)
+    if (control(fd, TIOCSCTTY, 0) == 0)
         return true;
     if (errno != EPERM)
         failErrno("make a terminal the controlling one");
@@ -168,13 +175,13 @@ bool controlOwnSession(int fd) {
 }
 
 bool setForeground(int fd, pid_t group) {
-    return ::ioctl(fd, TIOCSPGRP, &group) == 0;
+    return control(fd, TIOCSPGRP, &group) == 0;
 }
 
 int openSlaveOf(int master, int flags) {
     // Unlike open(2) it leaves out the first of these, and would keep the second in the description for good.
     constexpr int kLargeFile = 0100000;
-    const int fd = ::ioctl(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
+    const int fd = control(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;

@@ -34,6 +34,8 @@ struct WindowSize {
     std::uint16_t columns = 0;
     std::uint16_t xPixels = 0;
     std::uint16_t yPixels = 0;
+
+    friend bool operator==(const WindowSize&, const WindowSize&) = default;
 };
 
 /// Nothing for a terminal that was hung up: it answers EIO for ever.

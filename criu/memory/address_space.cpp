@@ -11,8 +11,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/memory/aio_ring.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
+#include "criu/memory/sysv_shm.hpp"
 
 namespace criu::memory {
 namespace {
@@ -27,7 +29,7 @@ constexpr std::uint64_t kScratchBase = 0x100000000;
 
 bool isSpecial(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) ||
-           is(vma, VmaStatus::Uprobes) || is(vma, VmaStatus::Guard);
+           is(vma, VmaStatus::Uprobes) || is(vma, VmaStatus::Guard) || is(vma, VmaStatus::AioRing);
 }
 
 void refuseUnknown(const VmaEntry& vma) {
@@ -35,8 +37,6 @@ void refuseUnknown(const VmaEntry& vma) {
         if (is(vma, status))
             fail("memory at {:#x} is {}, which can't be restored yet", vma.start, what);
     };
-    refuse(VmaStatus::SysvIpc, "attached System V shared memory");
-    refuse(VmaStatus::AioRing, "an AIO ring");
     refuse(VmaStatus::ShadowStack, "a shadow stack");
 }
 
@@ -162,6 +162,15 @@ void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
     placed.at = (*hole + alignment - 1) & ~(alignment - 1);
 }
 
+void AddressSpace::addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log) {
+    placed.mapped = true;
+    occupied.add({placed.at, placed.at + placed.size()});
+    avoid.add({placed.at, placed.at + placed.size()});
+    if (placed.moved())
+        log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
+    vmas_.push_back(placed);
+}
+
 AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
     AddressSpace space;
     const MmEntry& mm = **task.mm;
@@ -210,6 +219,11 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
             placed.protection = PROT_NONE;
             flags = MAP_PRIVATE | MAP_ANONYMOUS;
         }
+        if (is(*vma, VmaStatus::SysvIpc)) {
+            placed.protection = attachSysvShm(*vma, placed.at);
+            space.addPlaced(placed, occupied, avoid, log);
+            continue;
+        }
         int fd = -1;
         if ((is(*vma, VmaStatus::FilePrivate) || is(*vma, VmaStatus::FileShared) || is(*vma, VmaStatus::AnonShared) ||
              is(*vma, VmaStatus::Memfd))) {
@@ -221,12 +235,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (at == MAP_FAILED)
             failErrno("map {} bytes at {:#x} (flags {:#x}, protection {:#x}, file {})", placed.size(), placed.at, flags,
                       placed.protection, vma->shmid);
-        placed.mapped = true;
-        occupied.add({placed.at, placed.at + placed.size()});
-        avoid.add({placed.at, placed.at + placed.size()});
-        if (placed.moved())
-            log.debug("memory of {:#x} is built at {:#x}", vma->start, placed.at);
-        space.vmas_.push_back(placed);
+        space.addPlaced(placed, occupied, avoid, log);
     }
     space.sort();
     return space;
@@ -264,11 +273,7 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
                       if (at == MAP_FAILED)
                           failErrno("map {} bytes from offset {:#x} at {:#x}", placed.size(), file.offset, placed.at);
                   });
-        placed.mapped = true;
-        occupied.add({placed.at, placed.at + placed.size()});
-        avoid.add({placed.at, placed.at + placed.size()});
-        log.debug("device memory of {:#x} is mapped at {:#x}", vma->start, placed.at);
-        vmas_.push_back(placed);
+        addPlaced(placed, occupied, avoid, log);
     }
     sort();
 }
@@ -340,6 +345,54 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
             }
         });
     drop(done, placed.vma->end);
+}
+
+void AddressSpace::createAioRings(const model::Task& task, const ImageDir& images) {
+    const MmEntry& mm = **task.mm;
+    const auto rings = list(mm.aios, mm.n_aios);
+    if (rings.empty())
+        return;
+    const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
+    for (const AioRingEntry* ring : rings) {
+        const auto all = list(mm.vmas, mm.n_vmas);
+        const auto vma = std::find_if(all.begin(), all.end(), [&](const VmaEntry* candidate) {
+            return is(*candidate, VmaStatus::AioRing) && candidate->start == ring->id;
+        });
+        inContext([&] { return fmt::format("ring of asynchronous I/O at {:#x}", ring->id); },
+                  [&] {
+                      if (vma == all.end())
+                          fail("there is no such memory");
+                      createAioRing(*ring, **vma, *task.pagemap, pages ? pages->get() : -1, mm);
+                  });
+    }
+}
+
+void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
+                                 const MmEntry& mm) {
+    std::vector<std::byte> content(vma.end - vma.start);
+    forEachRange(pagemap, vma.start, vma.end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+        requirePresent(range);
+        const auto offset = static_cast<off_t>(range.fileOffset + (from - range.vaddr));
+        if (::pread(pages, content.data() + (from - vma.start), to - from, offset) != static_cast<ssize_t>(to - from))
+            failErrno("read its content");
+    });
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.mapped = true;
+    placed.protection = PROT_READ | PROT_WRITE;
+    const Range made = makeAioRing(ring, content);
+    // The kernel's choice may be where other memory will be moved to.
+    RangeSet occupied = ownMappings();
+    if (occupied.overlaps({vma.start, vma.end}))
+        for (const VmaEntry* other : list(mm.vmas, mm.n_vmas))
+            if (other->start < kTaskSize)
+                occupied.add({other->start, other->end});
+    choosePlace(placed, occupied);
+    void* const at = ::mremap(reinterpret_cast<void*>(made.start), made.size(), made.size(),
+                              MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(placed.at));
+    if (at == MAP_FAILED)
+        failErrno("move it from {:#x} to {:#x}", made.start, placed.at);
+    vmas_.push_back(placed);
 }
 
 void AddressSpace::installGuards() const {

@@ -69,6 +69,9 @@ public:
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
     void fill(const model::Task& task, const ImageDir& images, Log& log);
 
+    /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
+    void createAioRings(const model::Task& task, const ImageDir& images);
+
     /// Maps what belongs to sockets. When these are at their descriptors' numbers.
     void mapSockets(MappedFiles& files);
 
@@ -93,7 +96,10 @@ private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void installGuards() const;
     void sort();
+    void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
+    void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
+                       const MmEntry& mm);
     void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
 
     std::vector<PlacedVma> vmas_;

@@ -28,11 +28,11 @@ constexpr std::uint64_t kPagesAtOnce = 16384;
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
 
 bool isWhole(const VmaEntry& vma) {
-    return is(vma, VmaStatus::Vdso);
+    return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::AioRing);
 }
 
 bool hasPagesToDump(const VmaEntry& vma) {
-    return hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0;
+    return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
 /// Whether the pages may come after the process runs again (restore --lazy-pages).

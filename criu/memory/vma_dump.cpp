@@ -9,6 +9,8 @@
 #include <tuple>
 
 #include "criu/base/error.hpp"
+#include "criu/memory/aio_ring.hpp"
+#include "criu/memory/sysv_shm.hpp"
 
 namespace criu::memory {
 namespace {
@@ -115,6 +117,11 @@ private:
             return;
         }
         refuseUnknown(vma);
+        if (isAioRing(vma.name)) {
+            setAccess(vma, entry);
+            entry.status = bit(VmaStatus::AioRing);
+            return;
+        }
         if (vma.inode == 0 && vma.devMajor == 0 && vma.devMinor == 0) {
             if (vma.flags.has(VmFlag::Io) || vma.flags.has(VmFlag::PfnMap))
                 return classifyDevice(vma, entry);
@@ -144,8 +151,6 @@ private:
             refuse(vma, "a shadow stack");
         if (vma.name.starts_with("anon_inode:"))
             refuse(vma, "an object without a path");
-        if (vma.name == "/[aio] (deleted)" || vma.name == "/[aio]")
-            refuse(vma, "a ring of asynchronous I/O");
     }
 
     [[nodiscard]] bool onKernelTmpfs(const Vma& vma) const {
@@ -163,8 +168,14 @@ private:
     void classifyFile(const Vma& vma, VmaEntry& entry) {
         const bool huge = vma.flags.has(VmFlag::HugeTlb);
         entry.status = bit(VmaStatus::Regular);
-        if ((huge || onKernelTmpfs(vma)) && vma.name.starts_with("/SYSV"))
-            refuse(vma, "System V shared memory");
+        if ((huge || onKernelTmpfs(vma)) && isSysvShm(vma.name)) {
+            if (huge)
+                refuse(vma, "System V shared memory of huge pages");
+            setAccess(vma, entry);
+            entry.status |= VmaStatus::AnonShared | VmaStatus::SysvIpc;
+            entry.shmid = vma.inode;
+            return;
+        }
         if (huge && !vma.shared && vma.name == kAnonymousHuge) {
             setAccess(vma, entry);
             entry.flags |= MAP_ANONYMOUS;

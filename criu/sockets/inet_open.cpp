@@ -90,9 +90,11 @@ void RestoredInet::open(files::FileOpener& opener) {
         openConnection(socket.get(), device, opener);
     else
         openOther(socket.get(), device, opener);
-    // Nobody could end it later: the socket will only be in another's queue.
-    if (isInRepair() && !opener.isHeld(id()))
-        endRepair(socket.get());
+    // Nobody could end it later: the socket will only be in another's queue. Its peer may not be there yet.
+    if (isInRepair() && !opener.isHeld(id())) {
+        leaveRepairQuietly(socket.get());
+        restoreReuse(socket.get());
+    }
     opener.provide(id(), std::move(socket));
 }
 

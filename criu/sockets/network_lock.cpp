@@ -58,7 +58,9 @@ NetworkLock::~NetworkLock() {
 }
 
 std::string NetworkLock::table() const {
-    return fmt::format("inet CRIU-{}", runId_);
+    // CRIU 4.2 has room for so much.
+    constexpr std::size_t kLongest = 31;
+    return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
 
 void NetworkLock::lock(std::vector<InetConnection> connections) {

@@ -54,6 +54,23 @@ bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     return got == static_cast<ssize_t>(length);
 }
 
+/// The queue looks shorter than it is when out-of-band data is in it, or was taken out of its midst.
+void refuseOutOfBand(int socket) {
+    int before = 0;
+    socklen_t size = sizeof(before);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &before, &size), "read SO_OOBINLINE");
+    if (before != 0)
+        return;
+    const std::uint32_t plain = ask(socket, SIOCINQ, "a receive queue");
+    const int on = 1;
+    sys(::setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)), "set SO_OOBINLINE");
+    int whole = 0;
+    const int asked = ::ioctl(socket, SIOCINQ, &whole);
+    sys(::setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &before, sizeof(before)), "set SO_OOBINLINE back");
+    if (asked == 0 && static_cast<std::uint32_t>(whole) > plain)
+        fail("out-of-band data (MSG_OOB) waits in it, which can't be dumped");
+}
+
 /// False: something changed meanwhile.
 bool readQueues(int socket, Queues& out) {
     out.info = readTcpInfo(socket);
@@ -131,11 +148,11 @@ TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const Image
     const int fd = socket.fd();
     const PeekFromStart peeking(fd);
     Queues queues;
+    refuseOutOfBand(fd);
     for (int tries = 0; !readQueues(fd, queues); ++tries) {
         if (tries == kTries) {
             Error error(0, "the queues of the connection can't be read whole");
-            error.addHint(
-                "out-of-band data (MSG_OOB) waits in it, or the network isn't locked and it goes on changing");
+            error.addHint("they go on changing: is the network locked (--network-lock)?");
             throw error;
         }
         ::nanosleep(&kBetweenTries, nullptr);

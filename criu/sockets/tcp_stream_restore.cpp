@@ -19,6 +19,8 @@ namespace {
 /// In repair mode the kernel puts what is sent in one call into one packet buffer, which must be found in one piece.
 constexpr std::uint32_t kPiece = 64 << 10;
 constexpr std::uint8_t kLargestScale = 14;
+constexpr std::uint32_t kLargestSegment = 32767;  // that TCP_MAXSEG takes
+constexpr std::uint32_t kSmallestSegment = 88;
 
 /// A forged packet arrives through the loopback device; a socket that is bound to another one wouldn't see it.
 class UnboundMeanwhile {
@@ -42,6 +44,11 @@ private:
     std::array<char, IFNAMSIZ> device_{};
     socklen_t length_ = 0;
 };
+
+/// What the program wants at most; 0: as large as the peer takes.
+void setSegmentSize(int socket, std::uint32_t size) {
+    sys(::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &size, sizeof(size)), "set the segment size to {}", size);
+}
 
 void setSequence(int socket, RepairQueue queue, std::uint32_t value) {
     chooseQueue(socket, queue);
@@ -94,6 +101,9 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     socklen_t length = connection.local.store(address, device);
     sys(::bind(socket, &address.generic, length), "bind a socket to {}", connection.local.text());
     setSequences(socket);
+    // The kernel works out the size of segments once, when it connects, from the size the peer takes; and that it would
+    // know only later. Without this it would send small ones for the rest of the connection.
+    setSegmentSize(socket, std::clamp(stream_->mss_clamp, kSmallestSegment, kLargestSegment));
 
     length = connection.remote.store(address, device);
     const bool handshake = state_ == TcpState::SynSent;
@@ -103,8 +113,9 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
         failErrno("connect a socket to {}", connection.remote.text());
     if (handshake) {
         enterRepair(socket);
-        return;
+        return setSegmentSize(socket, 0);
     }
+    setSegmentSize(socket, 0);
     setOptions(socket);
     fillReceiveQueue(socket);
     // With a closed window what was never sent stays unsent until the network is unlocked.

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/attributes.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::task {
@@ -16,6 +17,10 @@ namespace {
 
 constexpr std::uint32_t kNoLoginUid = 0xffffffff;
 
+constexpr int kSetDenyWritableExec = 65;  // PR_SET_MDWE (6.3)
+constexpr int kGetDenyWritableExec = 66;
+constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
+constexpr int kGetMemoryMerge = 68;
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
 /// Writes a number to a file of /proc/self unless it holds that number already.
@@ -39,7 +44,9 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
       dumpableAt_(data.reserve(sizeof(std::uint64_t))),
       breakAt_(data.reserve(sizeof(std::uint64_t))),
       noHugePagesAt_(data.reserve(sizeof(std::uint64_t))),
-      membarrierAt_(data.reserve(sizeof(std::uint64_t))) {
+      membarrierAt_(data.reserve(sizeof(std::uint64_t))),
+      denyWritableExecAt_(data.reserve(sizeof(std::uint64_t))),
+      mergeMemoryAt_(data.reserve(sizeof(std::uint64_t))) {
     steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::Dumpable, 0, dumpableAt_);
@@ -50,6 +57,11 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     // Kernels before 6.3 can't say; then there is nothing to keep.
     steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).judge = pie::Judge::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).judge = pie::Judge::Any;
+    // From 6.3 and 6.4 on.
+    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).judge = pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).judge = pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).judge = pie::Judge::Any;
 }
 
 void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
@@ -63,8 +75,22 @@ void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEnt
         core.has_membarrier_registration_mask = 1;
         core.membarrier_registration_mask = static_cast<std::uint32_t>(registered);
     }
+    const auto denied = answers.local<std::int64_t>(denyWritableExecAt_);
+    if (denied > 0) {
+        mm.has_deny_writable_exec = 1;
+        mm.deny_writable_exec = static_cast<std::uint32_t>(denied);
+    }
+    if (answers.local<std::int64_t>(mergeMemoryAt_) > 0)
+        mm.has_merge_memory = mm.merge_memory = 1;
     mm.has_thp_disabled = 1;
     mm.thp_disabled = answers.local<std::uint64_t>(noHugePagesAt_) != 0;
+}
+
+std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession) {
+    if (!leadsSession)
+        return std::nullopt;
+    const auto group = kernel::readAutogroup(process);
+    return group && group->nice != 0 ? std::optional<std::int32_t>(group->nice) : std::nullopt;
 }
 
 void restoreEarlyAttributes(const TaskCoreEntry& core) {
@@ -74,6 +100,8 @@ void restoreEarlyAttributes(const TaskCoreEntry& core) {
         settle("oom_score_adj", core.oom_score_adj);
     if (core.has_coredump_filter != 0)
         kernel::ProcDir().self().write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
+    if (core.has_autogroup_nice != 0 && kernel::readAutogroup(kernel::ProcDir().self()))
+        kernel::ProcDir().self().write("autogroup", std::to_string(core.autogroup_nice));
     if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
         sys(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become child subreaper");
 }
@@ -87,6 +115,11 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
             steps.call(pie::Subject::Other, command, SYS_membarrier, 1U << command, 0, 0);
     if (mm.has_thp_disabled != 0 && mm.thp_disabled != 0)
         steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    if (mm.has_merge_memory != 0 && mm.merge_memory != 0)
+        steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, kSetMemoryMerge, 1, 0, 0, 0);
+    if (mm.has_deny_writable_exec != 0)
+        steps.call(pie::Subject::ProtectMemory, mm.deny_writable_exec, SYS_prctl, kSetDenyWritableExec,
+                   mm.deny_writable_exec, 0, 0, 0);
 }
 
 void restoreDumpable(const MmEntry& mm, pie::StepList& steps) {

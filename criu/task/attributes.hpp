@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "criu/image/arena.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
@@ -23,11 +24,16 @@ private:
     std::uint64_t breakAt_;
     std::uint64_t noHugePagesAt_;
     std::uint64_t membarrierAt_;
+    std::uint64_t denyWritableExecAt_;
+    std::uint64_t mergeMemoryAt_;
 };
 
 /// Done by the restored process itself, in ordinary code, before its memory changes. A value the kernel refuses is an
 /// error only if it differs from the one the process has anyway.
 void restoreEarlyAttributes(const TaskCoreEntry& core);
+
+/// The nice value of a session's autogroup, which is for its leader to keep; nothing for others, and where it is 0.
+std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);
 
 /// Steps for when memory is in place. `mm.dumpable` comes last of all: changes of credentials reset it.
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps);

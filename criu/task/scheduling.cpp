@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -24,6 +25,7 @@ bool isRealTime(std::uint32_t policy) {
 }
 
 constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
+constexpr int kIoOfProcess = 1;         // IOPRIO_WHO_PROCESS: a thread
 
 }  // namespace
 
@@ -37,6 +39,8 @@ Scheduling Scheduling::of(pid_t tid) {
     now.nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(tid));
     if (now.nice == -1 && errno != 0)
         failErrno("read nice value of thread {}", tid);
+    now.ioPriority = static_cast<std::uint32_t>(
+        sys(::syscall(SYS_ioprio_get, kIoOfProcess, tid), "read I/O priority of thread {}", tid));
     now.affinity = kernel::cpuAffinity(tid);
     return now;
 }
@@ -53,6 +57,8 @@ void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena) {
     }
     core.has_sched_nice = 1;
     core.sched_nice = now.nice;
+    core.has_io_priority = 1;
+    core.io_priority = now.ioPriority;
     core.has_cpu_affinity = 1;
     core.cpu_affinity = arena.bytes(std::as_bytes(std::span(now.affinity)));
 }
@@ -62,6 +68,8 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
     const std::int32_t nice = core.has_sched_nice != 0 ? core.sched_nice : now.nice;
     if (nice != now.nice)
         steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(nice), SYS_setpriority, PRIO_PROCESS, 0, nice);
+    if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
+        steps.call(pie::Subject::Scheduler, core.io_priority, SYS_ioprio_set, kIoOfProcess, 0, core.io_priority);
     const std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
     if (core.has_cpu_affinity != 0 && !affinity.empty() &&
         !std::ranges::equal(affinity, std::as_bytes(std::span(now.affinity)))) {

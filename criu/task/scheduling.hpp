@@ -9,13 +9,14 @@
 #include "criu/pie/program_builder.hpp"
 #include "images/core.hpp"
 
-/// Scheduling policy, priority and nice value of a thread.
+/// Scheduling policy, priority, nice value and I/O priority of a thread.
 namespace criu::task {
 
 struct Scheduling {
     std::uint32_t policy = 0;
     std::uint32_t priority = 0;  ///< of the real-time policies
     std::int32_t nice = 0;
+    std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) gives it
     std::vector<std::uint64_t> affinity;  ///< bit n%64 of word n/64 stands for CPU n
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 

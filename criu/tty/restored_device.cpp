@@ -59,9 +59,14 @@ public:
     void complete(files::PlacedFiles& files) override {
         // What isn't the tree's own is changed when all else has come true.
         const UniqueFd fd = files.fetch(FileId{all().front().entry->id});
-        restoreSettings(fd.get(), info());
+        restoreSettings(fd.get(), info(), source_ == Source::OwnTerminal ? Window::Keep : Window::Set);
         if (source_ != Source::OwnTerminal && info().exclusive != 0)
             kernel::makeExclusive(fd.get());
+    }
+
+    void finish(files::RestoredTree& tree) override {
+        if (const FileId id{all().front().entry->id}; source_ == Source::OwnTerminal && tree.isHeld(id))
+            tellWindowSize(tree.fetch(id).get(), info());
     }
 
     void beginSession(files::FileOpener& opener) override {

@@ -44,7 +44,12 @@ public:
     void complete(files::PlacedFiles& files) override {
         // What isn't the tree's own is changed when all else has come true.
         if (isOutside())
-            restoreLines(files.fetch(FileId{slaves_.front().entry->id}).get());
+            restoreSettings(files.fetch(FileId{slaves_.front().entry->id}).get(), info(), Window::Keep);
+    }
+
+    void finish(files::RestoredTree& tree) override {
+        if (const FileId id{slaves_.empty() ? 0 : slaves_.front().entry->id}; isOutside() && tree.isHeld(id))
+            tellWindowSize(tree.fetch(id).get(), info());
     }
 
     void beginSession(files::FileOpener& opener) override {

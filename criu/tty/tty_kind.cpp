@@ -60,6 +60,11 @@ public:
         return terminal;
     }
 
+    void finishRestore(files::RestoredTree& tree) override {
+        for (const auto& [id, terminal] : terminals_)
+            terminal->finish(tree);
+    }
+
 private:
     static void check(const TtyInfoEntry& info) {
         if (info.type == TTY_TYPE__PTY && info.pty == nullptr)

@@ -2,6 +2,8 @@
 #include "criu/tty/tty_restore.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -53,11 +55,18 @@ UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access
     return opener.lift(opener.openDevice(FileId{file.path->id}, access | O_NOCTTY | O_NONBLOCK));
 }
 
-void restoreSettings(int fd, const TtyInfoEntry& info) {
+void tellWindowSize(int fd, const TtyInfoEntry& info) {
+    if (info.winsize == nullptr || loadWindow(*info.winsize) == kernel::readWindowSize(fd))
+        return;
+    if (const pid_t group = ::tcgetpgrp(fd); group > 0)
+        ::kill(-group, SIGWINCH);
+}
+
+void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     // Locks last: they keep settings as they are.
     if (info.termios != nullptr)
         kernel::writeLineSettings(fd, loadSettings(*info.termios));
-    if (info.winsize != nullptr)
+    if (info.winsize != nullptr && window == Window::Set)
         kernel::writeWindowSize(fd, loadWindow(*info.winsize));
     if (info.termios_locked == nullptr)
         return;

@@ -40,6 +40,8 @@ struct TtyFile {
 class RestoredTerminal : public files::RestoredFile {
 public:
     virtual void add(const TtyFile& file) = 0;
+    /// In the process that directs the restore, when all is in place.
+    virtual void finish(files::RestoredTree&) {}
 };
 
 /// `lock`: one process at a time takes numbers of ptys.
@@ -60,8 +62,13 @@ void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd
 /// Opens the path of a terminal, without waiting for a line and without making it the controlling one.
 [[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
 
+/// Whether a terminal takes the window size of the image. One that was there before has a window of its own.
+enum class Window : std::uint8_t { Set, Keep };
 /// Line settings, locks, window size.
-void restoreSettings(int fd, const TtyInfoEntry& info);
+void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
+
+/// Signals the group in the foreground of criu's own terminal if the window isn't as large as that of the image.
+void tellWindowSize(int fd, const TtyInfoEntry& info);
 
 /// In the leader of its session: what RestoredFile::beginSession() and groupsJoined() are for.
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a piece of a test as init of its own pid and mount namespaces.
+"""Runs a piece of a test as init of its own pid, mount and IPC namespaces.
 
 There every pid and every terminal of a dumped tree is free again, criu is in the same namespaces as the tree, and ending init ends
 everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
@@ -28,7 +28,7 @@ def run(script, work, task, timeout, network=False):
     request = os.path.join(work, "task.json")
     with open(request, "w", encoding="utf-8") as file:
         json.dump(task, file)
-    command = ["unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
+    command = ["unshare", "--pid", "--mount", "--ipc", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
                os.path.abspath(script), INSIDE, request]
     if network:
         command.insert(1, "--net")

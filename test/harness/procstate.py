@@ -21,7 +21,7 @@ STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack
 
 FILES = ["comm", "cmdline", "environ", "limits", "personality", "oom_score_adj", "loginuid", "timerslack_ns"]
 LINKS = ["exe", "cwd", "root"]
-FDINFO = {"pos", "flags", "eventfd-count", "eventfd-semaphore", "sigmask"}
+FDINFO = {"pos", "flags", "lock", "eventfd-count", "eventfd-semaphore", "sigmask"}
 
 # Of a zombie only this is left that matters.
 ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
@@ -91,6 +91,8 @@ def _process(pid, names):
                 # Running, sleeping and waiting for a disk are one for us; stopped, traced and dead are not.
                 value = "runs" if value[0] in "RSD" else value
             fields[f"thread {tid} {name}"] = value
+        if not zombie:
+            fields[f"thread {tid} cgroup"] = _cgroups(pid, tid)
     if zombie:
         return fields
     for name in FILES:
@@ -109,6 +111,13 @@ def _file(pid, name):
         return processes.text(f"/proc/{pid}/{name}")
     except OSError as error:
         return error.strerror
+
+
+def _cgroups(pid, tid):
+    """Where a thread isn't in the root of a hierarchy. Others may make and end hierarchies meanwhile."""
+    lines = (_file(pid, f"task/{tid}/cgroup") or "").splitlines()
+    members = [line.partition(":")[2] for line in lines]
+    return sorted(member for member in members if not member.endswith(":/"))
 
 
 def _link(path, names):

@@ -184,6 +184,16 @@ class Service(Program):
         return None if found else f"no {self.server}"
 
 
+class Terminals(Service):
+    """Programs in terminals, with who sits at them."""
+
+    def __init__(self):
+        super().__init__("terminals", "vim")
+
+    def missing(self):
+        return super().missing() or (None if shutil.which("less") else "no less")
+
+
 class Java(Program):
     """A Java program, compiled first: only the machine itself is to be dumped."""
 
@@ -208,4 +218,10 @@ def programs(build):
         Compiler(),
         Compressor(),
         Java(),
+        Service("redis", "redis-server"),
+        Service("postgres", "/usr/lib/postgresql/*/bin/postgres"),
+        Service("nginx", "nginx"),
+        Service("node", "node"),
+        Service("asyncio", sys.executable),
+        Terminals(),
     ]

@@ -3,6 +3,7 @@
 connection are dumped. A driver works with its server until SIGTERM and then says whether all was right."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,13 @@ def until(condition, seconds, what):
     while not condition():
         require(time.monotonic() < deadline, f"no {what} after {seconds} s")
         time.sleep(0.01)
+
+
+def path_of(program):
+    """Where a program is."""
+    found = shutil.which(program)
+    require(found, f"no {program}")
+    return found
 
 
 def start(argv, log, **how):

@@ -249,13 +249,19 @@ TEST_CASE("what can't be dumped is refused by address and name") {
                Contains("memory at 0x10010000000 maps") && Contains("/dev/mem") && Contains("can't be dumped"));
     CHECK_THAT(refused("00:06 12 /dev/other", "rd wr sh mr mw me ms"), Contains("/dev/other"));
     CHECK_THAT(refused("00:01 12 /SYSV00000000 (deleted)", "rd wr sh"), Contains("System V"));
-    CHECK_THAT(refused("00:0e 12 /[aio] (deleted)", "rd wr sh"), Contains("asynchronous I/O"));
     CHECK_THAT(refused("00:09 12 socket:[1234]", "rd wr sh"), Contains("packet socket"));
     CHECK_THAT(refused("00:0f 12 anon_inode:[io_uring]", "rd wr sh"), Contains("io_uring"));
     CHECK_THAT(refused("00:00 0", "rd wr mr mw me um"), Contains("userfaultfd"));
     CHECK_THAT(refused("00:00 0", "rd wr mr mw me uw"), Contains("userfaultfd"));
     CHECK_THAT(refused("00:00 0", "rd wr mr mw me ss"), Contains("shadow stack"));
     CHECK_THAT(refused("00:00 0", "rd wr mr mw me pf io"), Contains("device"));
+}
+
+TEST_CASE("a ring of asynchronous I/O") {
+    const Converted got(
+        "10010000000-10010002000 rw-s 00000000 00:0e 12 /[aio] (deleted)\nVmFlags: rd wr sh mr mw ms de \n");
+    CHECK(got[0].status == bit(VmaStatus::AioRing));
+    CHECK(got[0].flags == MAP_SHARED);
 }
 
 TEST_CASE("device memory that a subsystem claims") {

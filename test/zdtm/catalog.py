@@ -8,7 +8,11 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     modes MODES               only these (see modes.py and scenarios.py), separated by commas
     not-in MODES              not in these
     refused REGEX             for mode `refused`: what the Error line of criu dump has to match
+    refused-restore OPTIONS   for mode `refused-restore`: with these criu restore fails
+    refused-with REGEX        and its Error line matches this
+    between COMMAND           for the shell, in the program's folder and namespaces: between each dump and restore
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
+    outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
     fails-with-4.2(MODES) …   the same in these modes only
@@ -24,7 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Program:
     """One test program."""
 
-    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout"}
+    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
+            "refused-restore", "refused-with", "outside"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -49,7 +54,11 @@ class Program:
         self.modes = _list(said.get("modes"))
         self.not_in = _list(said.get("not-in"))
         self.refused = said.get("refused")
+        self.refused_restore = shlex.split(said.get("refused-restore", ""))
+        self.refused_with = said.get("refused-with")
+        self.between = said.get("between")
         self.ignore = _list(said.get("ignore"))
+        self.outside = said.get("outside")
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42
 

@@ -108,6 +108,17 @@ def outer_session(subject, _task):
     subject.check()
 
 
+def refused_restore(subject, task):
+    """A restore that can't be done as told says why, and leaves nothing; as usual it works."""
+    subject.dump(subject.ours, "images")
+    usual = subject.restore_options
+    subject.restore_options = [*usual, *task["refused_restore"]]
+    require_failed_restore(subject, "images", task["refused_with"])
+    subject.restore_options = usual
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def restore_terminated(subject, task):
     """A restore that is asked to end leaves nothing behind, and can be done again."""
     subject.dump(subject.ours, "images")
@@ -184,5 +195,6 @@ SCENARIOS = [
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
+    modes.Mode("refused-restore", refused_restore, scenario=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
 ]

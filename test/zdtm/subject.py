@@ -6,7 +6,7 @@ import signal
 import stat
 import time
 
-from harness import criu, processes, procstate
+from harness import criu, echo, processes, procstate
 
 
 class Failed(Exception):
@@ -30,6 +30,8 @@ class Subject:
         self.dump_options = task["dump_options"]
         self.restore_options = task["restore_options"]
         self.ignore = task["ignore"]
+        self.between = task["between"]
+        self.outside = task["outside"]
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
         self.folder = os.path.join(self.work, "cwd")
@@ -43,7 +45,10 @@ class Subject:
         """Starts the program and waits until it is ready."""
         os.mkdir(self.folder)
         os.chmod(self.work, 0o755)  # programs that drop root still reach their files
-        self.root = self.init.start([self.binary], self.folder, self.output, session=True)
+        environment = None
+        if self.outside == "echo":
+            environment = {"ZDTM_ECHO": str(echo.EchoServer().port)}
+        self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
                         self.READY_SECONDS, "the program's READY")
         skip = self._said("SKIP")
@@ -73,6 +78,16 @@ class Subject:
             if ended.code != -signal.SIGKILL:
                 raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
             self.require_nothing_left("after the dump")
+            self.settle()
+            self.run_between()
+
+    def run_between(self):
+        """What the program wants to be done while it isn't there."""
+        if self.between:
+            log = os.path.join(self.work, "between.log")
+            shell = self.init.start(["/bin/sh", "-ec", self.between], self.folder, log)
+            if self.init.wait(shell, 10, "the command between").code != 0:
+                raise Failed(f"the command between dump and restore failed, see {log}")
             self.settle()
 
     def restore(self, by, name):

@@ -33,6 +33,12 @@ class FrozenProcess {
 public:
     static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
 
+    /// The first half of it, for processes that can't run at the moment (a frozen cgroup): every thread is seized and
+    /// told to stop, which it will as soon as it may run.
+    static FrozenProcess seize(pid_t pid, FreezeOptions options = {});
+    /// The second half.
+    void stop(FreezeOptions options = {});
+
     FrozenProcess(FrozenProcess&&) noexcept = default;
     FrozenProcess& operator=(FrozenProcess&& other) noexcept;
     FrozenProcess(const FrozenProcess&) = delete;
@@ -61,6 +67,9 @@ private:
     using Deadline = std::chrono::steady_clock::time_point;
 
     void seizeLeader(const FreezeOptions& options);
+    static FrozenProcess seizeFirst(pid_t pid, const FreezeOptions& options);
+    /// Returns those that have ended but aren't reaped yet.
+    std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
     void release() noexcept;

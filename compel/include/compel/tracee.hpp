@@ -54,6 +54,21 @@ struct RseqConfiguration {
     std::uint32_t flags;
 };
 
+/// A seccomp filter, PTRACE_SECCOMP_GET_FILTER.
+struct SeccompFilter {
+    std::vector<std::byte> program;  ///< struct sock_filter, one after the other
+    std::uint64_t flags = 0;         ///< SECCOMP_FILTER_FLAG_*, those the kernel remembers
+    friend bool operator==(const SeccompFilter&, const SeccompFilter&) = default;
+};
+
+/// Syscall user dispatch: system calls from outside of a range of code become SIGSYS while a byte of the task's says
+/// so.
+struct UserDispatch {
+    std::uint64_t selector = 0;  ///< address of that byte
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+};
+
 enum class SignalQueue { Thread, Process };
 
 /// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it.
@@ -127,6 +142,14 @@ public:
 
     /// Nothing if the thread has registered none.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
+
+    /// Nothing if it's off (or the kernel before 6.4, which can't tell).
+    [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
+    void setUserDispatch(const std::optional<UserDispatch>& dispatch);
+
+    /// Seccomp filters in the order they were installed; empty if the thread has none. The tracer needs CAP_SYS_ADMIN
+    /// and may have no filters itself.
+    [[nodiscard]] std::vector<SeccompFilter> seccompFilters() const;
 
 private:
     enum class State { Running, Stopped, Released };

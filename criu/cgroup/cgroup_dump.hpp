@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "criu/cgroup/hierarchies.hpp"
+#include "criu/cgroup/properties.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/attributes.hpp"
+#include "criu/model/options.hpp"
+#include "images/cgroup.hpp"
+
+namespace criu::cgroup {
+
+/// Dump half: which groups tasks are in, and what these groups are like. Each combination of groups is a set; the one
+/// criu is in itself has number 1 and isn't stored: whoever is in it will be where the restoring criu is.
+class CgroupDump {
+public:
+    static constexpr std::uint32_t kOwnSet = 1;
+
+    explicit CgroupDump(const model::Options& options);
+
+    /// The tree is in a cgroup namespace of its own, as `root` shows. Before the first setOf(). Throws Error.
+    void setNamespace(const kernel::ProcPid& root);
+
+    /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
+    /// of criu's cgroup namespace.
+    std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups);
+
+    /// The dump itself froze and thawed the groups it found (--freeze-cgroup): what state they had been in.
+    void setFreezer(bool unified, bool frozen);
+
+    /// Reads the groups of all sets, and writes cgroup.img if there is any.
+    void write(const ImageDir& images);
+
+private:
+    using Set = std::map<std::string, std::string>;  ///< controllers to path
+
+    [[nodiscard]] Set setFrom(const std::vector<kernel::CgroupLine>& groups) const;
+    [[nodiscard]] bool isWanted(const kernel::CgroupLine& line) const;
+    [[nodiscard]] std::string rootOf(const std::string& controllers, const std::string& path) const;
+    void storeSets(CgroupEntry& entry);
+    void storeControllers(CgroupEntry& entry);
+    void storeGroups(const std::string& controllers, CgControllerEntry& entry);
+    void fillGroup(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded);
+    void fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded);
+    void add(const Property& property, CgroupDirEntry& entry);
+    CgroupPropEntry* store(const Property& property);
+
+    const model::Options& options_;
+    Arena arena_;
+    PropertyTable table_;
+    Hierarchies hierarchies_;
+    std::vector<std::string> controllers_;                     ///< hierarchies with controllers, in the kernel's order
+    std::optional<std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
+    std::mutex guard_;
+    bool ownNamespace_ = false;
+    std::map<std::string, std::size_t> prefixes_;  ///< length of the namespace's root in paths of a hierarchy
+    /// The set of criu, which is in another namespace, is never one of the tree's then.
+    std::map<std::pair<bool, Set>, std::uint32_t> sets_;
+};
+
+}  // namespace criu::cgroup

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cgroup/cgroup_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/cgroup/properties.hpp"
+#include "criu/kernel/attributes.hpp"
+
+namespace criu::cgroup {
+namespace {
+
+using model::CgroupMode;
+
+std::string label(const std::string& controllers, const std::string& path) {
+    return fmt::format("cgroup {} of {}", path, controllers.empty() ? "version 2" : controllers);
+}
+
+std::string withSlash(const std::string& path) {
+    return path.starts_with('/') ? path : '/' + path;
+}
+
+/// `path` with `old` at its beginning replaced; nothing if it doesn't lie there.
+std::optional<std::string> moved(const std::string& path, const std::string& old, const std::string& root) {
+    const std::string base = root == "/" ? "" : root;
+    const std::string from = old == "/" ? "" : old;
+    if (path != old && !path.starts_with(from + '/'))
+        return std::nullopt;
+    const std::string result = base + (path == "/" ? "" : path.substr(from.size()));
+    return result.empty() ? "/" : result;
+}
+
+void setOwner(int fd, const CgroupPerms* permissions, std::string_view what) {
+    if (permissions == nullptr)
+        return;
+    sys(::fchown(fd, permissions->uid, permissions->gid), "give {} to {}:{}", what, permissions->uid, permissions->gid);
+    sys(::fchmod(fd, permissions->mode & 07777), "set mode {:#o} of {}", permissions->mode & 07777, what);
+}
+
+void setOwner(int group, const CgroupPropEntry& property) {
+    const UniqueFd file(::openat(group, property.name, O_PATH | O_CLOEXEC));
+    if (!file || property.perms == nullptr)
+        return;
+    const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+    sys(::chown(path.c_str(), property.perms->uid, property.perms->gid), "give {} to {}:{}", property.name,
+        property.perms->uid, property.perms->gid);
+    sys(::chmod(path.c_str(), property.perms->mode & 07777), "set mode {:#o} of {}", property.perms->mode & 07777,
+        property.name);
+}
+
+}  // namespace
+
+CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet)
+    : options_(options), log_(log), ownSet_(ownSet), hierarchies_(options.cgroupYard) {
+    if (options.cgroupMode == CgroupMode::Ignore)
+        return;
+    auto reader = images.openRead(ImageKind::Cgroup);
+    if (!reader)
+        return;
+    image_ = reader->only<CgroupEntry>();
+    const CgroupEntry& entry = **image_;
+    kernel::ProcBuffer buffer;
+    std::vector<Member>& own = sets_[ownSet_];
+    for (const kernel::CgroupLine& line : kernel::readCgroups(kernel::ProcDir().self(), buffer))
+        own.push_back({joined(line.controllers), line.path});
+    collectSets(entry);
+    collectGroups(entry);
+}
+
+CgroupRestore::~CgroupRestore() {
+    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+        try {
+            ::unlinkat(hierarchies_.root(made->controllers), relative(made->path).c_str(), AT_REMOVEDIR);
+        } catch (const Error& error) {
+            log_.warn("{} is left: {}", label(made->controllers, made->path), error.what());
+        }
+    }
+}
+
+std::optional<std::string> CgroupRestore::newRoot(const std::string& controllers) const {
+    std::optional<std::string> root;
+    for (const model::CgroupRoot& given : options_.cgroupRoots)
+        if (given.controller.empty())
+            root = withSlash(given.path);
+    const std::string all = ',' + controllers + ',';
+    std::optional<std::string> own;
+    for (const model::CgroupRoot& given : options_.cgroupRoots) {
+        if (given.controller.empty() ||
+            (given.controller != controllers && all.find(',' + given.controller + ',') == std::string::npos))
+            continue;
+        if (own && *own != withSlash(given.path))
+            fail("--cgroup-root gives {} and {} for {}, which are one hierarchy", *own, given.path, controllers);
+        own = withSlash(given.path);
+    }
+    return own ? own : root;
+}
+
+void CgroupRestore::collectSets(const CgroupEntry& entry) {
+    for (const CgSetEntry* set : list(entry.sets, entry.n_sets)) {
+        std::vector<Member>& members = sets_[set->id];
+        if (!members.empty())
+            fail("{}: set {} is there twice", imageName(ImageKind::Cgroup), set->id);
+        for (const CgMemberEntry* member : list(set->ctls, set->n_ctls)) {
+            if (member->has_cgns_prefix != 0 && member->cgns_prefix > std::strlen(member->path))
+                fail("{}: set {} has a prefix of {} bytes in {}", imageName(ImageKind::Cgroup), set->id,
+                     member->cgns_prefix, member->path);
+            members.push_back(
+                {member->name, member->path, false, member->has_cgns_prefix != 0 ? member->cgns_prefix : 0});
+        }
+    }
+}
+
+void CgroupRestore::collectGroups(const CgroupEntry& entry) {
+    for (const CgControllerEntry* controller : list(entry.controllers, entry.n_controllers)) {
+        if (controller->n_cnames == 0)
+            fail("{}: a hierarchy has no name", imageName(ImageKind::Cgroup));
+        std::vector<std::string> names(controller->cnames, controller->cnames + controller->n_cnames);
+        const std::string controllers = joined(names);
+        const std::optional<std::string> root = newRoot(controllers);
+        const auto members = [&](auto&& visit) {
+            for (auto& [id, set] : sets_)
+                for (Member& member : set)
+                    if (id != ownSet_ && member.controllers == controllers)
+                        visit(member);
+        };
+        members([&](Member& member) {
+            member.threaded = controller->has_is_threaded != 0 && controller->is_threaded != 0;
+        });
+        std::size_t prefix = 0;
+        members([&](const Member& member) { prefix = std::max(prefix, member.prefix); });
+        std::set<const Member*> done;
+        for (const CgroupDirEntry* head : list(controller->dirs, controller->n_dirs)) {
+            std::string path = withSlash(head->dir_name);
+            if (root) {
+                // With a namespace it is the namespace's root that is replaced.
+                const std::string old = path.size() >= prefix && prefix != 0 ? path.substr(0, prefix) : path;
+                members([&](Member& member) {
+                    const auto there = moved(member.path, old, *root);
+                    if (!there || !done.insert(&member).second)
+                        return;
+                    member.path = *there;
+                    member.prefix = member.prefix == 0 || *root == "/" ? 0 : root->size();
+                });
+                path = moved(path, old, *root).value_or(*root);
+            }
+            collectGroups(*head, controllers, path);
+        }
+    }
+}
+
+void CgroupRestore::collectGroups(const CgroupDirEntry& entry, const std::string& controllers,
+                                  const std::string& path) {
+    groups_.push_back({controllers, path, &entry, false});
+    for (const CgroupDirEntry* child : list(entry.children, entry.n_children))
+        collectGroups(*child, controllers, (path == "/" ? "" : path) + withSlash(child->dir_name));
+}
+
+void CgroupRestore::require(std::uint32_t set) const {
+    if (image_ && set != 0 && !sets_.contains(set))
+        fail("{} has no set {}", imageName(ImageKind::Cgroup), set);
+}
+
+bool CgroupRestore::mayMake() const noexcept {
+    return options_.cgroupMode != CgroupMode::None && options_.cgroupMode != CgroupMode::Props;
+}
+
+bool CgroupRestore::setsProperties(const Group& group) const noexcept {
+    if (group.path == "/")
+        return false;
+    return group.fresh || options_.cgroupMode == CgroupMode::Full || options_.cgroupMode == CgroupMode::Props;
+}
+
+void CgroupRestore::create(const std::function<UniqueFd(UniqueFd)>& lift) {
+    for (Group& group : groups_)
+        if (group.path != "/")
+            inContext([&] { return label(group.controllers, group.path); }, [&] { make(group); });
+    // Whoever moves finds the hierarchy open.
+    for (const auto& [id, set] : sets_)
+        for (const Member& member : set) {
+            const auto& own = sets_.at(ownSet_);
+            const bool same = std::any_of(own.begin(), own.end(), [&](const Member& here) {
+                return here.controllers == member.controllers && here.path == member.path;
+            });
+            if (!same)
+                hierarchies_.root(member.controllers);
+        }
+    hierarchies_.move(lift);
+}
+
+void CgroupRestore::make(Group& group) {
+    const int root = hierarchies_.root(group.controllers);
+    if (::faccessat(root, relative(group.path).c_str(), F_OK, 0) == 0) {
+        if (options_.cgroupMode == CgroupMode::Strict)
+            fail("exists already, which --manage-cgroups=strict forbids");
+        return;
+    }
+    if (errno != ENOENT)
+        failErrno("look for it");
+    if (!mayMake())
+        fail("doesn't exist, and --manage-cgroups={} forbids to make it",
+             options_.cgroupMode == CgroupMode::None ? "none" : "props");
+    for (std::size_t end = group.path.find('/', 1); end != std::string::npos; end = group.path.find('/', end + 1))
+        makeDirectory(group, group.path.substr(0, end));
+    makeDirectory(group, group.path);
+    group.fresh = true;
+    log_.info("Made {}", label(group.controllers, group.path));
+
+    const UniqueFd fd = openGroup(root, group.path);
+    setOwner(fd.get(), group.entry->dir_perms, "it");
+    for (const CgroupPropEntry* property : list(group.entry->properties, group.entry->n_properties)) {
+        if (!isEarly(property->name))
+            continue;
+        setProperty(fd.get(), property->name, property->value);
+        setOwner(fd.get(), *property);
+    }
+}
+
+void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
+    const int root = hierarchies_.root(group.controllers);
+    constexpr mode_t kUsual = 0755;
+    if (::mkdirat(root, relative(path).c_str(), kUsual) != 0) {
+        if (errno == EEXIST)
+            return;
+        failErrno("make {}", path);
+    }
+    made_.push_back({group.controllers, path});
+    // Nobody can enter a cpuset that has neither processors nor memory.
+    const UniqueFd fresh = openGroup(root, path);
+    const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));
+    for (const char* const name : {"cpuset.cpus", "cpuset.mems"})
+        if (const auto inherited = readProperty(parent.get(), name); inherited && !group.controllers.empty())
+            setProperty(fresh.get(), name, inherited->value);
+}
+
+void CgroupRestore::move(const std::string& text, const std::vector<Member>& from, const std::vector<Member>& to,
+                         bool threads) {
+    for (const Member& member : to) {
+        const auto present = std::find_if(from.begin(), from.end(),
+                                          [&](const Member& other) { return other.controllers == member.controllers; });
+        if (present != from.end() && present->path == member.path)
+            continue;
+        if (threads && !member.threaded)
+            continue;  // a thread is where its process is
+        inContext([&] { return fmt::format("move into {}", label(member.controllers, member.path)); },
+                  [&] {
+                      const UniqueFd group = openGroup(hierarchies_.root(member.controllers), member.path);
+                      const char* const file =
+                          !threads ? "cgroup.procs" : (member.controllers.empty() ? "cgroup.threads" : "tasks");
+                      writeFile(group.get(), file, text);
+                  });
+    }
+}
+
+void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
+    if (options_.cgroupMode == CgroupMode::Ignore)
+        return;
+    if (!image_)
+        fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
+    // A namespace's roots are where its creator is.
+    std::vector<Member> roots = sets_.at(set);
+    for (Member& member : roots)
+        member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);
+    move("0", sets_.at(from), roots, false);
+    sys(::unshare(CLONE_NEWCGROUP), "make a cgroup namespace");
+    move("0", roots, sets_.at(set), false);
+}
+
+void CgroupRestore::enter(std::uint32_t set, std::uint32_t from) {
+    if (image_ && set != from)
+        move("0", sets_.at(from), sets_.at(set), false);
+}
+
+void CgroupRestore::moveThread(pid_t tid, std::uint32_t set, std::uint32_t from) {
+    if (image_ && set != from)
+        move(std::to_string(tid), sets_.at(from), sets_.at(set), true);
+}
+
+void CgroupRestore::setProperties() {
+    for (const Group& group : groups_) {
+        if (!setsProperties(group))
+            continue;
+        inContext([&] { return label(group.controllers, group.path); },
+                  [&] {
+                      const UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
+                      if (!group.fresh)
+                          setOwner(fd.get(), group.entry->dir_perms, "it");
+                      const auto set = [&](std::span<CgroupPropEntry* const> properties, bool unified) {
+                          for (const CgroupPropEntry* property : properties) {
+                              if (isFreezer(property->name) || (!unified && isEarly(property->name)))
+                                  continue;
+                              setProperty(fd.get(), property->name, property->value);
+                              setOwner(fd.get(), *property);
+                          }
+                      };
+                      set(list(group.entry->properties, group.entry->n_properties), false);
+                      set(list(group.entry->more_properties, group.entry->n_more_properties), true);
+                  });
+    }
+}
+
+void CgroupRestore::freeze() {
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+        if (!setsProperties(*group))
+            continue;
+        for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
+            if (isFreezer(property->name))
+                inContext([&] { return label(group->controllers, group->path); },
+                          [&] {
+                              const UniqueFd fd = openGroup(hierarchies_.root(group->controllers), group->path);
+                              setProperty(fd.get(), property->name, property->value);
+                          });
+    }
+}
+
+}  // namespace criu::cgroup

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/cgroup/hierarchies.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
+#include "images/cgroup.hpp"
+
+namespace criu::cgroup {
+
+/// Restore half. The master makes the groups before it creates processes; each of them enters its own first of all, so
+/// that what it uses is counted there. Groups that were made are removed again unless the restore comes through; that
+/// object must outlive the processes of a failed one.
+class CgroupRestore {
+public:
+    /// Reads cgroup.img. `ownSet`: the number of the set that the dumping criu was in.
+    CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet);
+    ~CgroupRestore();
+    CgroupRestore(const CgroupRestore&) = delete;
+    CgroupRestore& operator=(const CgroupRestore&) = delete;
+
+    /// Throws Error if the images don't have this set.
+    void require(std::uint32_t set) const;
+
+    /// Makes what is missing, as --manage-cgroups says. `lift` moves descriptors to where they are in nobody's way.
+    void create(const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
+    /// those that the tree had, and into the groups of `set`.
+    void enterNamespace(std::uint32_t set, std::uint32_t from);
+
+    /// Moves the calling process from the groups of one set to those of another.
+    void enter(std::uint32_t set, std::uint32_t from);
+
+    /// Moves a thread of another process, whose process is in the groups of `from`.
+    void moveThread(pid_t tid, std::uint32_t set, std::uint32_t from);
+
+    /// Sets properties, when every process exists.
+    void setProperties();
+    /// Stops groups that were stopped; after everything else.
+    void freeze();
+
+    /// The restore has come through: groups stay.
+    void keep() noexcept { made_.clear(); }
+
+private:
+    struct Group {
+        std::string controllers;
+        std::string path;
+        const CgroupDirEntry* entry = nullptr;
+        bool fresh = false;
+    };
+    struct Member {
+        std::string controllers;
+        std::string path;
+        bool threaded = false;
+        std::size_t prefix = 0;  ///< how much of the path is the root of a cgroup namespace; 0: none, or "/"
+    };
+    struct Made {
+        std::string controllers;
+        std::string path;
+    };
+
+    void collectSets(const CgroupEntry& entry);
+    void collectGroups(const CgroupEntry& entry);
+    void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
+    [[nodiscard]] std::optional<std::string> newRoot(const std::string& controllers) const;
+    [[nodiscard]] bool mayMake() const noexcept;
+    [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
+    void make(Group& group);
+    void makeDirectory(const Group& group, const std::string& path);
+    void move(const std::string& text, const std::vector<Member>& from, const std::vector<Member>& to, bool threads);
+
+    const model::Options& options_;
+    Log& log_;
+    std::optional<Record<CgroupEntry>> image_;
+    std::uint32_t ownSet_;
+    Hierarchies hierarchies_;
+    std::map<std::uint32_t, std::vector<Member>> sets_;
+    std::vector<Group> groups_;  ///< parents before children
+    std::vector<Made> made_;
+};
+
+}  // namespace criu::cgroup

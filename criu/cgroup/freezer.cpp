@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cgroup/freezer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/cgroup/hierarchies.hpp"
+#include "criu/cgroup/properties.hpp"
+
+namespace criu::cgroup {
+namespace {
+
+constexpr const char* kState = "freezer.state";
+constexpr const char* kFreeze = "cgroup.freeze";
+
+std::string valueOf(int group, const std::string& name) {
+    const auto property = readProperty(group, name);
+    if (!property)
+        failWith(ENOENT, "read {}", name);
+    return property->value;
+}
+
+}  // namespace
+
+Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop)
+    : group_(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path)), path_(path) {
+    inContext([&] { return fmt::format("cgroup {}", path); },
+              [&] {
+                  unified_ = ::faccessat(group_.get(), kFreeze, F_OK, 0) == 0;
+                  if (!unified_ && ::faccessat(group_.get(), kState, F_OK, 0) != 0)
+                      fail("can't be frozen: it has neither {} nor {}", kState, kFreeze);
+                  wasFrozen_ = valueOf(group_.get(), unified_ ? kFreeze : kState) != (unified_ ? "0" : "THAWED");
+                  try {
+                      set(true);
+                      const auto deadline = std::chrono::steady_clock::now() + timeout;
+                      while (!isFrozen()) {
+                          stop.throwIfRequested();
+                          if (timeout.count() > 0 && std::chrono::steady_clock::now() >= deadline)
+                              failWith(ETIMEDOUT, "freeze it");
+                          constexpr useconds_t kPause = 1000;
+                          ::usleep(kPause);
+                      }
+                  } catch (const Error&) {
+                      set(wasFrozen_);
+                      throw;
+                  }
+              });
+}
+
+Freezer::~Freezer() {
+    if (frozen_ == wasFrozen_)
+        return;
+    try {
+        set(wasFrozen_);
+    } catch (const Error&) {
+        return;  // the group is gone
+    }
+}
+
+void Freezer::set(bool frozen) {
+    if (unified_)
+        writeFile(group_.get(), kFreeze, frozen ? "1" : "0");
+    else
+        writeFile(group_.get(), kState, frozen ? "FROZEN" : "THAWED");
+    frozen_ = frozen;
+}
+
+bool Freezer::isFrozen() const {
+    if (!unified_)
+        return valueOf(group_.get(), kState) == "FROZEN";
+    return valueOf(group_.get(), "cgroup.events").find("frozen 1") != std::string::npos;
+}
+
+void Freezer::thaw() {
+    inContext([&] { return fmt::format("cgroup {}", path_); }, [&] { set(false); });
+}
+
+}  // namespace criu::cgroup

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cgroup/hierarchies.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/cgroupfs.hpp"
+
+namespace criu::cgroup {
+namespace {
+
+std::string yardFolder(const std::string& controllers) {
+    constexpr std::string_view kNamed = "name=";
+    if (controllers.empty())
+        return "unified";
+    return controllers.starts_with(kNamed) ? controllers.substr(kNamed.size()) : controllers;
+}
+
+}  // namespace
+
+std::string joined(const std::vector<std::string>& controllers) {
+    return fmt::format("{}", fmt::join(controllers, ","));
+}
+
+int Hierarchies::root(const std::string& controllers) {
+    UniqueFd& fd = roots_[controllers];
+    if (!fd && yard_) {
+        const std::string path = *yard_ + '/' + yardFolder(controllers);
+        fd.reset(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup hierarchy {}", path));
+    } else if (!fd) {
+        fd = kernel::openHierarchy(controllers);
+    }
+    return fd.get();
+}
+
+void Hierarchies::move(const std::function<UniqueFd(UniqueFd)>& lift) {
+    for (auto& [name, fd] : roots_)
+        if (fd)
+            fd = lift(std::move(fd));
+}
+
+std::string relative(const std::string& path) {
+    const std::size_t start = path.find_first_not_of('/');
+    return start == std::string::npos ? "." : path.substr(start);
+}
+
+UniqueFd openGroup(int root, const std::string& path) {
+    return UniqueFd(
+        sys(::openat(root, relative(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path));
+}
+
+void writeFile(int group, const std::string& name, std::string_view text) {
+    const UniqueFd file(sys(::openat(group, name.c_str(), O_WRONLY | O_CLOEXEC), "open {}", name));
+    const ssize_t put = sys(::write(file.get(), text.data(), text.size()), "write \"{}\" to {}", text, name);
+    if (static_cast<std::size_t>(put) != text.size())
+        fail("{} took {} bytes of \"{}\"", name, put, text);
+}
+
+}  // namespace criu::cgroup

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/cpu_info.hpp"
+#include "criu/engine/engine.hpp"
+
+namespace criu::engine {
+
+void dumpCpuInfo(Run& run) {
+    const ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    task::dumpCpu(images);
+    run.log.info("Wrote {}", imageName(ImageKind::Cpuinfo));
+}
+
+void checkCpuInfo(Run& run) {
+    const ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    model::CpuCaps caps = run.options.cpuCaps;
+    caps.clear({model::CpuCap::Image});
+    if (caps == model::CpuCaps{})
+        caps = {model::CpuCap::Fpu, model::CpuCap::Cpu, model::CpuCap::Ins};
+    task::checkCpu(images, caps);
+    run.log.info("This processor offers what {} says", imageName(ImageKind::Cpuinfo));
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/cgroupfs.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <exception>
+#include <thread>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/scan.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+/// A file system context with everything chosen.
+UniqueFd chooseHierarchy(const std::string& controllers) {
+    const bool unified = controllers.empty();
+    UniqueFd context(sys(::fsopen(unified ? "cgroup2" : "cgroup", FSOPEN_CLOEXEC), "open it"));
+    const auto set = [&](unsigned command, const std::string& key, const char* value) {
+        sys(::fsconfig(context.get(), command, key.c_str(), value, 0), "choose {}", key);
+    };
+    constexpr std::string_view kNamed = "name=";
+    Scanner names(controllers);
+    while (!names.done()) {
+        const std::string name(names.until(','));
+        names.skip(',');
+        if (name.starts_with(kNamed)) {
+            if (name.size() == controllers.size())
+                set(FSCONFIG_SET_FLAG, "none", nullptr);
+            set(FSCONFIG_SET_STRING, "name", name.c_str() + kNamed.size());
+        } else {
+            set(FSCONFIG_SET_FLAG, name, nullptr);
+        }
+    }
+    return context;
+}
+
+UniqueFd openOnce(const std::string& controllers) {
+    const UniqueFd context = chooseHierarchy(controllers);
+    sys(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "find it");
+    const UniqueFd mount(sys(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0), "mount it"));
+    // fsmount's descriptor is of the kind O_PATH.
+    return UniqueFd(sys(::openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its root"));
+}
+
+}  // namespace
+
+UniqueFd openHierarchy(const std::string& controllers) {
+    constexpr int kTries = 50;
+    constexpr useconds_t kPause = 5000;
+    return inContext([&] { return fmt::format("cgroup hierarchy {}", controllers.empty() ? "2" : controllers); },
+                     [&] {
+                         for (int tries = 1;; ++tries) {
+                             try {
+                                 return openOnce(controllers);
+                             } catch (const Error& error) {
+                                 // The last mount of it may just be going away.
+                                 if (error.code() != EBUSY || tries == kTries)
+                                     throw;
+                             }
+                             ::usleep(kPause);
+                         }
+                     });
+}
+
+std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
+    std::vector<CgroupLine> groups;
+    std::exception_ptr failure;
+    // Who reads decides what is seen, and each thread has a cgroup namespace of its own.
+    std::thread reader([&] {
+        try {
+            const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
+            sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());
+            ProcBuffer buffer;
+            groups = readCgroups(process, buffer);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    });
+    reader.join();
+    if (failure)
+        std::rethrow_exception(failure);
+    return groups;
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/vma_status.hpp"
+
+/// System V shared memory (shmget(2)) that processes have attached, in the IPC namespace that criu is in as well.
+/// Segments outlive processes, so a restore may find one still there, with nobody attached; otherwise it is made again
+/// with the same id and key. Mappings refer to segments by id, which /proc/PID/maps shows as inode number.
+namespace criu::memory {
+
+/// What is behind a mapping of System V shared memory in /proc/PID/maps.
+[[nodiscard]] bool isSysvShm(const std::string& name);
+
+/// Dump half. A segment that somebody outside of the tree has attached as well is refused: its content wouldn't be the
+/// tree's alone.
+class SysvShmDump {
+public:
+    /// For every mapping of a segment.
+    void add(const VmaEntry& vma) { ++attached_[static_cast<int>(vma.shmid)]; }
+
+    /// Throws Error for segments in use outside of the tree. Writes nothing if there are none.
+    void write(const ImageDir& images, std::uint32_t namespaceId) const;
+
+private:
+    std::map<int, std::uint64_t> attached_;  ///< how often, by id
+};
+
+/// Restore half, in criu itself before any process is made. Segments that it has created go away again unless keep()
+/// was called.
+class SysvShmRestore {
+public:
+    explicit SysvShmRestore(Log& log) : log_(log) {}
+    ~SysvShmRestore();
+    SysvShmRestore(const SysvShmRestore&) = delete;
+    SysvShmRestore& operator=(const SysvShmRestore&) = delete;
+
+    /// Reads the image and makes all segments, contents included.
+    void create(const ImageDir& images, std::uint32_t namespaceId);
+
+    /// The processes have them: those that had been marked for removal are marked again.
+    void keep() noexcept;
+
+private:
+    Log& log_;
+    std::vector<int> created_;
+    std::vector<int> doomed_;
+};
+
+/// Attaches what `vma` maps of its segment at `place`, which must be free. Returns its protection.
+int attachSysvShm(const VmaEntry& vma, std::uint64_t place);
+
+}  // namespace criu::memory

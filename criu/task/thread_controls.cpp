@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/thread_controls.hpp"
+
+#include <linux/prctl.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <span>
+
+namespace criu::task {
+namespace {
+
+/// Kinds of speculation are numbered from 0.
+constexpr std::uint32_t kSpeculations = PR_SPEC_L1D_FLUSH + 1;
+
+/// What a thread can choose, without whether it can.
+constexpr std::uint32_t kSpeculationChoices =
+    PR_SPEC_ENABLE | PR_SPEC_DISABLE | PR_SPEC_FORCE_DISABLE | PR_SPEC_DISABLE_NOEXEC;
+
+}  // namespace
+
+ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& data)
+    : timestampsAt_(data.reserve(sizeof(std::uint64_t))),
+      machineCheckAt_(data.reserve(sizeof(std::uint64_t))),
+      speculationAt_(data.reserve(kSpeculations * sizeof(std::uint64_t))) {
+    // Processors and kernels without such a thing answer with an error.
+    const auto ask = [&](std::uint64_t at, int what, std::uint64_t which) {
+        steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).judge = pie::Judge::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).judge = pie::Judge::Any;
+    };
+    steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TSC, timestampsAt_, 0, 0, 0).judge = pie::Judge::Any;
+    ask(machineCheckAt_, PR_MCE_KILL_GET, 0);
+    for (std::uint32_t kind = 0; kind < kSpeculations; ++kind)
+        ask(speculationAt_ + kind * sizeof(std::uint64_t), PR_GET_SPECULATION_CTRL, kind);
+}
+
+void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const {
+    if (answers.local<std::uint32_t>(timestampsAt_) == PR_TSC_SIGSEGV) {
+        core.has_timestamp_counter = 1;
+        core.timestamp_counter = PR_TSC_SIGSEGV;
+    }
+    const auto machineCheck = static_cast<std::int64_t>(answers.local<std::uint64_t>(machineCheckAt_));
+    if (machineCheck >= 0 && machineCheck != PR_MCE_KILL_DEFAULT) {
+        core.has_machine_check = 1;
+        core.machine_check = static_cast<std::uint32_t>(machineCheck);
+    }
+    std::array<std::uint32_t, kSpeculations> chosen{};
+    bool any = false;
+    for (std::uint32_t kind = 0; kind < kSpeculations; ++kind) {
+        const auto state = answers.local<std::int64_t>(speculationAt_ + kind * sizeof(std::uint64_t));
+        if (state < 0 || (static_cast<std::uint64_t>(state) & PR_SPEC_PRCTL) == 0)
+            continue;
+        chosen[kind] = static_cast<std::uint32_t>(state) & kSpeculationChoices;
+        any = true;
+    }
+    if (any) {
+        core.n_speculation = chosen.size();
+        core.speculation = arena.copy(std::span<const std::uint32_t>(chosen));
+    }
+}
+
+void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps) {
+    if (core.has_timestamp_counter != 0)
+        steps.call(pie::Subject::Other, core.timestamp_counter, SYS_prctl, PR_SET_TSC, core.timestamp_counter, 0, 0, 0);
+    if (core.has_machine_check != 0)
+        steps.call(pie::Subject::Other, core.machine_check, SYS_prctl, PR_MCE_KILL, PR_MCE_KILL_SET, core.machine_check,
+                   0, 0);
+    // Another processor may need no such care, or not offer it.
+    for (std::uint32_t kind = 0; kind < core.n_speculation; ++kind)
+        if (core.speculation[kind] != 0)
+            steps
+                .call(pie::Subject::Other, kind, SYS_prctl, PR_SET_SPECULATION_CTRL, kind, core.speculation[kind], 0, 0)
+                .judge = pie::Judge::Any;
+}
+
+}  // namespace criu::task

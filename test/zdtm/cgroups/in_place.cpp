@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once,five,leave-running,terminated,killed,to-other,from-other,refused-restore,restore-terminated
+// zdtm: refused-restore --manage-cgroups=strict
+// zdtm: refused-with exists already, which --manage-cgroups=strict forbids
+#include "cgroups.hpp"
+#include "zdtm.hpp"
+
+ZDTM("groups that are still there are used as they are") {
+    const zdtm::Cgroups groups("none,name=zdtm");
+    groups.enter();
+    me.wait_for_check();
+    CHECK(groups.where() == groups.in_proc(), "in %s", groups.where().c_str());
+    groups.leave();
+}

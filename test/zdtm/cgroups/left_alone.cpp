@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --manage-cgroups=ignore
+// zdtm: restore-options --manage-cgroups=ignore
+// zdtm: between ! test -e $(cat group) || rmdir $(cat group)
+// zdtm: not-in leave-running,terminated,killed
+// zdtm: ignore thread \d+ cgroup
+#include "cgroups.hpp"
+#include "zdtm.hpp"
+
+ZDTM("--manage-cgroups=ignore leaves the tree where the restoring criu is") {
+    const zdtm::Cgroups groups("none,name=zdtm");
+    const std::string before = groups.where();
+    groups.enter();
+    me.wait_for_check();
+    CHECK(groups.where() == before, "in %s, not %s", groups.where().c_str(), before.c_str());
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused-restore
+// zdtm: between rmdir $(cat group)
+// zdtm: refused-restore --manage-cgroups=none
+// zdtm: refused-with cgroup /zdtm-\w+ of name=zdtm: doesn't exist, and --manage-cgroups=none
+#include "cgroups.hpp"
+#include "zdtm.hpp"
+
+ZDTM("groups that are gone are not made if the restore is told not to") {
+    const zdtm::Cgroups groups("none,name=zdtm");
+    groups.enter();
+    me.wait_for_check();
+    CHECK(groups.where() == groups.in_proc(), "in %s", groups.where().c_str());
+    groups.leave();
+}

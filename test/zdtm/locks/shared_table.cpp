@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --file-locks
+// zdtm: restore-options --file-locks
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+
+#include "zdtm.hpp"
+
+ZDTM("locks of two processes that share a descriptor table") {
+    const int file = SYS(open("file", O_RDWR | O_CREAT, 0644));
+    const int done = SYS(open("done", O_RDWR | O_CREAT, 0644));
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_len = 10;
+    SYS(fcntl(file, F_SETLK, &range));
+    SYS(flock(file, LOCK_EX));
+    const long child = SYS(syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (child == 0) {
+        range.l_start = 10;
+        SYS(fcntl(file, F_SETLK, &range));  // theirs, not only of this one
+        SYS(write(done, "x", 1));
+        me.wait_trigger();
+        _exit(0);
+    }
+    while (lseek(done, 0, SEEK_END) == 0) {
+        usleep(1000);
+    }
+    me.wait_for_check();
+    const pid_t stranger = me.start_child([](zdtm::Task& task) {
+        const int own = SYS(open("file", O_RDWR));
+        struct flock all {};
+        all.l_type = F_WRLCK;
+        SYS(fcntl(own, F_GETLK, &all));
+        CHECK(all.l_type == F_WRLCK && all.l_start == 0 && all.l_len == 20, "type %d, %ld+%ld", all.l_type, all.l_start,
+              all.l_len);
+        CHECK(flock(own, LOCK_SH | LOCK_NB) == -1 && errno == EWOULDBLOCK, "%s", strerror(errno));
+        task.wait_for_check();
+    });
+    me.finish(stranger);
+    me.finish(static_cast<pid_t>(child));
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it doesn't keep them
+#include <linux/prctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+namespace {
+
+constexpr int kinds = 3;
+constexpr int io_of_process = 1;
+
+struct Controls {
+    int timestamps = 0;
+    int machine_check = 0;
+    int speculation[kinds] = {};
+    long io_priority = 0;
+
+    static Controls now() {
+        Controls found;
+        SYS(prctl(PR_GET_TSC, &found.timestamps));
+        found.machine_check = prctl(PR_MCE_KILL_GET, 0, 0, 0, 0);
+        for (int kind = 0; kind < kinds; ++kind) {
+            found.speculation[kind] = prctl(PR_GET_SPECULATION_CTRL, kind, 0, 0, 0);
+        }
+        found.io_priority = SYS(syscall(SYS_ioprio_get, io_of_process, 0));
+        return found;
+    }
+};
+
+}  // namespace
+
+ZDTM("threads forbid themselves time stamps and speculation, choose machine checks and I/O priorities") {
+    Controls before[4];
+    zdtm::Threads threads(
+        4,
+        [&](unsigned index) {
+            if (index == 0) {
+                SYS(prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+                SYS(prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0));
+            } else if (index < 3) {
+                for (int kind = 0; kind < kinds; ++kind) {
+                    // Not every processor has the choice.
+                    prctl(PR_SET_SPECULATION_CTRL, kind, index == 1 ? PR_SPEC_DISABLE : PR_SPEC_FORCE_DISABLE, 0, 0);
+                }
+                SYS(syscall(SYS_ioprio_set, io_of_process, 0, 2 << 13 | static_cast<int>(index)));
+            }
+            before[index] = Controls::now();
+        },
+        [&](unsigned index) {
+            const Controls after = Controls::now();
+            const Controls& old = before[index];
+            CHECK(after.timestamps == old.timestamps, "thread %u: TSC %d, was %d", index, after.timestamps,
+                  old.timestamps);
+            CHECK(after.machine_check == old.machine_check, "thread %u: machine checks %d, were %d", index,
+                  after.machine_check, old.machine_check);
+            CHECK(after.io_priority == old.io_priority, "thread %u: I/O priority 0x%lx, was 0x%lx", index,
+                  after.io_priority, old.io_priority);
+            for (int kind = 0; kind < kinds; ++kind) {
+                CHECK(after.speculation[kind] == old.speculation[kind], "thread %u: speculation %d is 0x%x, was 0x%x",
+                      index, kind, after.speculation[kind], old.speculation[kind]);
+            }
+        });
+    me.wait_for_check();
+    threads.finish();
+}
