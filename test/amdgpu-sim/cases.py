@@ -23,8 +23,8 @@ CRIU_MODES = {
     "unchecked": ["kfd_events"],
     "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],
-    "dump_faults": ["kfd_queues", "render_buffers"],
-    "restore_faults": ["kfd_queues", "render_buffers"],
+    "dump_faults": ["kfd_queues"],
+    "restore_faults": ["render_buffers"],
 }
 
 # Those that need no GPU support in criu.

@@ -369,30 +369,30 @@ verify_and_restart() {
     verify
 }
 
-# criu is ended at each point it passes: the program must not notice.
+# criu is ended at each point it passes, by SIGTERM at one and by SIGKILL at the next: the program must not notice.
 mode_interrupted() {
     start
     echo >$controls/clear
     dump_well images-first --leave-running
     points=$(hits | grep -v -e kfd.wait_events)
+    signal=KILL
     for point in $points; do
-        for signal in TERM KILL; do
-            echo >$controls/clear
-            echo "$point 1 400" >$controls/delay
-            mkdir -p "$dir/images-broken"
-            # shellcheck disable=SC2046
-            /bin/criu dump -t "$pid" -D "$dir/images-broken" -v4 -o "$dir/broken.log" \
-                $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/broken.log.out" 2>&1 &
-            dumping=$!
-            until_true 20 passed_or_gone "$point" $dumping || fail "the dump did not come to $point"
-            kill -$signal $dumping 2>/dev/null
-            if wait $dumping; then
-                # It came too late, and all was done. Then the images have to be good.
-                restore_well images-broken "restore-after-$point"
-            fi
-            still_works "SIG$signal at $point"
-            rm -rf "$dir/images-broken"
-        done
+        [ $signal = KILL ] && signal=TERM || signal=KILL
+        echo >$controls/clear
+        echo "$point 1 400" >$controls/delay
+        mkdir -p "$dir/images-broken"
+        # shellcheck disable=SC2046
+        /bin/criu dump -t "$pid" -D "$dir/images-broken" -v4 -o "$dir/broken.log" \
+            $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/broken.log.out" 2>&1 &
+        dumping=$!
+        until_true 20 passed_or_gone "$point" $dumping || fail "the dump did not come to $point"
+        kill -$signal $dumping 2>/dev/null
+        if wait $dumping; then
+            # It came too late, and all was done. Then the images have to be good.
+            restore_well images-broken "restore-after-$point"
+        fi
+        still_works "SIG$signal at $point"
+        rm -rf "$dir/images-broken"
     done
     echo >$controls/clear
     dump_well images
