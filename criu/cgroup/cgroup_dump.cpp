@@ -64,8 +64,9 @@ CgroupDump::CgroupDump(const model::Options& options) : options_(options), hiera
         table_.change(*options.cgroupProps);
     if (options.cgroupPropsFile)
         table_.change(readText(*options.cgroupPropsFile));
-    kernel::ProcBuffer buffer;
-    const std::vector<kernel::CgroupLine> own = kernel::readCgroups(kernel::ProcDir().self(), buffer);
+    // The file is missing where the kernel has no cgroups.
+    const std::vector<kernel::CgroupLine> own =
+        kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));
     for (const kernel::CgroupLine& line : own) {
         const std::string name = joined(line.controllers);
         if (isWanted(line) && !name.starts_with(kNamed))

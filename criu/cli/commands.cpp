@@ -1,49 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cli/commands.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <filesystem>
 
 #include <fmt/ranges.h>
 
 #include "criu/base/version.hpp"
+#include "criu/device/plugin.hpp"
 #include "criu/engine/check.hpp"
 #include "criu/engine/engine.hpp"
 
 namespace criu::cli {
 namespace {
 
-/// The first plugin in a directory, "" if there is none.
-std::string pluginIn(const std::string& directory) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.c_str()), ::closedir);
-    if (!listing)
-        return {};
-    while (const dirent* const entry = ::readdir(listing.get()))
-        if (std::string_view(entry->d_name).ends_with(".so"))
-            return entry->d_name;
-    return {};
-}
-
-/// Plugins aren't loaded yet: says so where some would be. Those in a default place are passed over, since most of
-/// them have nothing to do with most trees.
-void lookForPlugins(const model::Options& options, Log& log) {
-    if (options.libDir) {
-        const std::string plugin = pluginIn(*options.libDir);
-        if (!plugin.empty())
-            fail("plugins are not supported by this build yet, but {} holds {}", *options.libDir, plugin);
-        return;
+/// Takes away what --no-device names, and adds plugins.
+void chooseDevices(const model::Options& options, device::Subsystems& devices, const device::PluginDirectory& plugins,
+                   Log& log) {
+    const auto& off = options.disabledDevices;
+    std::vector<std::string> names;
+    for (const std::string& name : off) {
+        names.push_back(name);
+        for (const auto& device : devices)
+            if (device->name() == name)
+                names.emplace_back(device->inventoryName());
     }
-    const char* const named = std::getenv("CRIU_LIBS_DIR");
-    const std::string directory = named != nullptr ? named : "/usr/lib/criu";
-    const std::string plugin = pluginIn(directory);
-    if (!plugin.empty())
-        log.info("Plugins in {} are not loaded: this build does not support them yet", directory);
+    std::erase_if(devices, [&](const auto& device) {
+        return std::find(off.begin(), off.end(), device->name()) != off.end() ||
+               std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
+    });
+    device::loadPlugins(plugins, names, devices, log);
 }
 
 void logStart(const Invocation& invocation, Log& log) {
@@ -112,9 +103,12 @@ void settle(Invocation& invocation, std::vector<std::string> words) {
         fail("--mntns-compat-mode is for restore only");
 }
 
-int execute(const Invocation& invocation, Log& log, StopRequest& stop) {
+int execute(const Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices) {
     const model::Options& options = invocation.options;
-    engine::Run run{options, log, stop, {}};
+    engine::Run run{options, log, stop, devices, {}};
+    device::PluginDirectory plugins = device::pluginDirectory(options);
+    if (plugins.asked && !plugins.path.starts_with('/'))
+        plugins.path = std::filesystem::absolute(plugins.path);
 
     // Both are relative to where criu was started.
     run.imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -127,15 +121,18 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop) {
 
     switch (invocation.command) {
         case Command::Dump:
-            lookForPlugins(options, log);
+            chooseDevices(options, devices, plugins, log);
             return engine::dump(run);
         case Command::Restore:
-            lookForPlugins(options, log);
+            chooseDevices(options, devices, plugins, log);
             return engine::restore(run);
         case Command::Check: {
             // What is true now, not what an earlier run found.
             kernel::Features features{std::string()};
-            const auto probes = engine::featureProbes(features);
+            auto probes = engine::featureProbes(features);
+            for (const auto& device : devices)
+                for (device::Feature& feature : device->features())
+                    probes.push_back({feature.name, engine::FeatureCategory::OnRequest, std::move(feature.test)});
             std::string answer;
             const int status = engine::check(options, engine::basicChecks(), probes, log, answer);
             std::fwrite(answer.data(), 1, answer.size(), stdout);

@@ -8,6 +8,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/cli/command.hpp"
 #include "criu/cli/settings.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::cli {
@@ -27,7 +28,8 @@ Command takeCommand(std::vector<std::string>& words);
 /// Throws Error otherwise.
 void settle(Invocation& invocation, std::vector<std::string> words);
 
-/// Runs a command and returns the exit status. Enters the work directory and opens the log there.
-int execute(const Invocation& invocation, Log& log, StopRequest& stop);
+/// Runs a command and returns the exit status. Enters the work directory and opens the log there. `devices`: the
+/// compiled-in device subsystems.
+int execute(const Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices);
 
 }  // namespace criu::cli

@@ -15,6 +15,8 @@
 #include "criu/cli/config_file.hpp"
 #include "criu/cli/help.hpp"
 #include "criu/cli/option_values.hpp"
+#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/subsystem.hpp"
 
 namespace {
 
@@ -41,6 +43,12 @@ void applyEnvironment(model::Options& options) {
                                   [&] { return static_cast<int>(cli::parseNumber(fault, 1, kFaultLimit)); });
 }
 
+/// Before criu opens files of its own, one of which could be taken for what the user meant.
+void requireOpen(const std::vector<model::InheritFd>& given) {
+    for (const model::InheritFd& inherit : given)
+        sys(::fcntl(inherit.fd, F_GETFD), "--inherit-fd fd[{}]:{}", inherit.fd, inherit.name);
+}
+
 /// Writes to standard output; a reader gone early is no failure of criu's.
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -57,6 +65,12 @@ void print(std::string_view text) {
     ::signal(SIGPIPE, SIG_DFL);
     ::execvp(argv.front(), argv.data());
     failErrno("run {}", command.front());
+}
+
+device::Subsystems builtInDevices() {
+    device::Subsystems devices;
+    devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::getenv));
+    return devices;
 }
 
 int run(std::vector<std::string> words, Log& log) {
@@ -84,6 +98,7 @@ int run(std::vector<std::string> words, Log& log) {
     applyEnvironment(invocation.options);
     for (const int fd : invocation.options.closeFds)
         ::close(fd);
+    requireOpen(invocation.options.inheritFds);
     fillStandardStreams();
 
     if (!arguments.words.empty() && (arguments.words.front() == "exec" || arguments.words.front() == "show")) {
@@ -97,7 +112,7 @@ int run(std::vector<std::string> words, Log& log) {
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;
-    const int status = cli::execute(invocation, log, stop);
+    const int status = cli::execute(invocation, log, stop, builtInDevices());
     if (status == 0 && !invocation.options.execCommand.empty()) {
         stop.release();
         become(invocation.options.execCommand);

@@ -127,6 +127,16 @@ void vethPair(Options& options, const Given& given) {
     options.vethPairs.push_back({std::move(inside), std::move(outside)});
 }
 
+void gpuMap(Options& options, const Given& given) {
+    auto [from, to] = splitPair(*given.value, '=', "OLD=NEW");
+    options.gpuMap.push_back({std::move(from), std::move(to)});
+}
+
+template <auto Member>
+void gpuCheck(Options& options, const Given& given) {
+    options.gpuChecks.*Member = !given.negated;
+}
+
 constexpr auto None = Argument::None;
 constexpr auto Required = Argument::Required;
 constexpr auto Attached = Argument::Optional;
@@ -314,6 +324,33 @@ constexpr OptionRow kTable[] = {
     {Transfer, "tls-cert", 0, Required, "FILE", NoNo, PageWire, Moot, "certificate of this side",
      path<&O::tlsCertificate>},
     {Transfer, "tls-key", 0, Required, "FILE", NoNo, PageWire, Moot, "its private key", path<&O::tlsKey>},
+    {Devices, "no-device", 0, Required, "NAME", NoNo, Both, Built,
+     "do without this device subsystem (amdgpu) or plugin; may be repeated", append<&O::disabledDevices>},
+    {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
+     "put what was on GPU OLD on NEW, each by gpu id, unique id or PCI address; may be repeated", gpuMap},
+    {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
+     "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
+    {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,
+     "largest buffer for copying from and to one GPU (default: $KFD_MAX_BUFFER_SIZE, or 64M)",
+     parsed<&O::gpuBufferLimit, parseSize>},
+    {Devices, "gpu-fw-check", 0, None, "", HasNo, OnRestore, Built,
+     "a GPU's firmware may not be older than at the dump (default: $KFD_FW_VER_CHECK, or on)",
+     gpuCheck<&model::GpuChecks::firmware>},
+    {Devices, "gpu-sdma-fw-check", 0, None, "", HasNo, OnRestore, Built,
+     "the same for its copy engines (default: $KFD_SDMA_FW_VER_CHECK, or on)",
+     gpuCheck<&model::GpuChecks::sdmaFirmware>},
+    {Devices, "gpu-caches-check", 0, None, "", HasNo, OnRestore, Built,
+     "it may not have fewer caches (default: $KFD_CACHES_COUNT_CHECK, or on)", gpuCheck<&model::GpuChecks::caches>},
+    {Devices, "gpu-gws-check", 0, None, "", HasNo, OnRestore, Built,
+     "nor fewer entries for global wave synchronisation (default: $KFD_NUM_GWS_CHECK, or on)",
+     gpuCheck<&model::GpuChecks::gws>},
+    {Devices, "gpu-vram-check", 0, None, "", HasNo, OnRestore, Built,
+     "nor less memory (default: $KFD_VRAM_SIZE_CHECK, or on)", gpuCheck<&model::GpuChecks::vram>},
+    {Devices, "gpu-numa-check", 0, None, "", HasNo, OnRestore, Built,
+     "GPUs keep sharing CPU nodes as they did (default: $KFD_NUMA_CHECK, or on)", gpuCheck<&model::GpuChecks::numa>},
+    {Devices, "gpu-capability-check", 0, None, "", HasNo, OnRestore, Built,
+     "it must have the same capabilities (default: $KFD_CAPABILITY_CHECK, or on)",
+     gpuCheck<&model::GpuChecks::capability>},
     {Probing, "feature", 0, Required, "NAME", NoNo, OnCheck, Built, "test this feature only", text<&O::feature>},
     {Probing, "extra", 0, None, "", HasNo, OnCheck, Built, "test also what some programs need", flag<&O::checkExtra>},
     {Probing, "experimental", 0, None, "", HasNo, OnCheck, Built, "test also what is experimental",
@@ -348,6 +385,8 @@ std::string_view sectionTitle(Section section) noexcept {
             return "Memory";
         case Transfer:
             return "Page server";
+        case Devices:
+            return "Devices";
         case Probing:
             return "Check";
     }

@@ -38,6 +38,7 @@ enum class Section : std::uint8_t {
     Security,
     Memory,
     Transfer,
+    Devices,
     Probing
 };
 

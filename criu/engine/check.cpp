@@ -76,7 +76,7 @@ std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
             features.require(feature);
             return true;
         };
-        probes.push_back({info.name, *category, test});
+        probes.push_back({std::string(info.name), *category, test});
     }
     return probes;
 }

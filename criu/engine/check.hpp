@@ -23,7 +23,7 @@ enum class FeatureCategory {
 
 /// A kernel feature as --feature knows it.
 struct FeatureProbe {
-    std::string_view name;
+    std::string name;
     FeatureCategory category{};
     std::function<bool()> supported;  ///< may throw Error to say why not
 };

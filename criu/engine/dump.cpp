@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -68,8 +70,9 @@ public:
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
           runId_(makeRunId()),
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
-          files_(run.options, run.log, images_, segments_, network_),
-          memory_(run.options, images_, files_, segments_, statistics_),
+          devices_(std::in_place, run.devices, run.options, run.log, images_),
+          files_(run.options, run.log, images_, segments_, network_, *devices_),
+          memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
 
@@ -90,10 +93,14 @@ public:
 
         freeze();
         checkSupported();
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                devices_->checkpoint(task->pid());
         log_.info("Stage: processes");
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
+        devices_->dumpLate(*options_.tree);
         TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
         setNamespaceIds(namespaces);
         memory_.writeSysvShm(namespaces.ipc_ns_id);
@@ -107,14 +114,32 @@ public:
     }
 
 private:
+    void pauseGroup(const std::string& path) {
+        std::error_code ignored;
+        const auto pauseAll = [this](const std::filesystem::path& group) {
+            std::ifstream processes(group / "cgroup.procs");
+            for (pid_t pid = 0; processes >> pid;)
+                devices_->pause(pid);
+        };
+        pauseAll(path);
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored))
+            if (entry.is_directory())
+                pauseAll(entry.path());
+    }
+
     void freeze() {
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        if (options_.freezeCgroup)
+        const auto pause = [this](pid_t pid) { devices_->pause(pid); };
+        if (options_.freezeCgroup) {
+            // Devices are paused while their processes can still do something for it.
+            pauseGroup(*options_.freezeCgroup);
             freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
-        tree_.emplace(
-            FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_));
+            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, &*freezer_, stop_, log_, [](pid_t) {}));
+        } else {
+            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, nullptr, stop_, log_, pause));
+        }
         files_.setProcesses(tree_->tasks());
     }
 
@@ -292,6 +317,12 @@ private:
         own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
         setNamespaceIds(own);
         PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+        std::vector<char*> names;
+        std::vector<std::string> used = devices_->used();
+        for (std::string& name : used)
+            names.push_back(name.data());
+        plugins.n_plugins = names.size();
+        plugins.plugins = names.data();
         entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
         entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
         entry.root_ids = &own;
@@ -315,6 +346,7 @@ private:
         // A script that fails here asks for the tree to go on; the images stay.
         const int status = scripts_.run(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
+        devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             tree_->letGo(!goesOn);
@@ -345,6 +377,7 @@ private:
     memory::SegmentsDump segments_;
     std::string runId_;
     sockets::NetworkLock network_;
+    std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;
     task::SeccompDump seccomp_;

@@ -17,12 +17,13 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
-                             memory::SegmentsDump& segments, sockets::NetworkLock& network)
+                             memory::SegmentsDump& segments, sockets::NetworkLock& network,
+                             device::DumpDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
 
 FileCollector::~FileCollector() {
     settle(files::Aftermath::Run);
@@ -117,39 +118,60 @@ void FileCollector::refuseLocks(const files::OpenFd& file) const {
     throw error;
 }
 
+bool FileCollector::TableOrder::operator()(pid_t one, pid_t other) const {
+    return kernel::kcmp(one, other, kernel::KcmpType::Files) == std::partial_ordering::less;
+}
+
+const FileCollector::Known* FileCollector::inherited(const Table* parent, pid_t pid, int fd) {
+    if (parent == nullptr)
+        return nullptr;
+    const auto at = std::lower_bound(parent->descriptors.begin(), parent->descriptors.end(), fd,
+                                     [](const files::SeenFd& seen, int wanted) { return seen.fd < wanted; });
+    if (at == parent->descriptors.end() || at->fd != fd ||
+        kernel::kcmpFile(parent->pid, fd, pid, fd) != std::partial_ordering::equivalent)
+        return nullptr;
+    return parent->known[static_cast<std::size_t>(at - parent->descriptors.begin())];
+}
+
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
-    for (const Table& table : tables_)
-        if (kernel::kcmp(table.pid, task.pid(), kernel::KcmpType::Files) == std::partial_ordering::equivalent)
-            return table.id;
+    if (const auto same = tableOf_.find(task.pid()); same != tableOf_.end())
+        return tables_[same->second].id;
+    const auto found = tableOfProcess_.find(task.stat.ppid);
+    const Table* const parent = found != tableOfProcess_.end() ? &tables_[found->second]
+                                : tables_.empty()              ? nullptr
+                                                               : &tables_.back();
     const std::uint32_t id = ++lastTable_;
-    std::vector<files::SeenFd>& descriptors = tables_.emplace_back(Table{task.pid(), id, {}}).descriptors;
+    Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
+    tableOf_.emplace(task.pid(), tables_.size() - 1);
+    tableOfProcess_.emplace(task.pid(), tables_.size() - 1);
 
     const kernel::PidFd process(task.pid());
-    std::optional<ImageWriter> image;
+    ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     for (const int fd : kernel::readDescriptors(task.dir)) {
         files::OpenFd file;
         file.pid = task.pid();
         file.fd = fd;
-        file.link = task.dir.readLink(fmt::format("fd/{}", fd));
-        file.copy = process.getFd(fd);
-        sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
         file.info = kernel::readFdInfo(task.dir, fd, buffer_);
-        refuseLocks(file);
-        const Known& known = identify(file);
-        locks_.add(file, known.id);
-        descriptors.push_back({file.pid, fd, known.id});
+        const Known* known = file.info.locks.empty() ? inherited(parent, task.pid(), fd) : nullptr;
+        if (known == nullptr) {
+            file.link = task.dir.readLink(fmt::format("fd/{}", fd));
+            file.copy = process.getFd(fd);
+            sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+            refuseLocks(file);
+            known = &identify(file);
+            locks_.add(file, known->id);
+        }
+        table.descriptors.push_back({file.pid, fd, known->id});
+        table.known.push_back(known);
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
-        entry.id = known.id.value;
+        entry.id = known->id.value;
         entry.flags = (file.info.flags & O_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
-        entry.type = known.type;
+        entry.type = known->type;
         entry.fd = static_cast<std::uint32_t>(fd);
-        if (!image)
-            image.emplace(images_.create(ImageKind::Fdinfo, id));
-        image->write(entry);
+        image.write(entry);
     }
-    if (image)
-        image->finish();
+    image.finish();
     return id;
 }
 
@@ -209,10 +231,8 @@ FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
-    for (const Table& table : tables_)
-        if (table.pid == pid)
-            return table.descriptors;
-    return {};
+    const auto at = tableOfProcess_.find(pid);
+    return at == tableOfProcess_.end() ? std::span<const files::SeenFd>() : tables_[at->second].descriptors;
 }
 
 void FileCollector::add(FileEntry& entry) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
@@ -23,7 +26,7 @@ namespace criu::engine {
 class FileCollector final : public files::FileDump {
 public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  sockets::NetworkLock& network);
+                  sockets::NetworkLock& network, device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
@@ -79,16 +82,23 @@ private:
     using Key = std::tuple<dev_t, ino_t, std::uint32_t>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
-    const Known& identify(const files::OpenFd& file);
-    void refuseLocks(const files::OpenFd& file) const;
-    files::FileKind& kindOf(const files::OpenFd& file) const;
-    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
-
     struct Table {
         pid_t pid = 0;
         std::uint32_t id = 0;
         std::vector<files::SeenFd> descriptors;
+        std::vector<const Known*> known;  ///< what they refer to
     };
+    /// The kernel's order of descriptor tables, by a process that has each.
+    struct TableOrder {
+        bool operator()(pid_t one, pid_t other) const;
+    };
+
+    /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
+    static const Known* inherited(const Table* parent, pid_t pid, int fd);
+    const Known& identify(const files::OpenFd& file);
+    void refuseLocks(const files::OpenFd& file) const;
+    files::FileKind& kindOf(const files::OpenFd& file) const;
+    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
     const model::Options& options_;
     Log& log_;
@@ -106,7 +116,9 @@ private:
     std::map<Key, std::set<Known, KernelOrder>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
-    std::vector<Table> tables_;
+    std::deque<Table> tables_;
+    std::map<pid_t, std::size_t, TableOrder> tableOf_;
+    std::unordered_map<pid_t, std::size_t> tableOfProcess_;
     std::set<pid_t> processes_;
     std::vector<files::SeenSession> sessions_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them

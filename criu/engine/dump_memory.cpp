@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_memory.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
@@ -15,12 +17,24 @@ namespace {
 /// Files behind mappings become path entries, found through /proc/PID/map_files.
 class MappedPaths final : public memory::ProcMappedFiles {
 public:
-    MappedPaths(FrozenTask& task, FileCollector& files, memory::SegmentsDump& segments)
-        : ProcMappedFiles(task.dir, segments, files), task_(task), files_(files) {}
+    MappedPaths(FrozenTask& task, FileCollector& files, memory::SegmentsDump& segments, device::DumpDevices& devices)
+        : ProcMappedFiles(task.dir, segments, files), task_(task), files_(files), devices_(devices) {}
 
     FileId fileFor(const kernel::Vma& vma) override {
         return files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
                               vma.shared ? static_cast<std::uint32_t>(accessOf(vma)) : 0, true);
+    }
+
+    bool claimsDevice(const kernel::Vma& vma, FileId& file) override {
+        if (vma.inode == 0)
+            return false;
+        const UniqueFd fd = open(task_.dir, vma, O_PATH);
+        device::MappedDevice mapped{task_.pid(), vma, fd.get(), {}};
+        sys(::fstat(fd.get(), &mapped.stat), "look at the device at {:#x}", vma.start);
+        if (!devices_.claims(mapped))
+            return false;
+        file = fileFor(vma);
+        return true;
     }
 
     FileId socketFor(const kernel::Vma& vma) override {
@@ -30,6 +44,7 @@ public:
 private:
     FrozenTask& task_;
     FileCollector& files_;
+    device::DumpDevices& devices_;
 };
 
 }  // namespace
@@ -55,7 +70,7 @@ MmEntry& DumpMemory::collect(FrozenTask& task) {
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
-    MappedPaths paths(task, files_, segments_);
+    MappedPaths paths(task, files_, segments_, devices_);
     memory::VmaDumpRules rules = segments_.rules();
     rules.allowUprobes = options_.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, paths, arena_);

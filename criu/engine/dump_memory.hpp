@@ -11,6 +11,7 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/progress.hpp"
@@ -26,8 +27,13 @@ namespace criu::engine {
 class DumpMemory {
 public:
     DumpMemory(const model::Options& options, const ImageDir& images, FileCollector& files,
-               memory::SegmentsDump& segments, DumpStatistics& statistics)
-        : options_(options), images_(images), files_(files), segments_(segments), statistics_(statistics) {}
+               memory::SegmentsDump& segments, device::DumpDevices& devices, DumpStatistics& statistics)
+        : options_(options),
+          images_(images),
+          files_(files),
+          segments_(segments),
+          devices_(devices),
+          statistics_(statistics) {}
 
     /// Begins to read the mappings of all processes, by all cores. Nothing in them may change meanwhile: to be called
     /// when all are frozen.
@@ -70,6 +76,7 @@ private:
     const ImageDir& images_;
     FileCollector& files_;
     memory::SegmentsDump& segments_;
+    device::DumpDevices& devices_;
     DumpStatistics& statistics_;
     Arena arena_;
     memory::PagesIds pagesIds_;

@@ -133,7 +133,7 @@ public:
         auto& threads = task_.process->threads();
         dispatch_.emplace(*task_.process);
         readSeccomp();
-        leaderGroups_ = task_.dir.readFile("cgroup");
+        leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
         const std::size_t room =
             pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
@@ -252,6 +252,8 @@ private:
     }
 
     [[nodiscard]] std::uint32_t setOf(pid_t tid, kernel::ProcBuffer& buffer) const {
+        if (leaderGroups_.empty())
+            return leaderSet_;
         const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
         return groups == leaderGroups_ ? leaderSet_ : cgroups_.setOf(kernel::parseCgroups(groups));
     }

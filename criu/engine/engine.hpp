@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
+
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -13,7 +16,11 @@ struct Run {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
+    const device::Subsystems& devices;
     UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
+    /// Restore with options.orphanPtsMaster: takes the master of a pseudoterminal that was made because nobody in the
+    /// tree has one. Called before the processes run; throws to have the restore fail.
+    std::function<void(UniqueFd)> takeOrphanMaster = {};
 };
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to

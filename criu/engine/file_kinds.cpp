@@ -35,6 +35,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makeBpfMapKind());
     kinds.push_back(namespaces::makeNamespaceFileKind());
     kinds.push_back(tty::makeTtyKind());
+    kinds.push_back(device::makeDeviceFileKind(with.dumpDevices, with.restoreDevices));
     kinds.push_back(files::makeRefusedKind());
     kinds.push_back(sockets::makeUnixKind());
     kinds.push_back(sockets::makeInetKind(with.network));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/device/device_file.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/memfd_file.hpp"
@@ -15,6 +16,8 @@ struct KindResources {
     memory::SegmentsDump& dumpedSegments;
     const memory::Segments& segments;
     sockets::NetworkLock& network;
+    device::DumpDevices* dumpDevices = nullptr;
+    device::RestoreDevices* restoreDevices = nullptr;
 };
 
 /// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is

@@ -66,6 +66,7 @@ void FrozenTree::add(pid_t pid) {
                       return;
                   }
                   refuseUntraceable(*task);
+                  (*before_)(pid);
                   task->process = seizeAsAllowed(pid);
                   if (!onlySeizing_)
                       stop(*task);
@@ -115,9 +116,10 @@ void FrozenTree::addAll() {
 }
 
 FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
-                              Log& log) {
+                              Log& log, const std::function<void(pid_t)>& before) {
     FrozenTree tree;
     tree.stop_ = &stop;
+    tree.before_ = &before;
     constexpr std::chrono::hours kForEver{24 * 365};
     tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
     tree.options_.seize.suspendSeccomp = true;
@@ -141,6 +143,7 @@ FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::
                 inContext([&] { return fmt::format("process {}", task->pid()); }, [&] { tree.stop(*task); });
         tree.addAll();
     }
+    tree.before_ = nullptr;
     log.info("Frozen: {} processes", tree.tasks_.size());
     return tree;
 }

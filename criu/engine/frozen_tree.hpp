@@ -4,6 +4,7 @@
 #include <compel/process.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,9 +38,10 @@ struct FrozenTask {
 class FrozenTree {
 public:
     /// Stops `root` and all its descendants; throws Error, with everybody running again, when that takes longer than
-    /// `timeout` (0: no limit). `freezer`: null, or the cgroup that has been frozen for it, and is thawed here.
+    /// `timeout` (0: no limit). `freezer`: null, or the cgroup that has been frozen for it, and is thawed here. `before` is
+    /// called for each process that is going to be stopped.
     static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
-                             Log& log);
+                             Log& log, const std::function<void(pid_t)>& before);
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
@@ -65,6 +67,7 @@ private:
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;
     StopRequest* stop_ = nullptr;
+    const std::function<void(pid_t)>* before_ = nullptr;  ///< while freezing
     bool onlySeizing_ = false;  ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
 };

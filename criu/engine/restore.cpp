@@ -119,13 +119,24 @@ public:
     void keep() noexcept { kept_ = true; }
 
 private:
+    /// One that has ended may be somebody else's to reap (--restore-sibling).
+    static bool lives(pid_t pid) noexcept {
+        try {
+            kernel::ProcBuffer buffer;
+            const kernel::TaskState state = kernel::readStat(kernel::ProcDir().open(pid), buffer).state;
+            return state != kernel::TaskState::Zombie && state != kernel::TaskState::Dead;
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
     void killAll() noexcept {
         // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
         constexpr int kRounds = 2000;
         for (int round = 0; round < kRounds; ++round) {
             bool left = false;
             for (const pid_t pid : control_.created()) {
-                left = ::kill(pid, SIGKILL) == 0 || left;
+                left = (::kill(pid, SIGKILL) == 0 && lives(pid)) || left;
                 ::waitpid(pid, nullptr, WNOHANG | __WALL);
             }
             while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
@@ -219,8 +230,9 @@ int restore(Run& run) {
     log.info("Stage: plan");
     BirthPlan births = planBirths(tree, run.options);
     memory::Segments segments;
+    device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
     sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
-    FilePlan files(run.options, log, images, content, births, segments, network);
+    FilePlan files(run.options, log, images, content, births, segments, network, devices);
     files.make();
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -238,6 +250,7 @@ int restore(Run& run) {
     images.move(lift);
     log.move(lift);
     files.takeInherited(service);
+    devices.share(lift);
     files.takeTerminal(service);
 
     RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
@@ -274,12 +287,16 @@ int restore(Run& run) {
     NewProcesses processes(control, log);
     const auto forking = std::chrono::steady_clock::now();
     createRoot(state, run.options.restoreSibling);
+    devices.forked();
     const std::uint64_t sharedBytes = segments.fill(images);
 
     std::uint32_t alive = 0;
     for (const auto& task : tree.tasks)
         alive += task->alive() ? 1 : 0;
     awaitParked(control, tree, alive, run.stop);
+    if (run.takeOrphanMaster)
+        while (UniqueFd master = files.handedOver())
+            run.takeOrphanMaster(std::move(master));
     segments.finish();
     cgroups.setProperties();
     statistics.forking =
@@ -291,12 +308,16 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
+    for (const auto& task : tree.tasks)
+        if (task->alive())
+            devices.resume(task->pid);
     files.finish();
     scripts.run(Stage::PreResume);
 
     cgroups.freeze();
 
     // From here on nothing may fail: first one goes, then they are on their own.
+    devices.finish();
     resumed.letGo(run.options.finalState == model::FinalState::Stopped);
     processes.keep();
     sysvShm.keep();

@@ -2,6 +2,7 @@
 #include "criu/engine/restore_files.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/terminal.hpp"
 
 namespace criu::engine {
 namespace {
@@ -17,16 +20,22 @@ namespace {
 /// Room for the log, directories, images being read and the like, beside shared descriptions.
 constexpr int kServiceRoom = 64;
 
+/// How often and after how many microseconds files that wait for other processes are tried again: 10 seconds.
+constexpr int kPostponedTries = 10'000;
+constexpr useconds_t kPostponedPause = 1000;
+
 }  // namespace
 
 FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network)
+                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+                   device::RestoreDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
       content_(content),
       births_(births),
-      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, network})) {}
+      devices_(devices),
+      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, network, nullptr, &devices})) {}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
@@ -57,6 +66,29 @@ std::shared_ptr<files::RestoredFile> FilePlan::file(FileId id) {
     const ProtobufCEnumValue* const name =
         ::protobuf_c_enum_descriptor_get_value(&fd_types__descriptor, static_cast<int>(wanted.type));
     fail("file {} is of kind {}, which can't be restored yet", id, name != nullptr ? name->name : "?");
+}
+
+std::vector<FileId> FilePlan::besides(FileId id) const {
+    std::vector<FileId> found;
+    for (const auto& task : content_.tree.tasks) {
+        if (!task->files || task->files->users.front() != task->pid)
+            continue;
+        const auto& slots = task->files->slots;
+        if (std::any_of(slots.begin(), slots.end(), [&](const model::FdSlot& slot) { return slot.file == id; }))
+            for (const model::FdSlot& slot : slots)
+                if (std::find(found.begin(), found.end(), slot.file) == found.end())
+                    found.push_back(slot.file);
+    }
+    return found;
+}
+
+std::vector<pid_t> FilePlan::users(FileId id) const {
+    std::vector<pid_t> found;
+    for (const auto& task : content_.tree.tasks)
+        if (task->files && std::any_of(task->files->slots.begin(), task->files->slots.end(),
+                                       [&](const model::FdSlot& slot) { return slot.file == id; }))
+            found.push_back(task->pid);
+    return found;
 }
 
 pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
@@ -145,7 +177,21 @@ pid_t FilePlan::groupFor(pid_t image) const {
     return 0;
 }
 
+void FilePlan::handOver(UniqueFd master) const {
+    kernel::sendDescriptor(handOverTo_.get(), master.get());
+}
+
+UniqueFd FilePlan::handedOver() const {
+    return handedOverFrom_ ? kernel::receiveDescriptor(handedOverFrom_.get()) : UniqueFd();
+}
+
 void FilePlan::takeTerminal(const ServiceFds& service) {
+    if (options_.orphanPtsMaster) {
+        int ends[2];
+        sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of sockets");
+        handOverTo_ = service.lift(UniqueFd(ends[0]));
+        handedOverFrom_ = service.lift(UniqueFd(ends[1]));
+    }
     if (!options_.shellJob)
         return;
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -153,6 +199,8 @@ void FilePlan::takeTerminal(const ServiceFds& service) {
             ownTerminal_.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, service.first), "keep the terminal of criu"));
             return;
         }
+    if (UniqueFd controlling = kernel::openControllingTerminal())
+        ownTerminal_ = service.lift(std::move(controlling));
 }
 
 bool FilePlan::planNeeds() {
@@ -210,7 +258,7 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
             used.insert(slot.fd);
     for (const PlannedFile& planned : planned_)
         shared += planned.inheritedByOthers ? planned.ids.size() : 0;
-    shared += inFlight_;
+    shared += inFlight_ + devices_.descriptors();
     const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
 
     if (*used.rbegin() >= limit)
@@ -251,7 +299,23 @@ void TaskFiles::open(const PlannedFile& planned) {
     for (const FileId needed : planned.file->needs())
         if (const PlannedFile* const other = plan_.plannedFor(needed); other != nullptr && other->opener == pid_)
             open(*other);
+    postponed_ = false;
     inContext([&] { return planned.file->describe(); }, [&] { planned.file->open(*this); });
+    if (!postponed_)
+        return;
+    if (phase_ == Phase::Sharing)
+        fail("{} is shared by processes, but can't be opened before others are", planned.file->describe());
+    opened_.erase(planned.file.get());
+    if (std::find(pending_.begin(), pending_.end(), &planned) == pending_.end())
+        pending_.push_back(&planned);
+}
+
+/// Tries again; whether any could be opened.
+bool TaskFiles::openPostponed() {
+    const std::vector<const PlannedFile*> waiting = std::exchange(pending_, {});
+    for (const PlannedFile* const planned : waiting)
+        open(*planned);
+    return pending_.size() < waiting.size();
 }
 
 void TaskFiles::openShared() {
@@ -298,14 +362,23 @@ void TaskFiles::place() {
         if (planned->late)
             continue;
         open(*planned);
-        if (!placed_.contains(slot.file))
+        if (!placed_.contains(slot.file) && pending_.empty())
             fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
+    }
+    while (!pending_.empty() && openPostponed()) {
     }
 }
 
 void TaskFiles::openLate() {
     if (!leadsTable())
         return;
+    // What they wait for is being opened by other processes.
+    for (int tries = 0; !pending_.empty(); ++tries) {
+        if (tries == kPostponedTries)
+            fail("{} can't be opened: what it needs isn't there", pending_.front()->file->describe());
+        if (!openPostponed())
+            ::usleep(kPostponedPause);
+    }
     phase_ = Phase::Late;
     for (const PlannedFile& planned : plan_.planned()) {
         if (!planned.late || planned.opener != pid_)
@@ -388,6 +461,14 @@ UniqueFd TaskFiles::openDevice(FileId regular, int flags) {
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
     return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
+}
+
+memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
+    const FileEntry& entry = plan_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
+    if (entry.reg == nullptr || entry.reg->name == nullptr)
+        fail("file {} isn't a path", entry.id);
+    auto where = plan_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
+    return {std::move(where.fd), where.offset};
 }
 
 int TaskFiles::placedSocket(const VmaEntry& vma) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/device/restore_devices.hpp"
 #include "criu/engine/late_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
@@ -37,7 +38,8 @@ struct PlannedFile {
 class FilePlan final : public files::FileRestore, private files::RestoredTree {
 public:
     FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network);
+             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+             device::RestoreDevices& devices);
 
     void make();
 
@@ -50,6 +52,9 @@ public:
     /// Takes over the terminal criu was started from, if there is one and --shell-job asks for it.
     void takeTerminal(const ServiceFds& service);
     [[nodiscard]] int ownTerminal() const noexcept { return ownTerminal_.get(); }
+    /// From a restored process to the one that directs the restore, which asks for one after the other (none: invalid).
+    void handOver(UniqueFd master) const;
+    [[nodiscard]] UniqueFd handedOver() const;
     /// See files::PlacedFiles.
     [[nodiscard]] pid_t groupFor(pid_t image) const;
 
@@ -73,6 +78,9 @@ public:
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     [[nodiscard]] bool hasProcess(pid_t pid) const override { return content_.tree.byPid.contains(pid); }
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
+    [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
+    [[nodiscard]] std::vector<pid_t> users(FileId id) const override;
+    [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
     // files::RestoredTree
@@ -89,6 +97,7 @@ private:
     const ImageDir& images_;
     RestoreImages& content_;
     const model::BirthPlan& births_;
+    device::RestoreDevices& devices_;
     files::PathDump unusedPaths_{0};
     memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
@@ -103,6 +112,8 @@ private:
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     UniqueFd ownTerminal_;
+    UniqueFd handOverTo_;  ///< a pair of sockets
+    UniqueFd handedOverFrom_;
 };
 
 /// The descriptors of one process while it is being restored.
@@ -141,19 +152,23 @@ public:
     [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
     UniqueFd openPath(FileId regular, int flags) override;
+    void postpone() override { postponed_ = true; }
     UniqueFd openDevice(FileId regular, int flags) override;
     [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
+    void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
     [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
     UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
+    memory::MappedDeviceFile device(const VmaEntry& vma) override;
     int placedSocket(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
+    bool openPostponed();
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
@@ -174,6 +189,8 @@ private:
     std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::set<const files::RestoredFile*> opened_;
+    std::vector<const PlannedFile*> pending_;  ///< postponed
+    bool postponed_ = false;
 };
 
 }  // namespace criu::engine

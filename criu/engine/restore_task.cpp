@@ -31,6 +31,16 @@ using model::Task;
 
 constexpr int kSignals = 64;
 
+constexpr std::uint64_t maskOf(int signal) {
+    return std::uint64_t{1} << (signal - 1);
+}
+
+/// By the kernel's call: libc's never blocks the two signals that it keeps for threads. One of them is what its timers
+/// with SIGEV_THREAD send, which would end a process that isn't complete yet.
+void blockSignals(std::uint64_t mask) {
+    sys(static_cast<int>(::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof(mask))), "block signals");
+}
+
 /// clone3 with a chosen pid (0: any). Returns twice, as fork does.
 pid_t clonePid(pid_t pid, std::uint64_t flags) {
     clone_args args{};
@@ -163,6 +173,8 @@ private:
         files_.groupsJoined();
         files_.fetchLate();
         files_.complete();
+        if (alive())
+            space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
     }
 
@@ -173,10 +185,7 @@ private:
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
         // SIGCHLD stays unblocked: the end of helpers and of those that are to be zombies must leave no trace.
         resetSignalActions();
-        sigset_t mask;
-        ::sigfillset(&mask);
-        ::sigdelset(&mask, SIGCHLD);
-        ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+        blockSignals(~maskOf(SIGCHLD));
     }
 
     /// By the kernel's call: libc's adds flags of its own, and keeps two signals to itself, for threads.
@@ -277,10 +286,7 @@ private:
             const int signal = WTERMSIG(status);
             const rlimit none{};
             ::setrlimit(RLIMIT_CORE, &none);
-            sigset_t only;
-            ::sigemptyset(&only);
-            ::sigaddset(&only, signal);
-            ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+            blockSignals(~maskOf(signal));
             ::kill(::getpid(), signal);
         }
         ::_exit(WEXITSTATUS(status));
@@ -307,9 +313,7 @@ private:
     [[noreturn]] void finish() {
         reapHelpers();
         awaitZombies();
-        sigset_t all;
-        ::sigfillset(&all);
-        ::sigprocmask(SIG_SETMASK, &all, nullptr);
+        blockSignals(~std::uint64_t{0});
         resetSignalActions();
 
         space_.createAioRings(*task_, run_.images);

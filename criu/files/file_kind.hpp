@@ -177,6 +177,10 @@ public:
     [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
+    /// All descriptions in the descriptor tables that `id` is in, by ascending number of their descriptors.
+    [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
+    /// The processes that have the description.
+    [[nodiscard]] virtual std::vector<pid_t> users(FileId id) const = 0;
 };
 
 /// What open() may use, in a restored process.
@@ -199,10 +203,15 @@ public:
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags) = 0;
+    /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have
+    /// been opened; the restore fails if that doesn't help.
+    virtual void postpone() = 0;
     /// The same for devices whose permissions are yet to be restored: they may differ from those in the image.
     virtual UniqueFd openDevice(FileId regular, int flags) = 0;
     /// The terminal criu was started from (--shell-job); -1 if there is none. It stays the caller's.
     [[nodiscard]] virtual int ownTerminal() const = 0;
+    /// Gives a master to whoever wants those that the tree hasn't got (Options::orphanPtsMaster).
+    virtual void handOver(UniqueFd master) = 0;
 };
 
 /// What complete() may use: this process' descriptors at their final numbers.

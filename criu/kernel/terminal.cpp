@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/termios.h>  // its structures are not those of <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -176,6 +177,19 @@ bool controlOwnSession(int fd) {
 
 bool setForeground(int fd, pid_t group) {
     return control(fd, TIOCSPGRP, &group) == 0;
+}
+
+UniqueFd openControllingTerminal() {
+    const UniqueFd own(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!own)
+        return {};
+    const dev_t device = terminalDevice(own.get());
+    const std::string name = fmt::format("/dev/pts/{}", minor(device));
+    UniqueFd found(::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    struct stat stat {};
+    if (!found || ::fstat(found.get(), &stat) != 0 || stat.st_rdev != device)
+        return {};
+    return found;
 }
 
 int openSlaveOf(int master, int flags) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "criu/base/unique_fd.hpp"
+
 /// What can be asked of and told to terminals: ioctl_tty(2), pty(7). Descriptors are borrowed. Calls on the master of a
 /// pseudoterminal that are about line settings or window size act on the slave.
 namespace criu::kernel {
@@ -79,6 +81,9 @@ void makeExclusive(int fd);
 
 /// Puts a group of the calling process' session into the foreground of the session's terminal. False with errno set.
 [[nodiscard]] bool setForeground(int fd, pid_t group);
+
+/// Opens the pseudoterminal that controls the session, by a name that others can open, too. Nothing if there is none.
+[[nodiscard]] UniqueFd openControllingTerminal();
 
 /// Opens the slave of a master without its path (Linux 4.13); flags of open(2). Returns a descriptor, or -1 with errno.
 [[nodiscard]] int openSlaveOf(int master, int flags);

@@ -38,7 +38,6 @@ void refuseUnknown(const VmaEntry& vma) {
             fail("memory at {:#x} is {}, which can't be restored yet", vma.start, what);
     };
     refuse(VmaStatus::ShadowStack, "a shadow stack");
-    refuse(VmaStatus::Plugin, "a device mapping of a plugin");
 }
 
 bool isPrivate(const VmaEntry& vma) {
@@ -186,6 +185,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (isSpecial(*vma))
             continue;
         refuseUnknown(*vma);
+        if (is(*vma, VmaStatus::Plugin))
+            continue;  // mapDevices()
         if (!space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
@@ -236,9 +237,45 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
                       placed.protection, vma->shmid);
         space.addPlaced(placed, occupied, avoid, log);
     }
-    std::sort(space.vmas_.begin(), space.vmas_.end(),
-              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+    space.sort();
     return space;
+}
+
+void AddressSpace::sort() {
+    std::sort(vmas_.begin(), vmas_.end(),
+              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+}
+
+void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& log) {
+    const MmEntry& mm = **task.mm;
+    const auto all = list(mm.vmas, mm.n_vmas);
+    if (std::none_of(all.begin(), all.end(), [](const VmaEntry* vma) { return is(*vma, VmaStatus::Plugin); }))
+        return;
+    RangeSet occupied = ownMappings();
+    RangeSet avoid = occupied;
+    for (const VmaEntry* vma : all)
+        if (vma->start < kTaskSize)
+            avoid.add({vma->start, vma->end});
+    for (const VmaEntry* vma : all) {
+        if (!is(*vma, VmaStatus::Plugin))
+            continue;
+        PlacedVma placed;
+        placed.vma = vma;
+        choosePlace(placed, occupied.overlaps({vma->start, vma->end}) ? avoid : occupied);
+        placed.protection = static_cast<int>(vma->prot);
+        const int flags = static_cast<int>(vma->flags) & (MAP_TYPE | MAP_NORESERVE);
+        inContext([&] { return fmt::format("device memory at {:#x}", vma->start); },
+                  [&] {
+                      const MappedDeviceFile file = files.device(*vma);
+                      void* const at =
+                          ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
+                                 flags | MAP_FIXED_NOREPLACE, file.fd.get(), static_cast<off_t>(file.offset));
+                      if (at == MAP_FAILED)
+                          failErrno("map {} bytes from offset {:#x} at {:#x}", placed.size(), file.offset, placed.at);
+                  });
+        addPlaced(placed, occupied, avoid, log);
+    }
+    sort();
 }
 
 void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& log) {

@@ -16,6 +16,12 @@
 
 namespace criu::memory {
 
+/// What to map for device memory.
+struct MappedDeviceFile {
+    UniqueFd fd;
+    std::uint64_t offset = 0;
+};
+
 /// Where a restored process gets the files behind its mappings.
 class MappedFiles {
 public:
@@ -26,6 +32,8 @@ public:
     virtual int placedSocket(const VmaEntry& vma) = 0;
     /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
     virtual int segment(const VmaEntry& vma) = 0;
+    /// Where the memory of a device is now.
+    virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
 };
 
 /// One mapping of the image in the process that is being restored.
@@ -54,6 +62,9 @@ public:
     /// Maps everything of `task` that has content (and what is common with children to come). `previous`: what the
     /// process inherited from its creator at fork.
     static AddressSpace build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log);
+
+    /// Maps the memory of devices, which are there once the process' files are open. After fill().
+    void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
     /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
     void fill(const model::Task& task, const ImageDir& images, Log& log);
@@ -84,6 +95,7 @@ public:
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void installGuards() const;
+    void sort();
     void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,

@@ -200,9 +200,11 @@ private:
         FileId file;
         if (!files_.claimsDevice(vma, file))
             refuse(vma, "the memory of a device");
+        if (!vma.shared)
+            refuse(vma, "private copies of the memory of a device");
         setAccess(vma, entry);
         entry.status = VmaStatus::Regular | VmaStatus::Plugin;
-        entry.status |= bit(vma.shared ? VmaStatus::FileShared : VmaStatus::FilePrivate);
+        entry.status |= bit(VmaStatus::FileShared);
         entry.shmid = file.value;
     }
 

@@ -142,6 +142,25 @@ struct LsmProfile {
     friend bool operator==(const LsmProfile&, const LsmProfile&) = default;
 };
 
+/// --gpu-map OLD=NEW: a GPU of the images and the one that takes its place, each by gpu id, unique id or PCI address.
+struct GpuMapping {
+    std::string from;
+    std::string to;
+    friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
+};
+
+/// What is compared between a GPU of the images and one that may take its place. Absent: what the environment says, or
+/// yes.
+struct GpuChecks {
+    std::optional<bool> firmware;      ///< not older
+    std::optional<bool> sdmaFirmware;  ///< not older
+    std::optional<bool> caches;        ///< not fewer
+    std::optional<bool> gws;           ///< not fewer entries of global wave synchronisation
+    std::optional<bool> vram;          ///< not less
+    std::optional<bool> numa;          ///< GPUs that shared a CPU node still do
+    std::optional<bool> capability;    ///< the same bits
+};
+
 /// Everything a user can choose, from the command line, configuration files or a request. Plain values, checked for
 /// form when they were read; whether a file or process exists is seen by who uses it. Options not given hold what
 /// their absence means.
@@ -156,6 +175,7 @@ struct Options {
     bool restoreSibling = false;
     std::optional<std::string> pidFile;  ///< relative to the work directory; must not exist
     bool shellJob = false;
+    bool orphanPtsMaster = false;  ///< requests only: the client takes masters of terminals that the tree hasn't got
     std::vector<std::string> actionScripts;  ///< in the order given
     bool execCommandWanted = false;          ///< --exec-cmd
     std::vector<std::string> execCommand;    ///< words behind "--"; empty without --exec-cmd
@@ -208,6 +228,13 @@ struct Options {
     bool emptyNetNs = false;
     std::vector<VethPair> vethPairs;
     bool weakSysctls = false;
+
+    // Devices
+    std::vector<std::string> disabledDevices;  ///< --no-device: subsystems and plugins that aren't asked
+    std::vector<GpuMapping> gpuMap;
+    GpuChecks gpuChecks;
+    std::optional<std::uint64_t> gpuBufferLimit;  ///< bytes of each GPU's copy buffer; absent: the environment, or any
+    bool gpuParallel = true;                      ///< GPU memory is restored by criu while processes are
 
     // Sockets
     bool tcpEstablished = false;

@@ -14,7 +14,8 @@ namespace {
 
 class RestoredPty final : public RestoredTerminal {
 public:
-    RestoredPty(const TtyImages& images, const ProcessLock& lock) : images_(images), lock_(lock) {}
+    RestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver)
+        : images_(images), lock_(lock), handOver_(handOver) {}
 
     void add(const TtyFile& file) override {
         if (!file.master)
@@ -37,6 +38,8 @@ public:
             openPair(opener);
         else if (isHungUp())
             openHungUp(opener);
+        else if (handOver_)
+            openOrphan(opener);
         else
             openOutside(opener);
     }
@@ -83,7 +86,7 @@ private:
     }
     [[nodiscard]] unsigned number() const { return info().pty->index; }
     [[nodiscard]] bool isHungUp() const { return info().termios == nullptr; }
-    [[nodiscard]] bool isOutside() const { return master_.entry == nullptr && !isHungUp(); }
+    [[nodiscard]] bool isOutside() const { return master_.entry == nullptr && !isHungUp() && !handOver_; }
 
     [[nodiscard]] std::vector<FileId> ids() const {
         std::vector<FileId> all;
@@ -194,6 +197,27 @@ private:
             opener.provide(FileId{slaves_[i].entry->id}, std::move(slaves[i]));
     }
 
+    /// The other side was held by somebody outside of the tree, who gets a new one.
+    void openOrphan(files::FileOpener& opener) {
+        const RegFileEntry* const path = slaves_.front().path;
+        if (path == nullptr)
+            fail("it has no path");
+        const std::string slave = path->name;
+        const std::string ptmx = slave.substr(0, slave.rfind('/')) + "/ptmx";
+        UniqueFd master = openNumber(
+            opener, [&] { return UniqueFd(sys(::open(ptmx.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC), "open {}", ptmx)); },
+            true);
+        kernel::setPtyLocked(master.get(), false);
+        std::vector<UniqueFd> slaves;
+        for (const TtyFile& file : slaves_)
+            slaves.push_back(openSlave(opener, file));
+        restoreLines(master.get());
+        restoreNode(slaves_.front(), slaves.front().get());
+        for (std::size_t i = 0; i < slaves.size(); ++i)
+            provideTerminal(opener, slaves_[i], std::move(slaves[i]));
+        opener.handOver(std::move(master));
+    }
+
     /// The other side was held by somebody outside of the tree: the terminal criu was started from takes its place.
     void openOutside(files::FileOpener& opener) {
         if (!opener.options().shellJob) {
@@ -217,14 +241,15 @@ private:
 
     const TtyImages& images_;
     const ProcessLock& lock_;
+    bool handOver_;
     TtyFile master_;
     std::vector<TtyFile> slaves_;
 };
 
 }  // namespace
 
-std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock) {
-    return std::make_shared<RestoredPty>(images, lock);
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver) {
+    return std::make_shared<RestoredPty>(images, lock, handOver);
 }
 
 }  // namespace criu::tty

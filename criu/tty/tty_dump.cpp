@@ -188,7 +188,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
         if (terminal->hungUp || terminal->external)
             continue;
         const bool lone = terminal->role == Role::PtySlave && masterOf(*terminal) == nullptr;
-        if (lone && !options.shellJob) {
+        if (lone && !options.shellJob && !options.orphanPtsMaster) {
             Error error(
                 0, fmt::format("{} is a terminal whose other side isn't held by a process of the tree", terminal->who));
             error.addHint(fmt::format(
@@ -197,7 +197,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
                 externalName(terminal->device, terminal->fileSystem)));
             throw error;
         }
-        if (lone && outside != nullptr)
+        if (lone && outside != nullptr && !options.orphanPtsMaster)
             fail(
                 "{} and {} are different terminals, which processes outside of the tree hold; only one can be "
                 "replaced by that of the restoring criu",

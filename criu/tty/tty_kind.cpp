@@ -84,7 +84,7 @@ private:
         if (given)
             return makeRestoredDevice(Source::Given);
         if (info.type == TTY_TYPE__PTY)
-            return makeRestoredPty(images_, *lock_);
+            return makeRestoredPty(images_, *lock_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
             return makeRestoredOwn();
         // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.

@@ -44,8 +44,9 @@ public:
     virtual void finish(files::RestoredTree&) {}
 };
 
-/// `lock`: one process at a time takes numbers of ptys.
-std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock);
+/// `lock`: one process at a time takes numbers of ptys. `handOver`: for one without a master in the images a new master
+/// is made and handed over.
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver);
 /// Where a terminal comes from that nobody can create.
 enum class Source : std::uint8_t {
     Path,         ///< it is always there: consoles, virtual terminals, serial lines

@@ -15,7 +15,13 @@ CRIU_MODES = {
     "twice": ["kfd_queues", "dmabuf_passing"],
     "again": ["kfd_queues", "render_buffers"],
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
-    "unfit": ["kfd_memory"],
+    "no_parallel": ["kfd_memory", "kfd_processes"],
+    "small_buffer": ["kfd_memory", "render_buffers"],
+    "old_family": ["kfd_memory", "render_buffers"],
+    "mapped": ["kfd_memory"],
+    "linked": ["kfd_memory"],
+    "unchecked": ["kfd_events"],
+    "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],
     "dump_faults": ["kfd_queues", "render_buffers"],
     "restore_faults": ["kfd_queues", "render_buffers"],
@@ -30,11 +36,13 @@ PLAIN = [
 ]
 
 
-def all_cases(with_criu):
+def all_cases(with_criu, with_other):
     """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
+    if with_other:
+        cases += [(mode, program, "") for mode in ("to_other", "from_other") for program in PROGRAMS]
     return cases + PLAIN
 
 

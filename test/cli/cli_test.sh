@@ -60,6 +60,8 @@ run 1 dump
 has "$err" "*Error*-t PID*"
 run 1 dump -t 1 -D /nowhere
 has "$err" "*Error*/nowhere: No such file or directory*"
+run 1 restore --inherit-fd 'fd[77]:x'
+has "$err" "*Error*--inherit-fd fd*77*x: Bad file descriptor*"
 run 1 lazy-pages
 has "$err" "*Error*lazy-pages is not supported by this build yet*"
 CRIU_FAULT=139 run 1 check

@@ -6,6 +6,7 @@
 # GPU still works and counts up in `alive`; on SIGTERM it checks everything, writes "ok" or what is wrong to `result`, ends.
 
 controls=/sys/kernel/debug/amdgpu_sim
+criu=criu # or criu-other
 limit=40 # seconds that any one step may take
 
 # usage: fail REASON; ends the case
@@ -87,7 +88,7 @@ criu_run() {
     name=$1
     shift
     # shellcheck disable=SC2046
-    timeout $limit /bin/criu "$@" -v4 -o "$dir/$name.log" $(cat /guest/criu-arguments 2>/dev/null) \
+    timeout $limit "/bin/$criu" "$@" -v4 -o "$dir/$name.log" $(cat "/guest/$criu-arguments" 2>/dev/null) \
         </dev/null >"$dir/$name.log.out" 2>&1
     code=$?
 }
@@ -146,6 +147,26 @@ mode_leave_running() {
     verify
 }
 
+# Images are exchanged with another criu.
+mode_to_other() {
+    start
+    dump_well images
+    criu="criu-other"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+mode_from_other() {
+    start
+    criu="criu-other"
+    dump_well images
+    criu=criu
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # The same images twice.
 mode_twice() {
     start
@@ -184,6 +205,73 @@ mode_swapped() {
     verify
 }
 
+# Contents are put in place while, or not while, processes are restored.
+mode_no_parallel() {
+    start
+    dump_well images
+    restore_well images restore --no-parallel
+    still_works "the restore"
+    verify
+}
+
+# Buffers much larger than what may be copied at once.
+mode_small_buffer() {
+    start
+    dump_well images --gpu-buffer 64K
+    restore_well images restore --gpu-buffer 4K
+    still_works "the restore"
+    verify
+}
+
+# GPUs whose copy packets count bytes, not bytes - 1.
+mode_old_family() {
+    reload_simulator family=130
+    mode_once
+}
+
+# The user says which GPU becomes which: here the other one.
+mode_mapped() {
+    start
+    ids=$(cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id | grep -v '^0$')
+    one=${ids%%
+*}
+    two=${ids##*
+}
+    dump_well images
+    restore_well images restore --gpu-map "$one=$two" --gpu-map "$two=$one"
+    still_works "the restore"
+    dump_well images-2
+    restore_well images-2 restore-2
+    still_works "the second restore"
+    verify
+}
+
+# Checks that the user can do without.
+mode_unchecked() {
+    start
+    dump_well images
+    must_not_fit fw_version=60,60
+    restore_well images restore --no-gpu-fw-check
+    still_works "the restore"
+    dump_well images
+    must_not_fit vram_mb=2048,2048
+    restore_well images restore --no-gpu-vram-check
+    still_works "the second restore"
+    verify
+}
+
+# GPUs that are linked to each other have to be so where they are restored.
+mode_linked() {
+    reload_simulator xgmi=1
+    start
+    dump_well images
+    must_not_fit xgmi=0
+    reload_simulator xgmi=1 swapped=1
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # Restored where no GPU fits: an error, and nothing is left. usage: must_not_fit PARAMETER...
 must_not_fit() {
     reload_simulator "$@"
@@ -198,6 +286,7 @@ mode_unfit() {
     start
     dump_well images
     must_not_fit gpus=1
+    must_not_fit vram_visible=0
     must_not_fit vram_mb=16,4096
     must_not_fit fw_version=68,67
     must_not_fit sdma_fw_version=7,8
@@ -293,10 +382,10 @@ mode_interrupted() {
             # shellcheck disable=SC2046
             /bin/criu dump -t "$pid" -D "$dir/images-broken" -v4 -o "$dir/broken.log" \
                 $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/broken.log.out" 2>&1 &
-            criu=$!
-            until_true 20 passed_or_gone "$point" $criu || fail "the dump did not come to $point"
-            kill -$signal $criu 2>/dev/null
-            wait $criu
+            dumping=$!
+            until_true 20 passed_or_gone "$point" $dumping || fail "the dump did not come to $point"
+            kill -$signal $dumping 2>/dev/null
+            wait $dumping
             [ $? != 0 ] || fail "a dump that got SIG$signal at $point ended well"
             still_works "SIG$signal at $point"
             rm -rf "$dir/images-broken"

@@ -30,13 +30,19 @@ public:
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    std::uint64_t rounds() const { return rounds_; }
+    void expect_progress() const {
+        const std::uint64_t before = rounds_;
+        for (int i = 0; i < 10000 && rounds_ < before + 2 && !failed_; ++i) {
+            usleep(1000);
+        }
+        gpu::expect(!failed_, "thread " + std::to_string(seed_) + ": " + failure_);
+        gpu::expect(rounds_ >= before + 2, "thread " + std::to_string(seed_) + " does not go on");
+    }
     void stop() { stopping_ = true; }
     void join() {
         thread_.join();
         gpu::expect(failure_.empty(), "thread " + std::to_string(seed_) + ": " + failure_);
     }
-    bool failed() const { return failed_; }
 
 private:
     void work() {
@@ -82,11 +88,7 @@ int main(int argc, char** argv) {
         }
         const auto works = [&] {
             for (const auto& worker : workers) {
-                const std::uint64_t before = worker->rounds();
-                for (int i = 0; i < 10000 && worker->rounds() < before + 2 && !worker->failed(); ++i) {
-                    usleep(1000);
-                }
-                gpu::expect(worker->rounds() >= before + 2, "a thread does not go on");
+                worker->expect_progress();
             }
         };
         works();

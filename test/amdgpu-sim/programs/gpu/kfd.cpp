@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gpu/render.hpp"
 #include "gpu/subject.hpp"
 
 namespace gpu {
@@ -18,6 +19,7 @@ Kfd::Kfd() : fd_(require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd"))
     expect(version.major_version == 1, "KFD has another major version than 1");
     for (const Node& node : nodes()) {
         Gpu gpu{node.id, require(open(node.render_path().c_str(), O_RDWR | O_CLOEXEC), "open of a render node")};
+        gpu.family = Render(gpu.render_fd).family();
         kfd_ioctl_acquire_vm_args acquire{};
         acquire.drm_fd = static_cast<std::uint32_t>(gpu.render_fd);
         acquire.gpu_id = gpu.id;

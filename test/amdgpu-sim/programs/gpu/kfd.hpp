@@ -39,6 +39,7 @@ struct Memory {
 struct Gpu {
     std::uint32_t id = 0;
     int render_fd = -1;
+    std::uint32_t family = 0;  // AMDGPU_FAMILY_*
 };
 
 class Kfd {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "gpu/render.hpp"
 #include "gpu/subject.hpp"
 
 namespace gpu {
@@ -19,7 +20,7 @@ constexpr std::uint32_t kAtomicAdd64 = 0x2f;
 constexpr std::uint32_t kSdmaCopy = 1;
 constexpr std::uint32_t kSdmaTrap = 6;
 constexpr std::uint32_t kSdmaAtomic = 10;
-constexpr std::uint64_t kSdmaCopyMax = 1u << 21;
+constexpr std::uint64_t kSdmaCopyMax = 1u << 20;
 constexpr auto kPatience = std::chrono::seconds(20);
 
 std::uint32_t low(std::uint64_t value) {
@@ -45,7 +46,11 @@ std::uint32_t type_of(Queue::Kind kind) {
 }  // namespace
 
 Queue::Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size)
-    : kfd_(kfd), kind_(kind), ring_(kfd.allocate(gpu, ring_size, kGtt)), indexes_(kfd.allocate(gpu, kPage, kGtt)) {
+    : kfd_(kfd),
+      kind_(kind),
+      family_(gpu.family),
+      ring_(kfd.allocate(gpu, ring_size, kGtt)),
+      indexes_(kfd.allocate(gpu, kPage, kGtt)) {
     read_ = reinterpret_cast<volatile std::uint64_t*>(indexes_.address);
     write_ = read_ + 8;
     if (kind == Kind::kAql) {  // packets that aren't there yet are marked so
@@ -124,8 +129,8 @@ void Queue::copy(std::uint64_t to, std::uint64_t from, std::uint64_t size) {
     expect(kind_ == Kind::kSdma, "only SDMA queues copy");
     while (size != 0) {
         const std::uint64_t step = std::min(size, kSdmaCopyMax);
-        const std::array<std::uint32_t, 7> packet{kSdmaCopy,  low(step - 1), 0,       low(from),
-                                                  high(from), low(to),       high(to)};
+        const std::array<std::uint32_t, 7> packet{
+            kSdmaCopy, copy_count(family_, step), 0, low(from), high(from), low(to), high(to)};
         put(packet);
         from += step;
         to += step;

@@ -39,6 +39,7 @@ private:
 
     const Kfd& kfd_;
     Kind kind_;
+    std::uint32_t family_;
     std::uint32_t id_ = 0;
     Memory ring_;
     Memory indexes_;

@@ -23,7 +23,7 @@ struct ChangeHandle {
     std::uint32_t new_handle;
 };
 
-constexpr std::uint64_t kCopyMax = 1u << 21;
+constexpr std::uint64_t kCopyMax = 1u << 20;
 
 }  // namespace
 
@@ -43,6 +43,16 @@ void Render::call(unsigned long request, void* arguments, const char* what) cons
         errno = error;
         fail_errno(what);
     }
+}
+
+std::uint32_t Render::family() const {
+    drm_amdgpu_info_device device{};
+    drm_amdgpu_info arguments{};
+    arguments.return_pointer = reinterpret_cast<std::uint64_t>(&device);
+    arguments.return_size = sizeof(device);
+    arguments.query = AMDGPU_INFO_DEV_INFO;
+    call(DRM_IOCTL_AMDGPU_INFO, &arguments, "INFO of the device");
+    return device.family;
 }
 
 Buffer Render::create(std::size_t size, std::uint64_t domain, std::uint64_t flags) const {
@@ -121,11 +131,12 @@ void Render::copy(std::uint64_t to, std::uint64_t from, std::uint64_t size, std:
     map(commands);
     map_gpu(commands, command_address);
 
+    const std::uint32_t device_family = family();
     std::vector<std::uint32_t> words;
     while (size != 0) {
         const std::uint64_t step = std::min(size, kCopyMax);
-        for (const std::uint64_t word :
-             {std::uint64_t{1}, step - 1, std::uint64_t{0}, from & 0xffffffff, from >> 32, to & 0xffffffff, to >> 32}) {
+        for (const std::uint64_t word : {std::uint64_t{1}, std::uint64_t{copy_count(device_family, step)},
+                                         std::uint64_t{0}, from & 0xffffffff, from >> 32, to & 0xffffffff, to >> 32}) {
             words.push_back(static_cast<std::uint32_t>(word));
         }
         from += step;

@@ -17,6 +17,11 @@ struct Buffer {
     std::span<std::byte> bytes{};  // empty: not mapped for the program
 };
 
+// What copy packets hold for a number of bytes: one less from GFX9 on.
+inline std::uint32_t copy_count(std::uint32_t family, std::uint64_t bytes) {
+    return static_cast<std::uint32_t>(family >= AMDGPU_FAMILY_AI ? bytes - 1 : bytes);
+}
+
 class Render {
 public:
     explicit Render(const std::string& path);
@@ -24,6 +29,7 @@ public:
 
     int fd() const { return fd_; }
 
+    std::uint32_t family() const;  // AMDGPU_FAMILY_*
     Buffer create(std::size_t size, std::uint64_t domain, std::uint64_t flags = 0) const;
     Buffer userptr(std::span<std::byte> memory) const;
     // For the program, at an address of the kernel's choice.

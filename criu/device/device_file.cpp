@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/device_file.hpp"
+
+#include "criu/base/error.hpp"
+#include "images/ext-file.hpp"
+
+namespace criu::device {
+namespace {
+
+class RestoredDeviceFile final : public files::RestoredFile {
+public:
+    RestoredDeviceFile(const ExtFileEntry& entry, const RestoreDevices& devices, const files::FileRestore& files)
+        : entry_(entry), devices_(devices), needs_(devices.needs(id(), files)), late_(devices.late(id())) {}
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("device file {}", id()); }
+    void open(files::FileOpener& opener) override {
+        if (!devices_.open(id(), opener))
+            opener.postpone();
+    }
+    [[nodiscard]] bool late() const override { return late_; }
+    void complete(files::PlacedFiles& files) override { devices_.complete(id(), files); }
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+    [[nodiscard]] std::vector<FileId> needs() const override { return needs_; }
+
+private:
+    [[nodiscard]] FileId id() const { return FileId{entry_.id}; }
+
+    const ExtFileEntry& entry_;
+    const RestoreDevices& devices_;
+    std::vector<FileId> needs_;
+    bool late_;
+};
+
+class DeviceFileKind final : public files::FileKind {
+public:
+    DeviceFileKind(DumpDevices* dump, RestoreDevices* restore) : dump_(dump), restore_(restore) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EXT; }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
+        return dump_ != nullptr && dump_->claims(file);
+    }
+
+    void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
+        dump_->dump(file, FileId{entry.id});
+        auto& out = *dump.arena().make<ExtFileEntry>();
+        entry.ext = &out;
+        out.id = entry.id;
+        out.fown = dump.owner(file);
+    }
+
+    void prepareRestore(files::FileRestore& restore) override {
+        if (restore_ != nullptr)
+            restore_->prepare(restore);
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
+        if (entry.ext == nullptr)
+            fail("file {} is one of a plugin, without data", entry.id);
+        return std::make_shared<RestoredDeviceFile>(*entry.ext, *restore_, restore);
+    }
+
+private:
+    DumpDevices* dump_;
+    RestoreDevices* restore_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeDeviceFileKind(DumpDevices* dump, RestoreDevices* restore) {
+    return std::make_unique<DeviceFileKind>(dump, restore);
+}
+
+}  // namespace criu::device

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/dump_devices.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+
+namespace criu::device {
+
+DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images)
+    : context_{options, log, images, inventory_} {
+    for (const auto& subsystem : subsystems)
+        parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
+}
+
+DumpDevices::~DumpDevices() {
+    while (!parts_.empty())
+        parts_.pop_back();
+}
+
+void DumpDevices::pause(pid_t pid) {
+    for (const Part& part : parts_)
+        inContext([&] { return fmt::format("{}: pause process {}", part.subsystem->name(), pid); },
+                  [&] { part.dump->pause(pid); });
+}
+
+void DumpDevices::checkpoint(pid_t pid) {
+    for (const Part& part : parts_)
+        inContext([&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), pid); },
+                  [&] { part.dump->checkpoint(pid); });
+}
+
+bool DumpDevices::claims(const MappedDevice& mapped) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return fmt::format("{}: memory at {:#x}", part.subsystem->name(), mapped.vma.start); },
+                         [&] { return part.dump->claims(mapped); });
+    });
+}
+
+bool DumpDevices::claims(const files::OpenFd& file) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.dump->claims(file); });
+}
+
+void DumpDevices::dump(const files::OpenFd& file, FileId id) {
+    const bool taken = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return fmt::format("{}: {}", part.subsystem->name(), file.describe()); },
+                         [&] { return part.dump->claims(file) && part.dump->dump(file, id); });
+    });
+    if (!taken)
+        fail("{} is of a kind that can't be dumped, and no plugin took it", file.describe());
+}
+
+void DumpDevices::dumpLate(pid_t root) {
+    for (const Part& part : parts_)
+        inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });
+}
+
+void DumpDevices::release(bool goOn) {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        inContext([&] { return part->subsystem->name(); }, [&] { part->dump->release(goOn); });
+}
+
+}  // namespace criu::device

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+
+namespace criu::device {
+
+/// All subsystems of one dump, asked in order; released, or undone by destruction, in reverse order. Destroyed while
+/// the processes are still stopped.
+class DumpDevices {
+public:
+    DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images);
+    ~DumpDevices();
+    DumpDevices(const DumpDevices&) = delete;
+    DumpDevices& operator=(const DumpDevices&) = delete;
+
+    void pause(pid_t pid);
+    void checkpoint(pid_t pid);
+    [[nodiscard]] bool claims(const MappedDevice& mapped);
+    [[nodiscard]] bool claims(const files::OpenFd& file);
+    /// Throws Error if no subsystem takes the file.
+    void dump(const files::OpenFd& file, FileId id);
+    void dumpLate(pid_t root);
+    /// Inventory names of the subsystems that have something in the images.
+    [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
+    void release(bool goOn);
+
+private:
+    struct Part {
+        const Subsystem* subsystem = nullptr;
+        std::unique_ptr<DeviceDump> dump;
+    };
+    Inventory inventory_;
+    Context context_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace criu::device

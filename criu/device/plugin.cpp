@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/plugin.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/device/plugin_file.hpp"
+#include "criu/device/plugin_host.hpp"
+
+namespace criu::device {
+namespace {
+
+constexpr const char* kDefaultDirectory = "/usr/lib/criu";
+
+/// True: done; false: not the plugin's affair. Failures throw.
+bool judge(int result, const char* hook) {
+    if (result == -PluginFile::kNotSupported)
+        return false;
+    if (result < 0)
+        fail("{} failed ({})", hook, result);
+    return true;
+}
+
+/// A file that no part of criu knows how to open again.
+bool isUnknown(const files::OpenFd& file) {
+    constexpr unsigned kMemoryMajor = 1;            // null, zero, random and the like
+    constexpr std::uint32_t kPathOnly = 010000000;  // O_PATH
+    if ((file.info.flags & kPathOnly) != 0)
+        return false;
+    if (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode))
+        return !(S_ISCHR(file.stat.st_mode) && (file.stat.st_rdev >> 8 & 0xfff) == kMemoryMajor);
+    return (file.stat.st_mode & S_IFMT) == 0;  // anonymous inodes
+}
+
+class PluginDump final : public DeviceDump {
+public:
+    PluginDump(const PluginFile& file, const Context& context) : file_(file), host_(context) {
+        file_.init(CR_PLUGIN_STAGE__DUMP);
+    }
+    ~PluginDump() override {
+        if (!released_)
+            file_.exit(CR_PLUGIN_STAGE__DUMP, -1);
+    }
+
+    void pause(pid_t pid) override { judge(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid), "PAUSE_DEVICES"); }
+    void checkpoint(pid_t pid) override {
+        judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, pid), "CHECKPOINT_DEVICES");
+    }
+    bool claims(const MappedDevice& mapped) override {
+        const struct stat* const stat = &mapped.stat;
+        return judge(file_.call(CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA, mapped.fd, stat), "HANDLE_DEVICE_VMA");
+    }
+    bool claims(const files::OpenFd& file) override {
+        return file_.has(CR_PLUGIN_HOOK__DUMP_EXT_FILE) && isUnknown(file);
+    }
+    bool dump(const files::OpenFd& file, FileId id) override {
+        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_FILE, file.copy.get(), static_cast<int>(id.value)),
+                     "DUMP_EXT_FILE");
+    }
+    void dumpLate(pid_t root) override {
+        const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
+        if (result != 0 && result != -PluginFile::kNotSupported)
+            fail("DUMP_DEVICES_LATE failed ({})", result);
+    }
+    void release(bool) override {
+        released_ = true;
+        file_.exit(CR_PLUGIN_STAGE__DUMP, 0);
+    }
+
+private:
+    const PluginFile& file_;
+    PluginHost host_;
+    bool released_ = false;
+};
+
+class PluginRestore final : public DeviceRestore {
+public:
+    PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context) {
+        file_.init(CR_PLUGIN_STAGE__RESTORE);
+    }
+    ~PluginRestore() override {
+        if (!finished_)
+            file_.exit(CR_PLUGIN_STAGE__RESTORE, -1);
+    }
+
+    void prepare(files::FileRestore&) override { judge(file_.call(CR_PLUGIN_HOOK__RESTORE_INIT), "RESTORE_INIT"); }
+    void forked() override { judge(file_.call(CR_PLUGIN_HOOK__RESTORE_ASYNCHRONOUS), "RESTORE_ASYNCHRONOUS"); }
+
+    Opened open(FileId id, files::FileOpener& opener) override {
+        bool retry = false;
+        const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_EXT_FILE, static_cast<int>(id.value), &retry);
+        if (!judge(fd, "RESTORE_EXT_FILE"))
+            return Opened::NotMine;
+        if (retry)
+            return Opened::NotYet;
+        opener.provide(id, UniqueFd(fd));
+        return Opened::Done;
+    }
+
+    std::optional<Relocated> relocate(const DeviceMapping& mapping) override {
+        const std::string path(mapping.path);
+        std::uint64_t offset = 0;
+        int fd = -1;
+        const int result =
+            file_.call(CR_PLUGIN_HOOK__UPDATE_VMA_MAP, path.c_str(), mapping.start, mapping.offset, &offset, &fd);
+        if (!judge(result, "UPDATE_VMA_MAP") || result == 0)
+            return std::nullopt;
+        return Relocated{offset, UniqueFd(fd)};
+    }
+
+    void resume(pid_t pid) override {
+        judge(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, pid), "RESUME_DEVICES_LATE");
+    }
+    void finish() noexcept override {
+        finished_ = true;
+        file_.exit(CR_PLUGIN_STAGE__RESTORE, 0);
+    }
+
+private:
+    const PluginFile& file_;
+    PluginHost host_;
+    bool finished_ = false;
+};
+
+class Plugin final : public Subsystem {
+public:
+    explicit Plugin(const std::string& path) : file_(path) {}
+    [[nodiscard]] std::string_view name() const override { return file_.name(); }
+    [[nodiscard]] bool isPlugin() const override { return true; }
+    std::unique_ptr<DeviceDump> startDump(const Context& context) override {
+        return std::make_unique<PluginDump>(file_, context);
+    }
+    std::unique_ptr<DeviceRestore> startRestore(const Context& context) override {
+        return std::make_unique<PluginRestore>(file_, context);
+    }
+
+private:
+    PluginFile file_;
+};
+
+bool knows(const Subsystems& subsystems, std::string_view name) {
+    return std::any_of(subsystems.begin(), subsystems.end(),
+                       [&](const auto& subsystem) { return subsystem->inventoryName() == name; });
+}
+
+}  // namespace
+
+PluginDirectory pluginDirectory(const model::Options& options) {
+    if (options.libDir)
+        return {*options.libDir, true};
+    if (const char* const named = std::getenv("CRIU_LIBS_DIR"))
+        return {named, true};
+    return {kDefaultDirectory, false};
+}
+
+void loadPlugins(const PluginDirectory& directory, std::span<const std::string> off, Subsystems& subsystems, Log& log) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.path.c_str()), ::closedir);
+    if (!listing) {
+        if (directory.asked)
+            failErrno("read the plugin directory {}", directory.path);
+        return;
+    }
+    while (const dirent* const entry = ::readdir(listing.get())) {
+        const std::string_view file(entry->d_name);
+        if (!file.ends_with(".so"))
+            continue;
+        const std::string_view stem = file.substr(0, file.size() - 3);
+        if (knows(subsystems, stem) || std::find(off.begin(), off.end(), stem) != off.end()) {
+            log.debug("{} in {} isn't loaded: it is compiled in, or switched off", file, directory.path);
+            continue;
+        }
+        try {
+            auto plugin = std::make_unique<Plugin>(fmt::format("{}/{}", directory.path, file));
+            if (std::find(off.begin(), off.end(), plugin->name()) != off.end())
+                continue;
+            log.info("Plugin {} of {}/{}", plugin->name(), directory.path, file);
+            subsystems.push_back(std::move(plugin));
+        } catch (const Error& error) {
+            if (directory.asked)
+                throw;
+            log.warn("{}", error.what());
+        }
+    }
+}
+
+}  // namespace criu::device

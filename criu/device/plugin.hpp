@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "criu/device/subsystem.hpp"
+
+namespace criu::device {
+
+/// Where plugins are: --libdir, else $CRIU_LIBS_DIR, else the default place.
+struct PluginDirectory {
+    std::string path;
+    bool asked = false;  ///< the user named it
+};
+
+PluginDirectory pluginDirectory(const model::Options& options);
+
+/// Loads every NAME.so of the directory, in the directory's order (CRIU's plugin ABI, lib/c/criu-plugin.h), and adds it
+/// to `subsystems`. One that is there already under that name (plugins of CRIU that are compiled in here), or whose
+/// name is in `off`, is passed over. What can't be loaded is an Error if the user named the directory, else a warning.
+void loadPlugins(const PluginDirectory& directory, std::span<const std::string> off, Subsystems& subsystems, Log& log);
+
+}  // namespace criu::device

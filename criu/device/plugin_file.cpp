@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/plugin_file.hpp"
+
+#include <dlfcn.h>
+
+#include <iterator>
+
+#include "criu/base/error.hpp"
+
+static_assert(sizeof(cr_plugin_desc_t) == 152 && offsetof(cr_plugin_desc_t, hooks) == 32, "layout of CRIU 4.2");
+
+namespace criu::device {
+namespace {
+
+constexpr unsigned kOldVersion = CRIU_PLUGIN_GEN_VERSION(0, 1, 0);
+
+// Functions of plugins that have no descriptor, by the number of their hook.
+constexpr const char* kOldHooks[] = {
+    "cr_plugin_dump_unix_sk",        "cr_plugin_restore_unix_sk",   "cr_plugin_dump_file",
+    "cr_plugin_restore_file",        "cr_plugin_dump_ext_mount",    "cr_plugin_restore_ext_mount",
+    "cr_plugin_dump_ext_link",       "cr_plugin_handle_device_vma", "cr_plugin_update_vma_map",
+    "cr_plugin_resume_devices_late", "cr_plugin_pause_devices",     "cr_plugin_checkpoint_devices",
+    "cr_plugin_post_forking",        "cr_plugin_restore_init",      "cr_plugin_dump_devices_late",
+};
+static_assert(std::size(kOldHooks) == CR_PLUGIN_HOOK__MAX);
+
+}  // namespace
+
+PluginFile::PluginFile(const std::string& path) {
+    void* const object = ::dlopen(path.c_str(), RTLD_LAZY);
+    if (object == nullptr)
+        fail("load the plugin {}: {}", path, ::dlerror());
+    descriptor_ = static_cast<const cr_plugin_desc_t*>(::dlsym(object, "CR_PLUGIN_DESC"));
+    if (descriptor_ == nullptr)
+        findOldFunctions(object, path);
+    if (descriptor_->name == nullptr)
+        fail("the plugin {} has no name", path);
+    if (descriptor_->version > CRIU_PLUGIN_VERSION)
+        fail("the plugin {} is for version {:#x} of the interface, this criu has {:#x}", path, descriptor_->version,
+             CRIU_PLUGIN_VERSION);
+    if (descriptor_->max_hooks > CR_PLUGIN_HOOK__MAX)
+        fail("the plugin {} knows {} hooks, this criu {}", path, descriptor_->max_hooks,
+             static_cast<int>(CR_PLUGIN_HOOK__MAX));
+}
+
+void PluginFile::findOldFunctions(void* object, const std::string& path) {
+    own_ = std::make_unique<cr_plugin_desc_t>();
+    ownName_ = path;
+    own_->name = ownName_.c_str();
+    own_->version = kOldVersion;
+    own_->max_hooks = CR_PLUGIN_HOOK__MAX;
+    own_->init = reinterpret_cast<int (*)(int)>(::dlsym(object, "cr_plugin_init"));
+    own_->exit = reinterpret_cast<void (*)(int, int)>(::dlsym(object, "cr_plugin_fini"));
+    bool any = own_->init != nullptr;
+    for (std::size_t hook = 0; hook < std::size(kOldHooks); ++hook) {
+        own_->hooks[hook] = ::dlsym(object, kOldHooks[hook]);
+        any = any || own_->hooks[hook] != nullptr;
+    }
+    if (!any)
+        fail("{} is no plugin: it has neither CR_PLUGIN_DESC nor a function of the older interface", path);
+    descriptor_ = own_.get();
+}
+
+void* PluginFile::at(int hook) const noexcept {
+    return hook < static_cast<int>(descriptor_->max_hooks) ? descriptor_->hooks[hook] : nullptr;
+}
+
+void PluginFile::init(int stage) const {
+    if (descriptor_->init == nullptr)
+        return;
+    const int result = descriptor_->init(stage);
+    if (result != 0)
+        fail("plugin {}: its init failed ({})", name(), result);
+}
+
+void PluginFile::exit(int stage, int result) const noexcept {
+    if (descriptor_->exit != nullptr)
+        descriptor_->exit(stage, result);
+}
+
+}  // namespace criu::device

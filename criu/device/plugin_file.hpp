@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lib/c/criu-plugin.h"
+
+namespace criu::device {
+
+/// A plugin's shared object, loaded; never unloaded, since it may have started threads or registered handlers.
+class PluginFile {
+public:
+    /// Throws Error if it isn't a plugin, or one for a later interface.
+    explicit PluginFile(const std::string& path);
+
+    [[nodiscard]] const char* name() const noexcept { return descriptor_->name; }
+    [[nodiscard]] bool has(int hook) const noexcept { return at(hook) != nullptr; }
+    void init(int stage) const;
+    void exit(int stage, int result) const noexcept;
+
+    /// Calls a hook of type int(Arguments...). -ENOTSUP if the plugin hasn't got it.
+    template <typename... Arguments>
+    int call(int hook, Arguments... arguments) const {
+        void* const function = at(hook);
+        return function == nullptr ? -kNotSupported : reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
+    }
+
+    static constexpr int kNotSupported = 95;  // ENOTSUP, by number: part of the ABI
+
+private:
+    [[nodiscard]] void* at(int hook) const noexcept;
+    void findOldFunctions(void* object, const std::string& path);
+
+    const cr_plugin_desc_t* descriptor_ = nullptr;
+    std::unique_ptr<cr_plugin_desc_t> own_;  ///< of plugins from before descriptors
+    std::string ownName_;
+};
+
+}  // namespace criu::device

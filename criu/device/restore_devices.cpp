@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/restore_devices.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+
+namespace criu::device {
+
+RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
+                               const model::Options& options, Log& log, const ImageDir& images)
+    : context_{options, log, images, inventory_} {
+    const PluginsEntry* const listed = inventory.plugins_entry;
+    inventory_.listed = listed != nullptr;
+    std::vector<std::string>& wanted = inventory_.names;
+    if (listed != nullptr)
+        for (const char* const name : list(listed->plugins, listed->n_plugins))
+            wanted.emplace_back(name);
+    for (const auto& subsystem : subsystems) {
+        const auto found = std::find(wanted.begin(), wanted.end(), subsystem->inventoryName());
+        if (listed != nullptr && found == wanted.end() && !subsystem->isPlugin())
+            continue;
+        if (found != wanted.end() && !subsystem->isPlugin())
+            wanted.erase(found);
+        parts_.push_back({subsystem.get(), subsystem->startRestore(context_)});
+    }
+    if (wanted.empty())
+        return;
+    Error error(0, fmt::format("the images can't be restored without the plugin {}", wanted.front()));
+    error.addHint(options.disabledDevices.empty()
+                      ? "give the plugin's directory with --libdir"
+                      : "take away --no-device, or give the plugin's directory with --libdir");
+    throw error;
+}
+
+RestoreDevices::~RestoreDevices() {
+    while (!parts_.empty())
+        parts_.pop_back();
+}
+
+void RestoreDevices::prepare(files::FileRestore& files) {
+    for (const Part& part : parts_)
+        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->prepare(files); });
+}
+
+void RestoreDevices::share(const std::function<UniqueFd(UniqueFd)>& lift) {
+    for (const Part& part : parts_)
+        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->share(lift); });
+}
+
+std::size_t RestoreDevices::descriptors() const {
+    std::size_t sum = 0;
+    for (const Part& part : parts_)
+        sum += part.restore->descriptors();
+    return sum;
+}
+
+std::vector<FileId> RestoreDevices::needs(FileId id, const files::FileRestore& files) const {
+    for (const Part& part : parts_)
+        if (part.restore->owns(id))
+            return part.restore->needs(id, files);
+    return {};
+}
+
+bool RestoreDevices::late(FileId id) const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [&](const Part& part) { return part.restore->owns(id) && part.restore->late(id); });
+}
+
+void RestoreDevices::forked() {
+    for (const Part& part : parts_)
+        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->forked(); });
+}
+
+bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
+    for (const Part& part : parts_) {
+        const auto opened =
+            inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->open(id, opener); });
+        if (opened != DeviceRestore::Opened::NotMine)
+            return opened == DeviceRestore::Opened::Done;
+    }
+    fail("file {} was dumped by a plugin, but none that is there restores it", id);
+}
+
+void RestoreDevices::complete(FileId id, files::PlacedFiles& files) const {
+    for (const Part& part : parts_)
+        if (part.restore->owns(id))
+            inContext([&] { return part.subsystem->name(); }, [&] { part.restore->complete(id, files); });
+}
+
+Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
+    Relocated where{mapping.offset, {}};
+    for (const Part& part : parts_)
+        if (auto found =
+                inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->relocate(mapping); })) {
+            where = std::move(*found);
+            break;
+        }
+    if (!where.fd)
+        where.fd.reset(sys(::open(std::string(mapping.path).c_str(), O_RDWR | O_CLOEXEC), "open {}", mapping.path));
+    return where;
+}
+
+void RestoreDevices::resume(pid_t pid) {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        inContext([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), pid); },
+                  [&] { part->restore->resume(pid); });
+}
+
+void RestoreDevices::finish() noexcept {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        part->restore->finish();
+}
+
+}  // namespace criu::device

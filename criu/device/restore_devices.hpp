@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::device {
+
+/// All subsystems of one restore: those that the images want.
+class RestoreDevices {
+public:
+    /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
+    RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::Options& options,
+                   Log& log, const ImageDir& images);
+    ~RestoreDevices();
+    RestoreDevices(const RestoreDevices&) = delete;
+    RestoreDevices& operator=(const RestoreDevices&) = delete;
+
+    void prepare(files::FileRestore& files);
+    void share(const std::function<UniqueFd(UniqueFd)>& lift);
+    [[nodiscard]] std::size_t descriptors() const;
+    [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
+    [[nodiscard]] bool late(FileId id) const;
+    void forked();
+
+    /// Target. False: not yet.
+    [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
+    void complete(FileId id, files::PlacedFiles& files) const;
+    /// Target: throws Error if nobody knows the mapping and its path can't be opened.
+    [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
+
+    /// Master: after this, the devices of the process work.
+    void resume(pid_t pid);
+    void finish() noexcept;
+
+private:
+    struct Part {
+        const Subsystem* subsystem = nullptr;
+        std::unique_ptr<DeviceRestore> restore;
+    };
+    Inventory inventory_;
+    Context context_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace criu::device

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/model/options.hpp"
+
+/// What a driver with state of its own (a GPU's) needs of a dump and a restore. Compiled-in subsystems and plugins
+/// loaded from files implement the same. All functions throw Error to fail the command.
+///
+/// A subsystem with nothing in the tree claims nothing, waits for nothing, and fails nothing.
+namespace criu::device {
+
+/// A mapping whose file isn't a regular one.
+struct MappedDevice {
+    pid_t pid = 0;
+    const kernel::Vma& vma;
+    int fd = -1;          ///< opened O_PATH
+    struct stat stat {};  ///< of the file
+};
+
+/// Names of subsystems in inventory.img. Dump: those that have something in the images, to be added. Restore: those
+/// that the images want, to be taken away by whoever is meant; whatever is left fails the restore.
+struct Inventory {
+    bool listed = true;  ///< false: images from before there was a list
+    std::vector<std::string> names;
+};
+
+/// What both halves may use; lives as long as they.
+struct Context {
+    const model::Options& options;
+    Log& log;
+    const ImageDir& images;
+    Inventory& inventory;
+};
+
+/// One dump. Destroyed without release(), everything it keeps from going on goes on: the dump failed.
+class DeviceDump {
+public:
+    virtual ~DeviceDump() = default;
+
+    /// Before a process is stopped.
+    virtual void pause(pid_t) {}
+    /// All processes are stopped; for each one that is alive.
+    virtual void checkpoint(pid_t) {}
+    /// Whether this subsystem takes care of a mapping's content.
+    virtual bool claims(const MappedDevice&) { return false; }
+    /// Whether dump() is worth calling for a descriptor.
+    virtual bool claims(const files::OpenFd&) { return false; }
+    /// Takes over an open file under the given id; the descriptor is closed afterwards. False: isn't its own after all.
+    virtual bool dump(const files::OpenFd&, FileId) { return false; }
+    /// Once, when all processes and their memory are dumped.
+    virtual void dumpLate(pid_t /*root*/) {}
+    /// The dump is complete. `goOn`: the processes will; otherwise they are about to be killed.
+    virtual void release(bool goOn) = 0;
+};
+
+/// A mapping that is to be made.
+struct DeviceMapping {
+    std::string_view path;  ///< of the device at the dump
+    std::uint64_t start = 0;
+    std::uint64_t offset = 0;  ///< at the dump
+};
+
+/// How it is to be made.
+struct Relocated {
+    std::uint64_t offset = 0;
+    UniqueFd fd;  ///< of what; empty: of the path
+};
+
+/// One restore. The object is made in the master; forked copies of it work in the processes that are restored
+/// ("target").
+class DeviceRestore {
+public:
+    virtual ~DeviceRestore() = default;
+
+    /// Master: images can be read; no process exists.
+    virtual void prepare(files::FileRestore&) {}
+    /// Master: descriptors that targets shall inherit are to be made now, each passed through `lift`.
+    virtual void share(const std::function<UniqueFd(UniqueFd)>& /*lift*/) {}
+    /// How many descriptors share() makes and targets keep, at most.
+    [[nodiscard]] virtual std::size_t descriptors() const { return 0; }
+    /// Master: whether a file is this subsystem's own, as far as is known before it is opened.
+    [[nodiscard]] virtual bool owns(FileId) const { return false; }
+    /// Master: files that must be open in the same process before this one.
+    [[nodiscard]] virtual std::vector<FileId> needs(FileId, const files::FileRestore&) const { return {}; }
+    /// Master: whether a file can be opened only when all others are.
+    [[nodiscard]] virtual bool late(FileId) const { return false; }
+    /// Master: the tree is being created. Threads may be started.
+    virtual void forked() {}
+
+    enum class Opened { Done, NotMine, NotYet };
+    /// Target: opens a file and hands it to opener.provide(). NotYet: to be called again when others were opened.
+    virtual Opened open(FileId, files::FileOpener&) { return Opened::NotMine; }
+    /// Target: all processes have their files in place.
+    virtual void complete(FileId, files::PlacedFiles&) {}
+    /// Target: where a mapping is now; nothing if it isn't this subsystem's or hasn't moved.
+    virtual std::optional<Relocated> relocate(const DeviceMapping&) { return std::nullopt; }
+
+    /// Master: all is restored, everybody stopped; once for each live process.
+    virtual void resume(pid_t) {}
+    /// Master, at the end: `status` 0 if the tree runs. Without a call the restore failed.
+    virtual void finish() noexcept {}
+};
+
+/// A question that `criu check --feature` can ask.
+struct Feature {
+    std::string name;
+    std::function<bool()> test;  ///< may throw Error to say why not
+};
+
+/// One driver's support. No state of a run.
+class Subsystem {
+public:
+    virtual ~Subsystem() = default;
+    /// What --no-device calls it.
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// What inventory.img calls it.
+    [[nodiscard]] virtual std::string_view inventoryName() const { return name(); }
+    /// Loaded from a file: it says by itself whether the images want it.
+    [[nodiscard]] virtual bool isPlugin() const { return false; }
+    virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
+    virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
+    [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }
+};
+
+using Subsystems = std::vector<std::unique_ptr<Subsystem>>;
+
+}  // namespace criu::device

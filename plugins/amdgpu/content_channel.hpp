@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "criu/image/image_dir.hpp"
+#include "plugins/amdgpu/content.hpp"
+
+namespace criu::amdgpu {
+
+/// A buffer that is to be filled, and from where.
+struct ContentRequest {
+    std::uint32_t renderMinor = 0;
+    std::string image;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    UniqueFd dmabuf;
+};
+
+/// How restored processes hand buffers to the master, which fills them meanwhile: a pair of sockets that all inherit.
+/// Messages are atomic, so any number of processes may send at the same time; and no name is needed that could be in
+/// another network namespace.
+class ContentChannel {
+public:
+    ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit,
+                   const std::function<UniqueFd(UniqueFd)>& lift);
+    ~ContentChannel();
+    ContentChannel(const ContentChannel&) = delete;
+    ContentChannel& operator=(const ContentChannel&) = delete;
+
+    static constexpr std::size_t kDescriptors = 2;
+
+    /// Restored process: hands a buffer over. Returns when it is on its way.
+    void send(const ContentRequest& request) const;
+
+    /// Master: begins to receive, in a thread of its own.
+    void start();
+    /// Master: returns when all that was sent is in its buffers; throws the first failure. Nobody may send any more.
+    /// False: it was called before.
+    bool finish();
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return mover_.bytes(); }
+
+private:
+    void serve();
+    bool receive();
+    int fileOf(const std::string& name, std::uint64_t needed);
+
+    const ImageDir& images_;
+    UniqueFd sending_;
+    UniqueFd receiving_;
+    std::map<std::string, UniqueFd> files_;
+    ContentMover mover_;
+    std::thread thread_;
+    std::exception_ptr failure_;
+    bool finished_ = false;
+};
+
+}  // namespace criu::amdgpu

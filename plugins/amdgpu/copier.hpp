@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plugins/amdgpu/drm.hpp"
+
+namespace criu::amdgpu {
+
+/// Dwords of SDMA commands that copy `size` bytes between GPU addresses. Processors of family AI and later count from
+/// zero, older ones from one.
+std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
+
+/// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer
+/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error.
+class Copier {
+public:
+    /// `limit`: most bytes of the bounce buffer.
+    Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit);
+    ~Copier();
+    Copier(const Copier&) = delete;
+    Copier& operator=(const Copier&) = delete;
+
+    void save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+    void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+
+private:
+    /// A buffer of this copier's own in the GPU's address space and, with `data`, in this process'.
+    struct Own {
+        std::uint32_t handle = 0;
+        std::uint64_t address = 0;
+        std::uint64_t size = 0;
+        Mapping data;
+    };
+    struct Pending {
+        std::uint64_t sequence = 0;
+        std::uint64_t done = 0;  ///< bytes before this piece
+        std::uint64_t size = 0;  ///< 0: none
+    };
+    class Target;
+
+    [[nodiscard]] Own makeOwn(std::uint64_t size, std::uint64_t at);
+    void dropOwn(Own& own) noexcept;
+    void prepare(std::uint64_t size);
+    void submit(std::size_t half, std::uint64_t from, std::uint64_t to, std::uint64_t size, std::uint32_t list,
+                Pending& pending);
+    void await(Pending& pending) const;
+    [[nodiscard]] std::uint64_t halfSize() const noexcept { return bounce_.size / 2; }
+
+    Kernel& kernel_;
+    UniqueFd fd_;
+    Drm drm_;
+    std::uint64_t limit_;
+    std::uint32_t family_ = 0;
+    std::uint64_t base_ = 0;
+    std::uint32_t context_ = 0;
+    Own commands_;
+    Own bounce_;
+};
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/drm.hpp"
+
+#include <fcntl.h>
+
+namespace criu::amdgpu {
+namespace {
+
+/// Lists are asked for with room for this many, then with as much as the answer says.
+constexpr std::uint32_t kFirstRoom = 8;
+constexpr std::uint32_t kMostRoom = 1U << 22;
+constexpr int kMaxRounds = 10;
+
+}  // namespace
+
+std::string Drm::driver() const {
+    char name[64] = {};
+    drm_version version{};
+    version.name = name;
+    version.name_len = sizeof(name) - 1;
+    if (kernel_.tryIoctl(fd_, DRM_IOCTL_VERSION, &version) != 0)
+        return {};
+    return name;
+}
+
+std::vector<uapi::GemListEntry> Drm::buffers() const {
+    std::vector<uapi::GemListEntry> entries(kFirstRoom);
+    for (int round = 0; round < kMaxRounds; ++round) {
+        uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
+                                  static_cast<std::uint32_t>(entries.size()), 0};
+        const int code = kernel_.tryIoctl(fd_, uapi::kGemListHandles, &args);
+        if (code == EINVAL || code == ENOTTY || code == EOPNOTSUPP)
+            return {};
+        if (code != 0)
+            failWith(code, "list the buffers of a render node");
+        if (args.count > kMostRoom)
+            fail("a render node tells of {} buffers", args.count);
+        const bool all = args.count <= entries.size();
+        entries.resize(args.count);
+        if (all)
+            return entries;
+    }
+    fail("the buffers of a render node keep growing");
+}
+
+std::vector<uapi::VmEntry> Drm::mappings(std::uint32_t handle) const {
+    std::vector<uapi::VmEntry> entries(kFirstRoom);
+    for (int round = 0; round < kMaxRounds; ++round) {
+        uapi::GemOp args{handle, uapi::kGetMappingInfo, reinterpret_cast<std::uint64_t>(entries.data()),
+                         static_cast<std::uint32_t>(entries.size()), 0};
+        kernel_.ioctl(fd_, uapi::kGemOp, &args, fmt::format("ask where buffer {} is mapped", handle));
+        if (args.count > kMostRoom)
+            fail("buffer {} has {} mappings", handle, args.count);
+        const bool all = args.count <= entries.size();
+        entries.resize(args.count);
+        if (all)
+            return entries;
+    }
+    fail("the mappings of buffer {} keep growing", handle);
+}
+
+std::uint64_t Drm::mmapOffset(std::uint32_t handle) const {
+    drm_amdgpu_gem_mmap args{};
+    args.in.handle = handle;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_MMAP, &args, fmt::format("ask for the mmap offset of buffer {}", handle));
+    return args.out.addr_ptr;
+}
+
+std::uint32_t Drm::create(std::uint64_t size, std::uint64_t alignment, std::uint64_t domains,
+                          std::uint64_t flags) const {
+    drm_amdgpu_gem_create args{};
+    args.in.bo_size = size;
+    args.in.alignment = alignment;
+    args.in.domains = domains;
+    args.in.domain_flags = flags;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_CREATE, &args,
+                  fmt::format("make a buffer of {} bytes (domains {:#x}, flags {:#x})", size, domains, flags));
+    return args.out.handle;
+}
+
+void Drm::changeHandle(std::uint32_t handle, std::uint32_t wanted) const {
+    if (handle == wanted)
+        return;
+    uapi::GemChangeHandle args{handle, wanted};
+    kernel_.ioctl(fd_, uapi::kGemChangeHandle, &args, fmt::format("give buffer {} the handle {}", handle, wanted));
+}
+
+void Drm::mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, std::uint64_t size,
+                std::uint32_t flags) const {
+    drm_amdgpu_gem_va args{};
+    args.handle = handle;
+    args.operation = AMDGPU_VA_OP_MAP;
+    args.flags = flags;
+    args.va_address = at;
+    args.offset_in_bo = offset;
+    args.map_size = size;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("map buffer {} at GPU address {:#x}", handle, at));
+}
+
+void Drm::unmapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t size) const {
+    drm_amdgpu_gem_va args{};
+    args.handle = handle;
+    args.operation = AMDGPU_VA_OP_UNMAP;
+    args.va_address = at;
+    args.map_size = size;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("unmap GPU address {:#x}", at));
+}
+
+UniqueFd Drm::exportBuffer(std::uint32_t handle) const {
+    drm_prime_handle args{};
+    args.handle = handle;
+    args.flags = DRM_CLOEXEC | DRM_RDWR;
+    args.fd = -1;
+    kernel_.ioctl(fd_, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args, fmt::format("export buffer {}", handle));
+    return UniqueFd(args.fd);
+}
+
+std::uint32_t Drm::importBuffer(int dmabuf) const {
+    drm_prime_handle args{};
+    args.fd = dmabuf;
+    kernel_.ioctl(fd_, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args, "import a DMA-BUF");
+    return args.handle;
+}
+
+void Drm::close(std::uint32_t handle) const noexcept {
+    drm_gem_close args{};
+    args.handle = handle;
+    kernel_.tryIoctl(fd_, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+drm_amdgpu_info_device Drm::information() const {
+    drm_amdgpu_info_device device{};
+    drm_amdgpu_info args{};
+    args.return_pointer = reinterpret_cast<std::uint64_t>(&device);
+    args.return_size = sizeof(device);
+    args.query = AMDGPU_INFO_DEV_INFO;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_INFO, &args, "ask for the properties of a GPU");
+    return device;
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/uapi.hpp"
+
+namespace criu::amdgpu {
+
+/// An open render node; the descriptor stays the caller's.
+class Drm {
+public:
+    Drm(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
+
+    [[nodiscard]] int fd() const noexcept { return fd_; }
+    /// "amdgpu" for nodes of this driver.
+    [[nodiscard]] std::string driver() const;
+    /// All buffers the file has handles of; none on kernels that can't tell.
+    [[nodiscard]] std::vector<uapi::GemListEntry> buffers() const;
+    /// Where the file's GPU address space has a buffer.
+    [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;
+    [[nodiscard]] std::uint64_t mmapOffset(std::uint32_t handle) const;
+    [[nodiscard]] std::uint32_t create(std::uint64_t size, std::uint64_t alignment, std::uint64_t domains,
+                                       std::uint64_t flags) const;
+    void changeHandle(std::uint32_t handle, std::uint32_t wanted) const;
+    void mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, std::uint64_t size,
+               std::uint32_t flags) const;
+    void unmapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t size) const;
+    [[nodiscard]] UniqueFd exportBuffer(std::uint32_t handle) const;
+    [[nodiscard]] std::uint32_t importBuffer(int dmabuf) const;
+    void close(std::uint32_t handle) const noexcept;
+    [[nodiscard]] drm_amdgpu_info_device information() const;
+
+private:
+    Kernel& kernel_;
+    int fd_;
+};
+
+}  // namespace criu::amdgpu

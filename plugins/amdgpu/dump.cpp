@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/dump.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/shared_memory.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+UniqueFd copyOf(int fd) {
+    return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
+}
+
+/// Each buffer is held by a descriptor until its content is written.
+void allowManyFiles() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+// Handles that CRIU 4.2 finds KFD buffers by: beyond any that render nodes give.
+constexpr std::uint32_t kOwnHandles = 0x40000000;
+
+}  // namespace
+
+AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint64_t bufferLimit)
+    : kernel_(kernel), context_(context), bufferLimit_(bufferLimit) {}
+
+AmdgpuDump::~AmdgpuDump() {
+    letGoOn();
+}
+
+bool AmdgpuDump::isKfd(const struct stat& status) {
+    return S_ISCHR(status.st_mode) && status.st_rdev != 0 && status.st_rdev == kernel_.device(kKfdPath);
+}
+
+std::uint32_t AmdgpuDump::renderMinor(const struct stat& status) {
+    const unsigned minor = gnu_dev_minor(status.st_rdev);
+    if (!S_ISCHR(status.st_mode) || gnu_dev_major(status.st_rdev) != kDrmMajor || minor < kFirstRenderMinor ||
+        minor > kLastRenderMinor)
+        return 0;
+    const auto [at, fresh] = ours_.try_emplace(status.st_rdev, false);
+    if (fresh) {
+        // Other drivers have render nodes, too.
+        const UniqueFd node = kernel_.open(renderPath(minor), O_RDWR);
+        at->second = Drm(kernel_, node.get()).driver() == "amdgpu";
+    }
+    return at->second ? minor : 0;
+}
+
+bool AmdgpuDump::claims(const device::MappedDevice& mapped) {
+    const std::uint32_t minor = renderMinor(mapped.stat);
+    if (minor != 0)
+        mapped_.push_back({mapped.pid, minor, mapped.vma.start, mapped.vma.pgoff});
+    return minor != 0 || isKfd(mapped.stat);
+}
+
+bool AmdgpuDump::claims(const files::OpenFd& file) {
+    constexpr std::uint32_t kPathOnly = O_PATH;
+    if ((file.info.flags & kPathOnly) != 0)
+        return false;
+    return isKfd(file.stat) || renderMinor(file.stat) != 0 ||
+           (file.link.starts_with("/dmabuf:") && kernel_.device(kKfdPath) != 0);
+}
+
+void AmdgpuDump::use() {
+    auto& names = context_.inventory.names;
+    if (std::find(names.begin(), names.end(), kInventoryName) == names.end())
+        names.emplace_back(kInventoryName);
+}
+
+bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
+    use();
+    if (isKfd(file.stat))
+        dumpKfd(file, id);
+    else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
+        nodes_.push_back({id, file.pid, minor, copyOf(file.copy.get()), {}});
+    else
+        dmabufs_.push_back({id, copyOf(file.copy.get()), file.describe()});
+    return true;
+}
+
+void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
+    for (const Process& known : processes_)
+        if (known.pid == file.pid) {
+            further_.push_back({id, file.pid, known.id});
+            return;
+        }
+    allowManyFiles();
+    Process process;
+    process.id = id;
+    process.pid = file.pid;
+    process.kfd = copyOf(file.copy.get());
+    const Kfd kfd(kernel_, process.kfd.get());
+    // The driver answers only checkpoint calls by another process' descriptor.
+    Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).requireCriu();
+    process.info = kfd.pause();
+    process.paused = true;
+    // From here on it is undone with this object.
+    Process& kept = processes_.emplace_back(std::move(process));
+    kept.state = kfd.checkpoint(kept.info);
+    kept.dmabufs.resize(kept.state.buffers.size());
+    for (std::size_t at = 0; at < kept.state.buffers.size(); ++at)
+        if (const std::uint32_t fd = kept.state.buffers[at].dmabufFd; fd != kNoDmabuf)
+            kept.dmabufs[at].reset(static_cast<int>(fd));
+    context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, kept.info.devices,
+                       kept.info.buffers, kept.info.objects);
+}
+
+/// DMA-BUFs of the same memory are the same file.
+AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
+    const struct stat status = kernel_.status(dmabuf);
+    const std::pair key(status.st_dev, status.st_ino);
+    if (const auto found = objects_.find(key); found != objects_.end())
+        return found->second;
+    if (!add)
+        return 0;
+    return objects_[key] = static_cast<Object>(objects_.size() + 1);
+}
+
+void AmdgpuDump::lookAtBuffers(RenderNode& node) {
+    const Drm drm(kernel_, node.fd.get());
+    for (const uapi::GemListEntry& entry : drm.buffers()) {
+        RenderBuffer buffer;
+        buffer.entry = entry;
+        inContext(
+            [&] {
+                return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
+            },
+            [&] {
+                buffer.mappings = drm.mappings(entry.handle);
+                buffer.mmapOffset = drm.mmapOffset(entry.handle);
+                buffer.dmabuf = drm.exportBuffer(entry.handle);
+                buffer.object = objectOf(buffer.dmabuf.get(), true);
+            });
+        node.buffers.push_back(std::move(buffer));
+    }
+    std::sort(node.buffers.begin(), node.buffers.end(),
+              [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
+}
+
+/// Exactly one description makes each object on restore, the others import it: a process' compute state, else the file
+/// that made it, else (that is gone) the first that imported it.
+void AmdgpuDump::chooseOwners() {
+    std::map<Object, bool> owned;
+    for (const Process& process : processes_)
+        for (const Object object : process.objects)
+            if (object != 0)
+                owned[object] = true;
+    for (const bool imported : {false, true})
+        for (RenderNode& node : nodes_)
+            for (RenderBuffer& buffer : node.buffers) {
+                handles_.try_emplace(buffer.object, buffer.entry.handle);
+                if (((buffer.entry.flags & uapi::kListImported) != 0) != imported)
+                    continue;
+                buffer.imported = !owned.try_emplace(buffer.object, true).second;
+            }
+}
+
+void AmdgpuDump::checkMappings() const {
+    for (const Mapped& mapped : mapped_) {
+        const auto within = [&](std::uint64_t offset, std::uint64_t size) {
+            return mapped.offset >= offset && mapped.offset - offset < size;
+        };
+        const bool known =
+            std::any_of(processes_.begin(), processes_.end(),
+                        [&](const Process& process) {
+                            return process.pid == mapped.pid &&
+                                   std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
+                                               [&](const uapi::KfdBuffer& buffer) {
+                                                   return within(buffer.offset, buffer.size);
+                                               });
+                        }) ||
+            std::any_of(nodes_.begin(), nodes_.end(), [&](const RenderNode& node) {
+                return node.minor == mapped.minor &&
+                       std::any_of(node.buffers.begin(), node.buffers.end(), [&](const RenderBuffer& buffer) {
+                           return within(buffer.mmapOffset, buffer.entry.size);
+                       });
+            });
+        if (!known)
+            fail("memory at {:#x} of process {} maps offset {:#x} of {}, where no buffer of the process is",
+                 mapped.start, mapped.pid, mapped.offset, renderPath(mapped.minor));
+    }
+}
+
+std::uint32_t AmdgpuDump::handleOf(Object object) const {
+    const auto found = handles_.find(object);
+    return found != handles_.end() ? found->second : kOwnHandles + object;
+}
+
+/// What the images call a GPU: as the first process that uses it does.
+GpuId AmdgpuDump::userId(GpuId local) const {
+    for (const Process& process : processes_)
+        for (const uapi::KfdDevice& device : process.state.devices)
+            if (device.actualGpuId == local)
+                return device.userGpuId;
+    return local;
+}
+
+void AmdgpuDump::saveContents(const Topology& topology) {
+    std::vector<UniqueFd> files;
+    ContentMover mover(kernel_, ContentMover::Direction::Save, bufferLimit_);
+    for (Process& process : processes_)
+        for (const uapi::KfdDevice& device : process.state.devices) {
+            const Node* const gpu = topology.findGpu(device.actualGpuId);
+            if (gpu == nullptr)
+                fail("process {} uses GPU {:#06x}, which {} doesn't show", process.pid, device.actualGpuId,
+                     kernel_.topology());
+            const auto isHere = [&](const uapi::KfdBuffer& buffer) {
+                return buffer.gpuId == device.userGpuId && hasContent(buffer);
+            };
+            std::uint64_t size = 0;
+            for (const uapi::KfdBuffer& buffer : process.state.buffers)
+                size += isHere(buffer) ? buffer.size : 0;
+            files.push_back(createContent(context_.images, pagesImageName(process.id, device.userGpuId), size));
+            std::uint64_t offset = kContentStart;
+            for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
+                const uapi::KfdBuffer& buffer = process.state.buffers[at];
+                if (!isHere(buffer))
+                    continue;
+                if (!process.dmabufs[at])
+                    fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address,
+                         process.pid);
+                mover.add(gpu->renderMinor, {std::move(process.dmabufs[at]), buffer.size, files.back().get(), offset});
+                offset += buffer.size;
+            }
+        }
+    for (RenderNode& node : nodes_)
+        for (std::size_t at = 0; at < node.buffers.size(); ++at) {
+            RenderBuffer& buffer = node.buffers[at];
+            files.push_back(
+                createContent(context_.images, renderPagesImageName(node.id, node.minor, at), buffer.entry.size));
+            mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
+        }
+    mover.finish();
+    context_.log.info("amdgpu: {} bytes of GPU memory saved", mover.bytes());
+}
+
+void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {
+    Arena arena;
+    auto& image = *arena.make<CriuKfd>();
+    image.pid = static_cast<std::uint32_t>(process.pid);
+    std::vector<Topology::ImageGpu> gpus;
+    for (const uapi::KfdDevice& device : process.state.devices)
+        gpus.push_back({device.actualGpuId, device.userGpuId});
+    topology.toImage(gpus, image, arena);
+    image.num_of_bos = image.n_bo_entries = process.state.buffers.size();
+    image.bo_entries = arena.messages<KfdBoEntry>(process.state.buffers.size());
+    for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
+        const uapi::KfdBuffer& buffer = process.state.buffers[at];
+        KfdBoEntry& entry = *image.bo_entries[at];
+        entry.addr = buffer.address;
+        entry.size = buffer.size;
+        entry.offset = buffer.offset;
+        entry.alloc_flags = buffer.flags;
+        entry.gpu_id = buffer.gpuId;
+        const Object object = process.objects[at];
+        entry.handle = object != 0 ? handleOf(object) : kNoDmabuf;
+        entry.has_object = object != 0;
+        entry.object = object;
+    }
+    image.num_of_objects = process.state.objects;
+    const SharedMemory shared = readSharedMemory();
+    image.shared_mem_size = shared.size;
+    image.shared_mem_magic = shared.magic;
+    image.priv_data = arena.bytes(process.state.privateData);
+    writeImage(context_.images, kfdImageName(process.id), image.base);
+}
+
+void AmdgpuDump::writeRender(const RenderNode& node, const Topology& topology) {
+    Arena arena;
+    auto& image = *arena.make<CriuRenderNode>();
+    const Node* const gpu = topology.findMinor(node.minor);
+    image.gpu_id = gpu != nullptr ? userId(gpu->gpuId) : 0;
+    image.id = node.id.value;
+    image.drm_render_minor = node.minor;
+    image.num_of_bos = image.n_bo_entries = node.buffers.size();
+    image.bo_entries = arena.messages<DrmBoEntry>(node.buffers.size());
+    for (std::size_t at = 0; at < node.buffers.size(); ++at) {
+        const RenderBuffer& buffer = node.buffers[at];
+        DrmBoEntry& entry = *image.bo_entries[at];
+        entry.addr = buffer.mappings.empty() ? 0 : buffer.mappings.front().address;
+        entry.size = buffer.entry.size;
+        entry.offset = buffer.mmapOffset;
+        entry.alloc_flags = buffer.entry.allocFlags;
+        entry.alignment = buffer.entry.alignment;
+        entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
+        entry.handle = buffer.entry.handle;
+        entry.is_import = buffer.imported ? 1 : 0;
+        entry.has_object = 1;
+        entry.object = buffer.object;
+        entry.num_of_vms = static_cast<std::uint32_t>(buffer.mappings.size());
+        entry.n_vm_entries = buffer.mappings.size();
+        entry.vm_entries = arena.messages<DrmVmEntry>(buffer.mappings.size());
+        for (std::size_t vm = 0; vm < buffer.mappings.size(); ++vm) {
+            entry.vm_entries[vm]->addr = buffer.mappings[vm].address;
+            entry.vm_entries[vm]->size = buffer.mappings[vm].size;
+            entry.vm_entries[vm]->offset = buffer.mappings[vm].offset;
+            entry.vm_entries[vm]->flags = buffer.mappings[vm].flags;
+        }
+    }
+    writeImage(context_.images, renderImageName(node.id), image.base);
+}
+
+void AmdgpuDump::dumpLate(pid_t) {
+    if (processes_.empty() && nodes_.empty() && dmabufs_.empty())
+        return;
+    const Topology topology = Topology::read(kernel_.topology());
+    for (Process& process : processes_)
+        for (const UniqueFd& dmabuf : process.dmabufs)
+            process.objects.push_back(dmabuf ? objectOf(dmabuf.get(), true) : 0);
+    for (RenderNode& node : nodes_)
+        lookAtBuffers(node);
+    chooseOwners();
+    checkMappings();
+
+    for (const Dmabuf& dmabuf : dmabufs_) {
+        CriuDmabufNode image = CRIU_DMABUF_NODE__INIT;
+        image.object = objectOf(dmabuf.fd.get(), false);
+        if (image.object == 0)
+            fail("{} is a DMA-BUF of a buffer that nobody in the tree has", dmabuf.name);
+        image.has_object = 1;
+        image.gem_handle = handleOf(image.object);
+        writeImage(context_.images, dmabufImageName(dmabuf.id), image.base);
+    }
+    saveContents(topology);
+    for (const Process& process : processes_)
+        writeKfd(process, topology);
+    for (const Further& further : further_) {
+        CriuKfd image = CRIU_KFD__INIT;
+        image.pid = static_cast<std::uint32_t>(further.pid);
+        image.has_primary = 1;
+        image.primary = further.primary.value;
+        writeImage(context_.images, kfdImageName(further.id), image.base);
+    }
+    for (const RenderNode& node : nodes_)
+        writeRender(node, topology);
+}
+
+void AmdgpuDump::release(bool goOn) {
+    // Queues of processes that are about to be killed stay stopped: they mustn't write to what is shared with others.
+    if (goOn)
+        letGoOn();
+    for (Process& process : processes_)
+        process.paused = false;
+}
+
+void AmdgpuDump::letGoOn() noexcept {
+    for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
+        if (!std::exchange(process->paused, false))
+            continue;
+        try {
+            Kfd(kernel_, process->kfd.get()).unpause();
+        } catch (const std::exception& error) {
+            context_.log.warn("amdgpu: process {}: {}", process->pid, error.what());
+        }
+    }
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+#include "criu/image/arena.hpp"
+#include "plugins/amdgpu/content.hpp"
+#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/topology.hpp"
+
+namespace criu::amdgpu {
+
+/// The name of CRIU's plugin, whose images these are.
+inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
+
+/// Dump of /dev/kfd, render nodes and DMA-BUFs. Queues of a process stop when its /dev/kfd is met, that is before any
+/// memory is read; buffers are matched and copied in the end, when all that refers to them is known.
+class AmdgpuDump final : public device::DeviceDump {
+public:
+    AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint64_t bufferLimit);
+    ~AmdgpuDump() override;
+
+    bool claims(const device::MappedDevice& mapped) override;
+    bool claims(const files::OpenFd& file) override;
+    bool dump(const files::OpenFd& file, FileId id) override;
+    void dumpLate(pid_t root) override;
+    void release(bool goOn) override;
+
+private:
+    /// The same number stands for the same memory; 0: unknown.
+    using Object = std::uint32_t;
+
+    struct Process {
+        FileId id;
+        pid_t pid = 0;
+        UniqueFd kfd;
+        bool paused = false;
+        KfdProcess info;
+        KfdState state;
+        std::vector<UniqueFd> dmabufs;  ///< of state.buffers, some empty
+        std::vector<Object> objects;    ///< likewise
+    };
+    /// Another description of a /dev/kfd.
+    struct Further {
+        FileId id;
+        pid_t pid = 0;
+        FileId primary;
+    };
+    struct RenderBuffer {
+        uapi::GemListEntry entry{};
+        std::vector<uapi::VmEntry> mappings;
+        std::uint64_t mmapOffset = 0;
+        UniqueFd dmabuf;
+        Object object = 0;
+        bool imported = false;
+    };
+    struct RenderNode {
+        FileId id;
+        pid_t pid = 0;
+        std::uint32_t minor = 0;
+        UniqueFd fd;
+        std::vector<RenderBuffer> buffers;
+    };
+    struct Dmabuf {
+        FileId id;
+        UniqueFd fd;
+        std::string name;
+    };
+    struct Mapped {
+        pid_t pid = 0;
+        std::uint32_t minor = 0;
+        std::uint64_t start = 0;
+        std::uint64_t offset = 0;
+    };
+
+    [[nodiscard]] bool isKfd(const struct stat& status);
+    /// The minor of a render node of this driver, 0 for others.
+    [[nodiscard]] std::uint32_t renderMinor(const struct stat& status);
+    void dumpKfd(const files::OpenFd& file, FileId id);
+    void use();
+
+    Object objectOf(int dmabuf, bool add);
+    void lookAtBuffers(RenderNode& node);
+    void chooseOwners();
+    void checkMappings() const;
+    [[nodiscard]] std::uint32_t handleOf(Object object) const;
+    [[nodiscard]] GpuId userId(GpuId local) const;
+    void saveContents(const Topology& topology);
+    void writeKfd(const Process& process, const Topology& topology);
+    void writeRender(const RenderNode& node, const Topology& topology);
+    void letGoOn() noexcept;
+
+    Kernel& kernel_;
+    device::Context context_;
+    std::uint64_t bufferLimit_;
+    std::vector<Process> processes_;
+    std::vector<Further> further_;
+    std::vector<RenderNode> nodes_;
+    std::vector<Dmabuf> dmabufs_;
+    std::vector<Mapped> mapped_;
+    std::map<std::pair<dev_t, ino_t>, Object> objects_;
+    std::map<Object, std::uint32_t> handles_;  ///< of the render node that owns or has an object
+    std::map<dev_t, bool> ours_;
+};
+
+}  // namespace criu::amdgpu

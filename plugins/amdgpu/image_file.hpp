@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/record.hpp"
+
+/// Files of this driver in an images directory: an 8-byte length (of the machine's byte order), then a message or raw
+/// content, without magic numbers. Names and layout are those of CRIU 4.2's plugin.
+namespace criu::amdgpu {
+
+inline constexpr std::uint64_t kContentStart = sizeof(std::uint64_t);
+
+std::string kfdImageName(FileId id);
+std::string renderImageName(FileId id);
+std::string dmabufImageName(FileId id);
+/// All buffers of one GPU, of one process.
+std::string pagesImageName(FileId id, std::uint32_t userGpuId);
+/// One buffer of a render node.
+std::string renderPagesImageName(FileId id, std::uint32_t minor, std::size_t index);
+
+void writeImage(const ImageDir& images, const std::string& name, const ProtobufCMessage& message);
+
+/// The bytes of the message; nothing if there is no such file.
+std::optional<std::vector<std::byte>> readImage(const ImageDir& images, const std::string& name);
+
+template <Message T>
+std::optional<Record<T>> readMessage(const ImageDir& images, const std::string& name) {
+    const auto bytes = readImage(images, name);
+    if (!bytes)
+        return std::nullopt;
+    return inContext([&] { return name; }, [&] { return decode<T>(*bytes); });
+}
+
+/// Creates a file for `size` bytes of content, which is to be written from kContentStart on.
+UniqueFd createContent(const ImageDir& images, const std::string& name, std::uint64_t size);
+/// Opens one that must hold at least `size` bytes of content.
+UniqueFd openContent(const ImageDir& images, const std::string& name, std::uint64_t size);
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/kernel.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "plugins/amdgpu/topology.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// The drivers answer EAGAIN while somebody else holds what they need.
+constexpr int kMaxTries = 200;
+
+class RealKernel final : public Kernel {
+public:
+    UniqueFd open(const std::string& path, int flags) override {
+        return UniqueFd(sys(::open(path.c_str(), flags | O_CLOEXEC), "open {}", path));
+    }
+    int tryIoctl(int fd, unsigned long request, void* arguments) override {
+        for (int tries = 0; tries < kMaxTries; ++tries) {
+            if (::ioctl(fd, request, arguments) >= 0)
+                return 0;
+            if (errno != EINTR && errno != EAGAIN)
+                return errno;
+        }
+        return EAGAIN;
+    }
+    Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
+        void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+        if (at == MAP_FAILED)
+            failErrno("map {} bytes of GPU memory", size);
+        return {at, size};
+    }
+    struct stat status(int fd) override {
+        struct stat status {};
+        sys(::fstat(fd, &status), "look at descriptor {}", fd);
+        return status;
+    }
+    dev_t device(const std::string& path) override {
+        struct stat status {};
+        return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
+    }
+    [[nodiscard]] std::string topology() const override { return Topology::kSysfs; }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeKernel() {
+    return std::make_unique<RealKernel>();
+}
+
+}  // namespace criu::amdgpu

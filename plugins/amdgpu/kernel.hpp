@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::amdgpu {
+
+/// The only way to the drivers, so that something else can be put in their place. May be used by several threads.
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+
+    virtual UniqueFd open(const std::string& path, int flags) = 0;
+    /// 0, or the errno value. Interrupted calls are repeated.
+    virtual int tryIoctl(int fd, unsigned long request, void* arguments) = 0;
+    virtual Mapping map(int fd, std::uint64_t offset, std::size_t size) = 0;
+    /// Of an open file.
+    virtual struct stat status(int fd) = 0;
+    /// Device number of a special file; 0 if there is none.
+    virtual dev_t device(const std::string& path) = 0;
+    /// Where the topology is, as Topology::read() takes it.
+    [[nodiscard]] virtual std::string topology() const = 0;
+
+    /// Throws Error.
+    void ioctl(int fd, unsigned long request, void* arguments, std::string_view what) {
+        if (const int code = tryIoctl(fd, request, arguments); code != 0)
+            throw Error(code, std::string(what));
+    }
+};
+
+/// The running kernel.
+std::unique_ptr<Kernel> makeKernel();
+
+inline constexpr const char* kKfdPath = "/dev/kfd";
+inline constexpr unsigned kDrmMajor = 226;
+inline constexpr unsigned kFirstRenderMinor = 128;
+inline constexpr unsigned kLastRenderMinor = 255;
+
+inline std::string renderPath(std::uint32_t minor) {
+    return fmt::format("/dev/dri/renderD{}", minor);
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/kfd.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+constexpr std::uint32_t kMajor = 1;
+constexpr std::uint32_t kFirstMinor = 8;  // from which on there is AMDKFD_IOC_CRIU_OP
+
+/// More than any process has; protects against a driver (or image) gone mad.
+constexpr std::uint64_t kMaxPrivateData = std::uint64_t{1} << 30;
+constexpr std::uint32_t kMaxBuffers = 1U << 22;
+
+/// The driver refuses null pointers, also where there is nothing to point to.
+template <typename T>
+std::uint64_t address(std::vector<T>& values) {
+    values.reserve(1);
+    return reinterpret_cast<std::uint64_t>(values.data());
+}
+
+}  // namespace
+
+bool hasContent(const uapi::KfdBuffer& buffer) noexcept {
+    return (buffer.flags & (uapi::kKfdVram | uapi::kKfdGtt)) != 0;
+}
+
+void Kfd::requireCriu() const {
+    uapi::KfdVersion version{};
+    kernel_.ioctl(fd_, uapi::kKfdGetVersion, &version, "ask the compute driver for its version");
+    if (version.major != kMajor || version.minor < kFirstMinor)
+        fail("the compute driver's interface is {}.{}, checkpoints need {}.{}", version.major, version.minor, kMajor,
+             kFirstMinor);
+}
+
+KfdProcess Kfd::pause() const {
+    uapi::KfdCriu args{};
+    args.op = uapi::CriuOp::ProcessInfo;
+    kernel_.ioctl(fd_, uapi::kKfdCriu, &args, "stop the queues of the process (KFD_CRIU_OP_PROCESS_INFO)");
+    return {static_cast<pid_t>(args.pid), args.deviceCount, args.bufferCount, args.objectCount, args.privateBytes};
+}
+
+KfdState Kfd::checkpoint(const KfdProcess& process) const {
+    if (process.buffers > kMaxBuffers || process.privateBytes > kMaxPrivateData)
+        fail("the driver tells of {} buffers and {} bytes of private data", process.buffers, process.privateBytes);
+    KfdState state;
+    state.devices.resize(process.devices);
+    state.buffers.resize(process.buffers);
+    state.objects = process.objects;
+    state.privateData.resize(process.privateBytes);
+    for (uapi::KfdBuffer& buffer : state.buffers)
+        buffer.dmabufFd = kNoDmabuf;
+
+    uapi::KfdCriu args{};
+    args.op = uapi::CriuOp::Checkpoint;
+    args.pid = static_cast<std::uint32_t>(process.pid);
+    args.devices = address(state.devices);
+    args.buffers = address(state.buffers);
+    args.privateData = address(state.privateData);
+    args.privateBytes = process.privateBytes;
+    args.deviceCount = process.devices;
+    args.bufferCount = process.buffers;
+    args.objectCount = process.objects;
+    kernel_.ioctl(fd_, uapi::kKfdCriu, &args, "read the state of the process (KFD_CRIU_OP_CHECKPOINT)");
+    return state;
+}
+
+void Kfd::unpause() const {
+    uapi::KfdCriu args{};
+    args.op = uapi::CriuOp::Unpause;
+    kernel_.ioctl(fd_, uapi::kKfdCriu, &args, "let the queues of the process go on (KFD_CRIU_OP_UNPAUSE)");
+}
+
+void Kfd::restore(KfdState& state) const {
+    for (uapi::KfdBuffer& buffer : state.buffers)
+        buffer.dmabufFd = kNoDmabuf;
+    uapi::KfdCriu args{};
+    args.op = uapi::CriuOp::Restore;
+    args.devices = address(state.devices);
+    args.buffers = address(state.buffers);
+    args.privateData = address(state.privateData);
+    args.privateBytes = state.privateData.size();
+    args.deviceCount = static_cast<std::uint32_t>(state.devices.size());
+    args.bufferCount = static_cast<std::uint32_t>(state.buffers.size());
+    args.objectCount = state.objects;
+    kernel_.ioctl(fd_, uapi::kKfdCriu, &args,
+                  fmt::format("make {} buffers and {} objects on {} GPUs (KFD_CRIU_OP_RESTORE)", state.buffers.size(),
+                              state.objects, state.devices.size()));
+}
+
+bool Kfd::resume(pid_t pid) const {
+    uapi::KfdCriu args{};
+    args.op = uapi::CriuOp::Resume;
+    args.pid = static_cast<std::uint32_t>(pid);
+    const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
+    if (code != 0 && code != ESRCH)
+        failWith(code, "start the queues of process {} (KFD_CRIU_OP_RESUME)", pid);
+    return code == 0;
+}
+
+}  // namespace criu::amdgpu

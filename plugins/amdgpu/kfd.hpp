@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/uapi.hpp"
+
+namespace criu::amdgpu {
+
+/// How much there is of a process, as the driver says when it has stopped its queues.
+struct KfdProcess {
+    pid_t pid = 0;
+    std::uint32_t devices = 0;
+    std::uint32_t buffers = 0;
+    std::uint32_t objects = 0;
+    std::uint64_t privateBytes = 0;
+};
+
+/// Its whole state, contents of buffers apart. `privateData` is the driver's own.
+struct KfdState {
+    std::vector<uapi::KfdDevice> devices;
+    std::vector<uapi::KfdBuffer> buffers;
+    std::uint32_t objects = 0;
+    std::vector<std::byte> privateData;
+};
+
+inline constexpr std::uint32_t kNoDmabuf = 0xffffffff;
+
+/// Whether a buffer has content of its own: memory, not registers or the process' own memory.
+bool hasContent(const uapi::KfdBuffer& buffer) noexcept;
+
+/// An open /dev/kfd; the descriptor stays the caller's. Checkpoint calls work on a process that this thread traces.
+class Kfd {
+public:
+    Kfd(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
+
+    /// Throws Error unless the driver can checkpoint.
+    void requireCriu() const;
+    /// Stops the process' queues.
+    [[nodiscard]] KfdProcess pause() const;
+    /// The DMA-BUF descriptors in the result are this process', to be closed by the caller.
+    [[nodiscard]] KfdState checkpoint(const KfdProcess& process) const;
+    /// Lets queues go on that pause() has stopped.
+    void unpause() const;
+    /// In the process that is restored: `state` in, and out with new mmap offsets and DMA-BUF descriptors.
+    void restore(KfdState& state) const;
+    /// Starts a restored process' queues. False: the driver knows of no such process.
+    [[nodiscard]] bool resume(pid_t pid) const;
+
+private:
+    Kernel& kernel_;
+    int fd_;
+};
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/match.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// Tries until a search is given up: with sixteen different GPUs a hopeless one could go on for years.
+constexpr unsigned kMaxTries = 2'000'000;
+
+enum class Relation : std::uint8_t { Equal, AtLeast };
+
+struct Property {
+    std::string_view name;
+    std::uint64_t (*value)(const Node&);
+    Relation relation = Relation::Equal;
+    bool MatchRules::*check = nullptr;  ///< null: always compared
+    std::string_view option = {};       ///< that switches it off
+};
+
+template <auto Member>
+std::uint64_t value(const Node& node) {
+    return node.*Member;
+}
+
+constexpr Property kProperties[] = {
+    {"vendor_id", value<&Node::vendor>},
+    {"device_id", value<&Node::device>},
+    {"simd_count", value<&Node::simds>},
+    {"mem_banks_count", value<&Node::memoryBanks>},
+    {"io_links_count", value<&Node::ioLinks>},
+    {"max_waves_per_simd", value<&Node::maxWavesPerSimd>},
+    {"lds_size_in_kb", value<&Node::ldsKb>},
+    {"wave_front_size", value<&Node::waveFront>},
+    {"array_count", value<&Node::arrays>},
+    {"simd_arrays_per_engine", value<&Node::simdArraysPerEngine>},
+    {"cu_per_simd_array", value<&Node::cusPerSimdArray>},
+    {"simd_per_cu", value<&Node::simdsPerCu>},
+    {"max_slots_scratch_cu", value<&Node::scratchSlotsPerCu>},
+    {"num_sdma_engines", value<&Node::sdmaEngines>},
+    {"num_sdma_xgmi_engines", value<&Node::sdmaXgmiEngines>},
+    {"num_sdma_queues_per_engine", value<&Node::sdmaQueuesPerEngine>},
+    {"num_cp_queues", value<&Node::cpQueues>},
+    {"vram_public", value<&Node::vramPublic>},
+    {"capability", value<&Node::capability>, Relation::Equal, &MatchRules::capability, "--no-gpu-capability-check"},
+    {"vram_size", value<&Node::vramSize>, Relation::AtLeast, &MatchRules::vram, "--no-gpu-vram-check"},
+    {"num_gws", value<&Node::gws>, Relation::AtLeast, &MatchRules::gws, "--no-gpu-gws-check"},
+    {"caches_count", value<&Node::caches>, Relation::AtLeast, &MatchRules::caches, "--no-gpu-caches-check"},
+    {"fw_version", value<&Node::firmware>, Relation::AtLeast, &MatchRules::firmware, "--no-gpu-fw-check"},
+    {"sdma_fw_version", value<&Node::sdmaFirmware>, Relation::AtLeast, &MatchRules::sdmaFirmware,
+     "--no-gpu-sdma-fw-check"},
+    {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); }, Relation::AtLeast},
+};
+
+/// Why a GPU can't take another's place; nothing if it can.
+std::optional<std::string> obstacle(const Node& source, const Node& here, const MatchRules& rules) {
+    for (const Property& property : kProperties) {
+        if (property.check != nullptr && !(rules.*property.check))
+            continue;
+        const std::uint64_t wanted = property.value(source);
+        const std::uint64_t given = property.value(here);
+        if (property.relation == Relation::Equal ? wanted == given : wanted <= given)
+            continue;
+        return fmt::format(
+            "{} has {} {}, {} is wanted{}{}{}", here.describe(), property.name, given,
+            property.relation == Relation::Equal ? fmt::format("{}", wanted) : fmt::format("at least {}", wanted),
+            property.option.empty() ? "" : " (", property.option, property.option.empty() ? "" : " allows it)");
+    }
+    return std::nullopt;
+}
+
+/// Sets of GPUs that XGMI joins; the number of a GPU's set, for each node id.
+std::map<std::uint32_t, std::size_t> findHives(const Topology& topology, std::vector<std::size_t>& sizes) {
+    std::map<std::uint32_t, std::size_t> hives;
+    for (const Node* const start : topology.gpus()) {
+        if (hives.contains(start->id))
+            continue;
+        std::vector<const Node*> found{start};
+        hives.emplace(start->id, sizes.size());
+        for (std::size_t at = 0; at < found.size(); ++at)
+            for (const Link& link : found[at]->links) {
+                const Node* const other = topology.find(link.to);
+                if (link.type == LinkType::Xgmi && other->isGpu() && topology.isBidirectional(*found[at], link) &&
+                    hives.emplace(other->id, sizes.size()).second)
+                    found.push_back(other);
+            }
+        sizes.push_back(found.size());
+    }
+    return hives;
+}
+
+class Search {
+public:
+    Search(const Topology& source, const Topology& here, const MatchRules& rules)
+        : source_(source), here_(here), rules_(rules) {
+        sourceHives_ = findHives(source, sourceSizes_);
+        hereHives_ = findHives(here, hereSizes_);
+        order_ = source.gpus();
+        // Large hives first: they have the fewest places.
+        std::stable_sort(order_.begin(), order_.end(), [&](const Node* one, const Node* other) {
+            return std::pair(~sourceSize(*one), hive(*one)) < std::pair(~sourceSize(*other), hive(*other));
+        });
+    }
+
+    GpuMap run(const std::vector<model::GpuMapping>& wanted) {
+        chooseCandidates(wanted);
+        if (!place(0)) {
+            Error error(0, exhausted_ ? "no assignment of GPUs was found in reasonable time"
+                                      : "each GPU of the images fits one here, but not all of them together: their "
+                                        "links to each other or to CPUs differ");
+            error.addHint(rules_.numa ? "--no-gpu-numa-check passes over links to CPUs" : "see --gpu-map");
+            throw error;
+        }
+        GpuMap map;
+        for (const auto& [from, to] : placed_)
+            map.emplace(from->gpuId, to->gpuId);
+        return map;
+    }
+
+private:
+    [[nodiscard]] std::size_t hive(const Node& node) const { return sourceHives_.at(node.id); }
+    [[nodiscard]] std::size_t sourceSize(const Node& node) const { return sourceSizes_[hive(node)]; }
+
+    void chooseCandidates(const std::vector<model::GpuMapping>& wanted) {
+        std::map<const Node*, const Node*> forced;
+        std::set<const Node*> taken;
+        for (const model::GpuMapping& mapping : wanted)
+            inContext([&] { return fmt::format("--gpu-map {}={}", mapping.from, mapping.to); },
+                      [&] {
+                          const Node& from = inContext([] { return "in the images"; },
+                                                       [&]() -> const Node& { return source_.named(mapping.from); });
+                          const Node& to = inContext([] { return "on this machine"; },
+                                                     [&]() -> const Node& { return here_.named(mapping.to); });
+                          if (!forced.emplace(&from, &to).second)
+                              fail("the old one is mapped twice");
+                          if (!taken.insert(&to).second)
+                              fail("the new one is taken already");
+                      });
+        for (const Node* const gpu : order_) {
+            std::string reasons;
+            std::vector<const Node*>& found = candidates_[gpu];
+            for (const Node* const other : here_.gpus()) {
+                const auto force = forced.find(gpu);
+                if (force != forced.end() ? force->second != other : taken.contains(other))
+                    continue;
+                if (const auto why = obstacle(*gpu, *other, rules_))
+                    reasons += (reasons.empty() ? "" : "; ") + *why;
+                else if (sourceSize(*gpu) > hereSizes_[hereHives_.at(other->id)])
+                    reasons +=
+                        fmt::format("{}{} is joined by XGMI with {} GPUs, {} are wanted", reasons.empty() ? "" : "; ",
+                                    other->describe(), hereSizes_[hereHives_.at(other->id)] - 1, sourceSize(*gpu) - 1);
+                else
+                    found.push_back(other);
+            }
+            if (found.empty())
+                fail("no GPU here can take the place of {}: {}", gpu->describe(),
+                     reasons.empty() ? "all are taken by --gpu-map" : reasons);
+            std::stable_partition(found.begin(), found.end(),
+                                  [&](const Node* other) { return other->gpuId == gpu->gpuId; });
+        }
+    }
+
+    bool place(std::size_t at) {
+        if (at == order_.size())
+            return true;
+        const Node& gpu = *order_[at];
+        for (const Node* const other : candidates_.at(&gpu)) {
+            if (++tries_ > kMaxTries) {
+                exhausted_ = true;
+                return false;
+            }
+            if (used_.contains(other) || !sameHive(gpu, *other))
+                continue;
+            placed_.emplace(&gpu, other);
+            used_.insert(other);
+            if (placeLinks(gpu, *other, 0, at))
+                return true;
+            used_.erase(other);
+            placed_.erase(&gpu);
+        }
+        return false;
+    }
+
+    /// GPUs that were joined must stay so.
+    [[nodiscard]] bool sameHive(const Node& gpu, const Node& other) const {
+        return std::all_of(placed_.begin(), placed_.end(), [&](const auto& placed) {
+            return hive(*placed.first) != hive(gpu) || hereHives_.at(placed.second->id) == hereHives_.at(other.id);
+        });
+    }
+
+    /// Finds places for the CPUs a GPU is linked to, from its link `at` on, and then for the GPUs that follow.
+    bool placeLinks(const Node& gpu, const Node& other, std::size_t at, std::size_t gpuAt) {
+        while (at < gpu.links.size() && source_.find(gpu.links[at].to)->isGpu())
+            ++at;
+        if (at == gpu.links.size())
+            return place(gpuAt + 1);
+        const Link& link = gpu.links[at];
+        const auto known = cpus_.find(link.to);
+        for (const Link& candidate : other.links) {
+            if (here_.find(candidate.to)->isGpu() || !fits(gpu, link, other, candidate))
+                continue;
+            if (!rules_.numa)
+                return placeLinks(gpu, other, at + 1, gpuAt);  // any will do
+            if (known != cpus_.end()) {
+                if (candidate.to == known->second)
+                    return placeLinks(gpu, other, at + 1, gpuAt);
+                continue;
+            }
+            if (!usedCpus_.insert(candidate.to).second)
+                continue;
+            cpus_.emplace(link.to, candidate.to);
+            if (placeLinks(gpu, other, at + 1, gpuAt))
+                return true;
+            cpus_.erase(link.to);
+            usedCpus_.erase(candidate.to);
+        }
+        return false;
+    }
+
+    /// A link may get better, not worse.
+    [[nodiscard]] bool fits(const Node& gpu, const Link& link, const Node& other, const Link& candidate) const {
+        if (link.type == LinkType::Xgmi && candidate.type != LinkType::Xgmi)
+            return false;
+        return !source_.isBidirectional(gpu, link) || here_.isBidirectional(other, candidate);
+    }
+
+    const Topology& source_;
+    const Topology& here_;
+    const MatchRules& rules_;
+    std::map<std::uint32_t, std::size_t> sourceHives_;
+    std::map<std::uint32_t, std::size_t> hereHives_;
+    std::vector<std::size_t> sourceSizes_;
+    std::vector<std::size_t> hereSizes_;
+    std::vector<const Node*> order_;
+    std::map<const Node*, std::vector<const Node*>> candidates_;
+    std::map<const Node*, const Node*> placed_;
+    std::set<const Node*> used_;
+    std::map<std::uint32_t, std::uint32_t> cpus_;
+    std::set<std::uint32_t> usedCpus_;
+    unsigned tries_ = 0;
+    bool exhausted_ = false;
+};
+
+bool readSwitch(const std::optional<bool>& option, const char* name,
+                const std::function<const char*(const char*)>& environment) {
+    if (option)
+        return *option;
+    const char* const text = environment(name);
+    if (text == nullptr)
+        return true;
+    std::string upper(text);
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); });
+    if (upper == "1" || upper == "YES")
+        return true;
+    if (upper == "0" || upper == "NO")
+        return false;
+    fail("{} is '{}', use 0, 1, NO or YES", name, text);
+}
+
+}  // namespace
+
+MatchRules MatchRules::from(const model::GpuChecks& checks,
+                            const std::function<const char*(const char*)>& environment) {
+    MatchRules rules;
+    rules.firmware = readSwitch(checks.firmware, "KFD_FW_VER_CHECK", environment);
+    rules.sdmaFirmware = readSwitch(checks.sdmaFirmware, "KFD_SDMA_FW_VER_CHECK", environment);
+    rules.caches = readSwitch(checks.caches, "KFD_CACHES_COUNT_CHECK", environment);
+    rules.gws = readSwitch(checks.gws, "KFD_NUM_GWS_CHECK", environment);
+    rules.vram = readSwitch(checks.vram, "KFD_VRAM_SIZE_CHECK", environment);
+    rules.numa = readSwitch(checks.numa, "KFD_NUMA_CHECK", environment);
+    rules.capability = readSwitch(checks.capability, "KFD_CAPABILITY_CHECK", environment);
+    return rules;
+}
+
+GpuMap matchGpus(const Topology& source, const Topology& here, const MatchRules& rules,
+                 const std::vector<model::GpuMapping>& wanted) {
+    const std::size_t had = source.gpus().size();
+    const std::size_t have = here.gpus().size();
+    if (had != have) {
+        Error error(0, fmt::format("the process had {} GPUs, and {} can be seen here", had, have));
+        error.addHint(had < have ? "hide the others by the device cgroup that criu runs in"
+                                 : "a process can't be restored on fewer GPUs than it had");
+        throw error;
+    }
+    return Search(source, here, rules).run(wanted);
+}
+
+}  // namespace criu::amdgpu

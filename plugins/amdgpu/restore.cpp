@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/restore.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "criu/kernel/scan.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/shared_memory.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// Objects of images that have no numbers for them.
+constexpr std::uint64_t kByHandle = std::uint64_t{1} << 32;
+
+template <typename Entry>
+std::uint64_t objectOf(const Entry& entry, std::uint32_t handle) {
+    return entry.has_object != 0 ? entry.object : kByHandle | handle;
+}
+
+UniqueFd copyOf(int fd) {
+    return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
+}
+
+/// "//dev/dri/renderD128": paths may have double slashes.
+std::string simplified(std::string_view path) {
+    std::string out;
+    for (const char c : path)
+        if (c != '/' || out.empty() || out.back() != '/')
+            out += c;
+    return out;
+}
+
+bool hasContentOf(const KfdBoEntry& entry) {
+    return (entry.alloc_flags & (uapi::kKfdVram | uapi::kKfdGtt)) != 0;
+}
+
+}  // namespace
+
+AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, const MatchRules& rules,
+                             std::uint64_t bufferLimit)
+    : kernel_(kernel), context_(context), rules_(rules), bufferLimit_(bufferLimit) {}
+
+void AmdgpuRestore::prepare(files::FileRestore& files) {
+    for (const FileEntry* const entry : files.entries(FD_TYPES__EXT)) {
+        const FileId id{entry->id};
+        if (auto kfd = readMessage<CriuKfd>(context_.images, kfdImageName(id)))
+            kfds_.emplace(id, std::move(*kfd));
+        else if (auto node = readMessage<CriuRenderNode>(context_.images, renderImageName(id)))
+            nodes_.emplace(id, std::move(*node));
+        else if (auto dmabuf = readMessage<CriuDmabufNode>(context_.images, dmabufImageName(id)))
+            dmabufs_.emplace(id, std::move(*dmabuf));
+    }
+    if (kfds_.empty() && nodes_.empty() && dmabufs_.empty())
+        return;
+    for (const auto& [id, image] : kfds_) {
+        if (image->has_primary != 0)
+            continue;
+        // A process' own render nodes before such as it has in common with others.
+        std::vector<std::pair<std::size_t, FileId>> candidates;
+        for (const FileId other : files.besides(id))
+            if (nodes_.contains(other))
+                candidates.emplace_back(files.users(other).size(), other);
+        std::stable_sort(candidates.begin(), candidates.end(),
+                         [](const auto& one, const auto& other) { return one.first < other.first; });
+        for (const auto& [users, other] : candidates)
+            companions_[id].push_back(other);
+    }
+    here_ = Topology::read(kernel_.topology());
+    chooseGpus();
+    collectObjects();
+}
+
+void AmdgpuRestore::chooseGpus() {
+    for (const auto& [id, image] : kfds_) {
+        if (image->has_primary != 0)
+            continue;
+        inContext([&] { return kfdImageName(id); },
+                  [&, &id = id, &image = image] {
+                      const Topology& source = sources_.emplace(id, Topology::fromImage(*image)).first->second;
+                      // Processes of one tree shared GPUs, under whatever ids.
+                      std::vector<model::GpuMapping> wanted;
+                      for (const auto& [other, map] : maps_)
+                          for (const auto& [user, local] : map)
+                              for (const Node* const gpu : source.gpus())
+                                  if (gpu->id == sources_.at(other).findGpu(user)->id &&
+                                      std::none_of(wanted.begin(), wanted.end(), [&](const model::GpuMapping& known) {
+                                          return known.from == fmt::format("{}", gpu->gpuId);
+                                      }))
+                                      wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
+                      const GpuMap map =
+                          matchGpus(source, here_, rules_, wanted.empty() ? context_.options.gpuMap : wanted);
+                      for (const auto& [user, local] : map)
+                          context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
+                                            here_.findGpu(local)->describe());
+                      maps_.emplace(id, map);
+                      pids_.insert(static_cast<pid_t>(image->pid));
+                  });
+    }
+}
+
+const Node& AmdgpuRestore::newGpu(std::uint32_t oldMinor, GpuId user) const {
+    for (const auto& [id, source] : sources_)
+        if (const Node* const gpu = source.findMinor(oldMinor))
+            return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
+    // Nobody computes: there is nothing to match by but the id.
+    for (const model::GpuMapping& mapping : context_.options.gpuMap)
+        if (mapping.from == fmt::format("{}", user) || mapping.from == fmt::format("{:#x}", user))
+            return here_.named(mapping.to);
+    if (const Node* const gpu = here_.findGpu(user))
+        return *gpu;
+    Error error(0, fmt::format("there is no GPU {:#06x} here, whose render node was in use", user));
+    error.addHint("choose one by --gpu-map");
+    throw error;
+}
+
+bool AmdgpuRestore::isImported(const DrmBoEntry& buffer) const {
+    return buffer.is_import != 0;
+}
+
+void AmdgpuRestore::collectObjects() {
+    std::set<Object> wanted;
+    for (const auto& [id, image] : kfds_)
+        for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            owned_.insert(objectOf(*buffer, buffer->handle));
+    for (const auto& [id, image] : nodes_)
+        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (!isImported(*buffer))
+                owned_.insert(objectOf(*buffer, buffer->handle));
+    const auto want = [&](Object object, const std::string& who) {
+        if (!owned_.contains(object))
+            fail("{} refers to GPU buffer {}, which no image has", who, object & ~kByHandle);
+        wanted.insert(object);
+    };
+    for (const auto& [id, image] : nodes_)
+        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (isImported(*buffer))
+                want(objectOf(*buffer, buffer->handle), renderImageName(id));
+    for (const auto& [id, image] : dmabufs_)
+        want(objectOf(*image, image->gem_handle), dmabufImageName(id));
+    wanted_ = wanted.size();
+    objects_.emplace(wanted);
+}
+
+std::size_t AmdgpuRestore::descriptors() const {
+    std::size_t own = ContentChannel::kDescriptors;
+    for (const auto& [id, image] : kfds_)
+        own += 1 + image->num_of_gpus;
+    return own + wanted_ + nodes_.size();
+}
+
+void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
+    const bool content = !kfds_.empty() || !nodes_.empty();
+    if (content && context_.options.gpuParallel)
+        channel_.emplace(kernel_, context_.images, bufferLimit_, lift);
+}
+
+bool AmdgpuRestore::owns(FileId id) const {
+    return kfds_.contains(id) || nodes_.contains(id) || dmabufs_.contains(id);
+}
+
+std::vector<FileId> AmdgpuRestore::needs(FileId id, const files::FileRestore&) const {
+    const auto found = companions_.find(id);
+    return found == companions_.end() ? std::vector<FileId>{} : found->second;
+}
+
+void AmdgpuRestore::forked() {
+    if (channel_)
+        channel_->start();
+}
+
+int AmdgpuRestore::keep(files::FileOpener& opener, UniqueFd fd) {
+    return kept_.emplace_back(opener.lift(std::move(fd))).get();
+}
+
+/// Hands contents to the master, or moves them here.
+void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
+    if (channel_) {
+        for (const ContentRequest& request : requests)
+            channel_->send(request);
+        requests.clear();
+        return;
+    }
+    std::map<std::string, std::uint64_t> needed;
+    for (const ContentRequest& request : requests) {
+        std::uint64_t& size = needed[request.image];
+        size = std::max(size, request.offset - kContentStart + request.size);
+    }
+    std::map<std::string, UniqueFd> files;
+    for (const auto& [name, size] : needed)
+        files.emplace(name, openContent(context_.images, name, size));
+    ContentMover mover(kernel_, ContentMover::Direction::Load, bufferLimit_);
+    for (ContentRequest& request : requests)
+        mover.add(request.renderMinor,
+                  {std::move(request.dmabuf), request.size, files.at(request.image).get(), request.offset});
+    mover.finish();
+}
+
+device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& opener) {
+    if (const auto kfd = kfds_.find(id); kfd != kfds_.end()) {
+        openKfd(id, *kfd->second, opener);
+    } else if (const auto node = nodes_.find(id); node != nodes_.end()) {
+        openRender(id, *node->second, opener);
+    } else if (const auto dmabuf = dmabufs_.find(id); dmabuf != dmabufs_.end()) {
+        opener.provide(id, objects_->fetch(objectOf(*dmabuf->second, dmabuf->second->gem_handle)));
+    } else {
+        return Opened::NotMine;
+    }
+    return Opened::Done;
+}
+
+void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener) {
+    UniqueFd file = kernel_.open(kKfdPath, O_RDWR);
+    if (image.has_primary != 0) {
+        opener.provide(id, std::move(file));
+        return;
+    }
+    const Kfd kfd(kernel_, file.get());
+    kfd.requireCriu();
+
+    const Topology& source = sources_.at(id);
+    const GpuMap& map = maps_.at(id);
+    KfdState state;
+    state.objects = image.num_of_objects;
+    const auto privateData = bytesOf(image.priv_data);
+    state.privateData.assign(privateData.begin(), privateData.end());
+    std::map<GpuId, int> drmFds;
+    for (const Node* const gpu : source.gpus()) {
+        const Node& to = *here_.findGpu(map.at(gpu->gpuId));
+        // The process goes on to map new buffers by the render node that its address space belongs to.
+        int drm = -1;
+        for (const FileId other : companions_[id])
+            if (drm < 0 && nodes_.at(other)->drm_render_minor == gpu->renderMinor)
+                if (const auto open = renderFds_.find(other); open != renderFds_.end())
+                    drm = open->second;
+        if (drm < 0)
+            drm = keep(opener, kernel_.open(renderPath(to.renderMinor), O_RDWR));
+        drmFds[gpu->gpuId] = drm;
+        state.devices.push_back({gpu->gpuId, to.gpuId, static_cast<std::uint32_t>(drm), 0});
+    }
+    for (const KfdBoEntry* const entry : list(image.bo_entries, image.n_bo_entries)) {
+        uapi::KfdBuffer buffer{};
+        buffer.address = entry->addr;
+        buffer.size = entry->size;
+        buffer.offset = entry->offset;
+        buffer.gpuId = entry->gpu_id;
+        buffer.flags = entry->alloc_flags;
+        state.buffers.push_back(buffer);
+        if (!map.contains(entry->gpu_id))
+            fail("the buffer at {:#x} is of GPU {:#06x}, which the process didn't have", entry->addr, entry->gpu_id);
+    }
+    kfd.restore(state);
+
+    // Descriptors first: from here on they are somebody's.
+    std::vector<UniqueFd> dmabufs(state.buffers.size());
+    for (std::size_t at = 0; at < state.buffers.size(); ++at)
+        if (state.buffers[at].dmabufFd != kNoDmabuf)
+            dmabufs[at].reset(static_cast<int>(state.buffers[at].dmabufFd));
+    kfd_ = keep(opener, copyOf(file.get()));
+
+    std::map<GpuId, std::uint64_t> filled;
+    std::vector<ContentRequest> contents;
+    for (std::size_t at = 0; at < state.buffers.size(); ++at) {
+        const KfdBoEntry& entry = *image.bo_entries[at];
+        const uapi::KfdBuffer& buffer = state.buffers[at];
+        const bool content = hasContentOf(entry);
+        moved_.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
+                          buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfd_});
+        if (!content)
+            continue;
+        if (!dmabufs[at])
+            fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
+        if (const Object object = objectOf(entry, entry.handle); objects_->wants(object))
+            objects_->publish(object, keep(opener, copyOf(dmabufs[at].get())));
+        std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
+        contents.push_back({here_.findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id), offset,
+                            entry.size, std::move(dmabufs[at])});
+        offset += entry.size;
+    }
+    dmabufs.clear();
+    addContent(contents);
+    contents.clear();
+    makeSharedMemory({image.shared_mem_size, image.shared_mem_magic});
+    opener.provide(id, std::move(file));
+}
+
+void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {
+    const Node& to = newGpu(image.drm_render_minor, image.gpu_id);
+    UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
+    const int fd = renderFds_[id] = keep(opener, copyOf(file.get()));
+    const Drm drm(kernel_, fd);
+    std::vector<ContentRequest> contents;
+    for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
+        const DrmBoEntry& entry = *image.bo_entries[at];
+        if (isImported(entry))
+            continue;  // complete()
+        inContext([&] { return fmt::format("buffer {} of {}", entry.handle, renderPath(to.renderMinor)); },
+                  [&] {
+                      const std::uint32_t handle =
+                          drm.create(entry.size, entry.alignment, entry.preferred_domains, entry.alloc_flags);
+                      drm.changeHandle(handle, entry.handle);
+                      UniqueFd dmabuf = drm.exportBuffer(entry.handle);
+                      if (const Object object = objectOf(entry, entry.handle); objects_->wants(object))
+                          objects_->publish(object, keep(opener, copyOf(dmabuf.get())));
+                      restoreBuffer(id, image, at, fd, {});
+                      contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at),
+                                          kContentStart, entry.size, std::move(dmabuf)});
+                  });
+    }
+    addContent(contents);
+    contents.clear();
+    opener.provide(id, std::move(file));
+}
+
+/// What is the same for buffers that were made and those that were imported; the latter come as `dmabuf`.
+void AmdgpuRestore::restoreBuffer(FileId, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf) {
+    const DrmBoEntry& entry = *image.bo_entries[index];
+    const Drm drm(kernel_, fd);
+    if (dmabuf)
+        drm.changeHandle(drm.importBuffer(dmabuf.get()), entry.handle);
+    for (const DrmVmEntry* const vm : list(entry.vm_entries, entry.n_vm_entries))
+        drm.mapVa(entry.handle, vm->addr, vm->offset, vm->size, static_cast<std::uint32_t>(vm->flags));
+    moved_.push_back({image.drm_render_minor, entry.offset, entry.size, drm.mmapOffset(entry.handle), fd});
+}
+
+void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
+    const auto node = nodes_.find(id);
+    const auto fd = renderFds_.find(id);
+    if (node == nodes_.end() || fd == renderFds_.end())
+        return;
+    const CriuRenderNode& image = *node->second;
+    for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
+        const DrmBoEntry& entry = *image.bo_entries[at];
+        if (isImported(entry))
+            inContext(
+                [&] { return fmt::format("imported buffer {}", entry.handle); },
+                [&] { restoreBuffer(id, image, at, fd->second, objects_->fetch(objectOf(entry, entry.handle))); });
+    }
+}
+
+std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMapping& mapping) {
+    const std::string path = simplified(mapping.path);
+    std::uint32_t minor = 0;
+    if (path != kKfdPath) {
+        kernel::Scanner scan(path);
+        if (!scan.skip("/dev/dri/renderD") || !scan.number(minor) || !scan.done())
+            return std::nullopt;
+    }
+    for (const Moved& moved : moved_)
+        if (moved.oldMinor == minor && mapping.offset >= moved.offset && mapping.offset - moved.offset < moved.size)
+            return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), copyOf(moved.fd)};
+    if (minor == 0 && kfd_ >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
+        return device::Relocated{mapping.offset, copyOf(kfd_)};
+    fail("memory at {:#x} maps offset {:#x} of {}, where no buffer of the process was", mapping.start, mapping.offset,
+         path);
+}
+
+void AmdgpuRestore::resume(pid_t pid) {
+    // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
+    if (channel_ && channel_->finish())
+        context_.log.info("amdgpu: {} bytes of GPU memory restored", channel_->bytes());
+    if (pids_.empty())
+        return;
+    if (!masterKfd_)
+        masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
+    if (!Kfd(kernel_, masterKfd_.get()).resume(pid) && pids_.contains(pid))
+        fail("the driver doesn't know of the process' compute state");
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+#include "criu/image/record.hpp"
+#include "plugins/amdgpu/content_channel.hpp"
+#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/match.hpp"
+#include "plugins/amdgpu/object_table.hpp"
+
+namespace criu::amdgpu {
+
+/// Restore of what AmdgpuDump has written, and of images of CRIU 4.2's plugin. Planning (which GPU for which, who makes
+/// a buffer and who imports it) is done before any process exists; each process makes its own; contents are moved by
+/// the master, and no queue starts before they are complete.
+class AmdgpuRestore final : public device::DeviceRestore {
+public:
+    AmdgpuRestore(Kernel& kernel, const device::Context& context, const MatchRules& rules, std::uint64_t bufferLimit);
+
+    void prepare(files::FileRestore& files) override;
+    void share(const std::function<UniqueFd(UniqueFd)>& lift) override;
+    [[nodiscard]] std::size_t descriptors() const override;
+    [[nodiscard]] bool owns(FileId id) const override;
+    [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const override;
+    [[nodiscard]] bool late(FileId id) const override { return dmabufs_.contains(id); }
+    void forked() override;
+
+    Opened open(FileId id, files::FileOpener& opener) override;
+    void complete(FileId id, files::PlacedFiles& files) override;
+    std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
+    void resume(pid_t pid) override;
+
+private:
+    /// Like AmdgpuDump::Object; images of 4.2 have only handles, which are told apart by a bit.
+    using Object = std::uint64_t;
+
+    /// Where a range of mmap offsets has gone. Of the process that this runs in.
+    struct Moved {
+        std::uint32_t oldMinor = 0;  ///< 0: of /dev/kfd
+        std::uint64_t offset = 0;
+        std::uint64_t size = 0;
+        std::uint64_t newOffset = 0;
+        int fd = -1;
+    };
+
+    void chooseGpus();
+    void collectObjects();
+    [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;
+    [[nodiscard]] bool isImported(const DrmBoEntry& buffer) const;
+
+    void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
+    void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
+    void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
+    void addContent(std::vector<ContentRequest>& requests) const;
+    int keep(files::FileOpener& opener, UniqueFd fd);
+
+    Kernel& kernel_;
+    device::Context context_;
+    MatchRules rules_;
+    std::uint64_t bufferLimit_;
+
+    std::map<FileId, Record<CriuKfd>> kfds_;
+    std::map<FileId, Record<CriuRenderNode>> nodes_;
+    std::map<FileId, Record<CriuDmabufNode>> dmabufs_;
+    Topology here_;
+    std::map<FileId, Topology> sources_;
+    std::map<FileId, GpuMap> maps_;
+    /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
+    std::map<FileId, std::vector<FileId>> companions_;
+    std::set<pid_t> pids_;
+    std::set<Object> owned_;
+    std::optional<ObjectTable> objects_;
+    std::size_t wanted_ = 0;
+    std::optional<ContentChannel> channel_;
+    UniqueFd masterKfd_;
+
+    // Of the process that this runs in.
+    std::vector<Moved> moved_;
+    std::vector<UniqueFd> kept_;
+    std::map<FileId, int> renderFds_;
+    int kfd_ = -1;
+};
+
+}  // namespace criu::amdgpu

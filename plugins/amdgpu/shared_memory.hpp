@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+#include "criu/base/log.hpp"
+
+namespace criu::amdgpu {
+
+/// A file in /dev/shm that all users of ROCm's user library share, and a semaphore beside it.
+struct SharedMemory {
+    std::uint64_t size = 0;  ///< 0: there is none
+    std::uint32_t magic = 0;
+};
+
+SharedMemory readSharedMemory();
+
+/// Makes both as far as they are missing.
+void makeSharedMemory(const SharedMemory& wanted);
+
+}  // namespace criu::amdgpu

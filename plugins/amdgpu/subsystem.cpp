@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/subsystem.hpp"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "criu/kernel/scan.hpp"
+#include "plugins/amdgpu/dump.hpp"
+#include "plugins/amdgpu/restore.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+constexpr std::uint64_t kDefaultBuffer = std::uint64_t{64} << 20;
+
+class AmdgpuSubsystem final : public device::Subsystem {
+public:
+    AmdgpuSubsystem(std::unique_ptr<Kernel> kernel, std::function<const char*(const char*)> environment)
+        : kernel_(std::move(kernel)), environment_(std::move(environment)) {}
+
+    [[nodiscard]] std::string_view name() const override { return "amdgpu"; }
+    [[nodiscard]] std::string_view inventoryName() const override { return kInventoryName; }
+
+    std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
+        return std::make_unique<AmdgpuDump>(*kernel_, context, bufferLimit(context.options));
+    }
+    std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
+        return std::make_unique<AmdgpuRestore>(
+            *kernel_, context, MatchRules::from(context.options.gpuChecks, environment_), bufferLimit(context.options));
+    }
+    [[nodiscard]] std::vector<device::Feature> features() const override {
+        return {{"amdgpu", [this] {
+                     const UniqueFd kfd = kernel_->open(kKfdPath, O_RDWR);
+                     Kfd(*kernel_, kfd.get()).requireCriu();
+                     if (Topology::read(kernel_->topology()).gpus().empty())
+                         fail("the compute driver is there, but no GPU that it could use");
+                     return true;
+                 }}};
+    }
+
+private:
+    [[nodiscard]] std::uint64_t bufferLimit(const model::Options& options) const {
+        std::uint64_t limit = options.gpuBufferLimit.value_or(0);
+        if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !options.gpuBufferLimit)
+            limit = parseBufferSize(text);
+        return limit != 0 ? limit : kDefaultBuffer;
+    }
+
+    std::unique_ptr<Kernel> kernel_;
+    std::function<const char*(const char*)> environment_;
+};
+
+}  // namespace
+
+std::uint64_t parseBufferSize(std::string_view text) {
+    kernel::Scanner scan(text);
+    std::uint64_t value = 0;
+    int base = 10;
+    if (scan.skip("0x") || scan.skip("0X"))
+        base = 16;
+    else if (text.starts_with('0'))
+        base = 8;
+    unsigned shift = 0;
+    const bool number = scan.number(value, base);
+    if (scan.skip('K') || scan.skip('k'))
+        shift = 10;
+    else if (scan.skip('M'))
+        shift = 20;
+    else if (scan.skip('G'))
+        shift = 30;
+    if (!number || !scan.done() || value > (~std::uint64_t{0} >> shift))
+        fail("KFD_MAX_BUFFER_SIZE is '{}', use a number with K, M, G or nothing behind it", text);
+    return value << shift;
+}
+
+std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Kernel> kernel,
+                                                 std::function<const char*(const char*)> environment) {
+    return std::make_unique<AmdgpuSubsystem>(std::move(kernel), std::move(environment));
+}
+
+}  // namespace criu::amdgpu

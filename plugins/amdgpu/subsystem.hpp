@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "criu/device/subsystem.hpp"
+#include "plugins/amdgpu/kernel.hpp"
+
+namespace criu::amdgpu {
+
+/// GPUs of AMD. `environment` is getenv(3).
+std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Kernel> kernel,
+                                                 std::function<const char*(const char*)> environment);
+
+/// Bytes: a number as in C, with K, M or G. Throws Error.
+std::uint64_t parseBufferSize(std::string_view text);
+
+}  // namespace criu::amdgpu

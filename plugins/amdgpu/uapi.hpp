@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <amdgpu_drm.h>
+#include <drm.h>
+#include <sys/ioctl.h>
+
+#include <cstdint>
+
+/// Layouts and numbers of the kernel's interface that can't be had from headers everywhere: Debian's kfd_ioctl.h lacks
+/// a header it includes, and that of libdrm doesn't have the calls of newer kernels (6.17) yet.
+namespace criu::amdgpu::uapi {
+
+// The compute driver, /dev/kfd.
+
+struct KfdVersion {
+    std::uint32_t major;
+    std::uint32_t minor;
+};
+inline constexpr unsigned long kKfdGetVersion = _IOR('K', 0x01, KfdVersion);
+
+enum class CriuOp : std::uint32_t { ProcessInfo = 0, Checkpoint = 1, Unpause = 2, Restore = 3, Resume = 4 };
+
+struct KfdCriu {
+    std::uint64_t devices;
+    std::uint64_t buffers;
+    std::uint64_t privateData;
+    std::uint64_t privateBytes;
+    std::uint32_t deviceCount;
+    std::uint32_t bufferCount;
+    std::uint32_t objectCount;
+    std::uint32_t pid;
+    CriuOp op;
+};
+inline constexpr unsigned long kKfdCriu = _IOWR('K', 0x22, KfdCriu);
+
+struct KfdDevice {
+    std::uint32_t userGpuId;
+    std::uint32_t actualGpuId;
+    std::uint32_t drmFd;
+    std::uint32_t padding;
+};
+
+struct KfdBuffer {
+    std::uint64_t address;
+    std::uint64_t size;
+    std::uint64_t offset;  ///< for mmap
+    std::uint64_t restoredOffset;
+    std::uint32_t gpuId;  ///< a user id
+    std::uint32_t flags;
+    std::uint32_t dmabufFd;
+    std::uint32_t padding;
+};
+inline constexpr std::uint32_t kKfdVram = 1U << 0;
+inline constexpr std::uint32_t kKfdGtt = 1U << 1;
+
+/// Top bits of a /dev/kfd mmap offset say what is mapped.
+inline constexpr std::uint64_t kKfdMmapTypeMask = std::uint64_t{3} << 62;
+inline constexpr std::uint64_t kKfdMmapEvents = std::uint64_t{2} << 62;
+
+static_assert(kKfdGetVersion == 0x80084b01 && kKfdCriu == 0xc0384b22);
+static_assert(sizeof(KfdCriu) == 56 && sizeof(KfdDevice) == 16 && sizeof(KfdBuffer) == 48);
+
+// Render nodes.
+
+struct GemListHandles {
+    std::uint64_t entries;
+    std::uint32_t count;
+    std::uint32_t padding;
+};
+struct GemListEntry {
+    std::uint32_t handle;
+    std::uint32_t flags;  ///< bit 0: imported
+    std::uint64_t size;
+    std::uint64_t preferredDomains;
+    std::uint64_t allocFlags;
+    std::uint64_t alignment;
+};
+inline constexpr std::uint32_t kListImported = 1;
+inline constexpr unsigned long kGemListHandles = _IOWR('d', 0x59, GemListHandles);
+
+struct GemOp {
+    std::uint32_t handle;
+    std::uint32_t op;
+    std::uint64_t value;
+    std::uint32_t count;
+    std::uint32_t padding;
+};
+struct VmEntry {
+    std::uint64_t address;
+    std::uint64_t size;
+    std::uint64_t offset;
+    std::uint64_t flags;
+};
+inline constexpr std::uint32_t kGetMappingInfo = 2;
+inline constexpr unsigned long kGemOp = _IOWR('d', 0x50, GemOp);
+
+struct GemChangeHandle {
+    std::uint32_t handle;
+    std::uint32_t newHandle;
+};
+inline constexpr unsigned long kGemChangeHandle = _IOWR('d', 0xd2, GemChangeHandle);
+
+static_assert(kGemListHandles == 0xc0106459 && kGemOp == 0xc0186450 && kGemChangeHandle == 0xc00864d2);
+static_assert(sizeof(GemListEntry) == 40 && sizeof(VmEntry) == 32);
+
+}  // namespace criu::amdgpu::uapi

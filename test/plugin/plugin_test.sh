@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The plugin interface on a live process: which hooks are called and when, and what their failures do.
+# usage: plugin_test.sh PATH_OF_CRIU PATH_OF_DEVICE_USER PLUGIN_DIRECTORY
+set -u
+if [[ ${INSIDE:-} == "" ]]; then
+    INSIDE=1 exec unshare --pid --fork --mount-proc "$0" "$@"
+fi
+criu=$(realpath "$1") user=$(realpath "$2") plugins=$(realpath "$3")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset CRIU_LIBS_DIR
+export EXAMPLE_LOG=$work/calls
+passed=0 failed=0
+
+# expect DESCRIPTION COMMAND...: the command must succeed
+expect() {
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED: $what: $*"
+        grep -hE "Error|Warn" images/*.log 2>/dev/null
+        failed=$((failed + 1))
+    fi
+}
+fails() { ! "$@"; }
+start() {
+    rm -rf images out
+    mkdir images
+    setsid "$user" </dev/null >>out 2>&1 &
+    pid=$!
+    until grep -q . out; do sleep 0.01; done
+    if grep -q SKIP out; then
+        cat out
+        exit 77
+    fi
+}
+calls() { # what the plugin noted, in one line
+    [[ $(paste -sd, calls) == "$1" ]] || { echo "the plugin noted: $(paste -sd, calls)"; return 1; }
+}
+dump() {
+    : >calls
+    "$criu" dump -t "$pid" -D images -o dump.log -v4 "$@"
+}
+restore() {
+    : >calls
+    "$criu" restore -d -D images -o restore.log -v4 "$@"
+}
+finished() { # the program has checked itself and said so
+    kill -TERM "$pid"
+    for _ in $(seq 500); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.01
+    done
+    grep -q "$1" out || { cat out; return 1; }
+}
+gone() { ! kill -0 "$pid" 2>/dev/null; }
+
+start
+expect "without the plugin it can't be dumped" fails dump
+expect "and it goes on" finished "PASS moved by 0"
+
+start
+expect "dump" dump -L "$plugins"
+expect "hooks of a dump" calls "init 0,PAUSE_DEVICES,CHECKPOINT_DEVICES,DUMP_EXT_FILE,HANDLE_DEVICE_VMA,DUMP_DEVICES_LATE,exit 0 well"
+wait "$pid" 2>/dev/null
+expect "a restore without the plugin" fails restore
+expect "names it" grep -q "Error.*without the plugin example" images/restore.log
+expect "a restore with the plugin switched off" fails restore -L "$plugins" --no-device example
+expect "restore" restore -L "$plugins"
+expect "hooks of a restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RESTORE_EXT_FILE not yet,RESTORE_EXT_FILE opened,UPDATE_VMA_MAP /dev/loop0,RESUME_DEVICES_LATE,exit 2 well"
+expect "the program found all as it was" finished "PASS moved by 4096"
+
+for hook in init PAUSE_DEVICES CHECKPOINT_DEVICES HANDLE_DEVICE_VMA DUMP_EXT_FILE DUMP_DEVICES_LATE; do
+    start
+    EXAMPLE_FAIL=$hook expect "$hook fails" fails dump -L "$plugins"
+    expect "$hook is in the log" grep -q "Error.*example.*$hook" images/dump.log
+    expect "$hook: the program goes on" finished "PASS moved by 0"
+    [[ $hook == init ]] || expect "$hook: the plugin is told" grep -q "exit 0 failed" calls
+done
+
+start
+CRIU_LIBS_DIR=$plugins expect "dump, with the directory in the environment" dump
+wait "$pid" 2>/dev/null
+for hook in init RESTORE_INIT RESTORE_ASYNCHRONOUS RESTORE_EXT_FILE UPDATE_VMA_MAP RESUME_DEVICES_LATE; do
+    EXAMPLE_FAIL=$hook expect "$hook fails" fails restore -L "$plugins"
+    expect "$hook is in the log" grep -q "Error.*$hook" images/restore.log
+    expect "$hook: nothing is left" gone
+done
+expect "restore after all" restore -L "$plugins"
+expect "the program found all as it was" finished "PASS moved by 4096"
+
+# A tree that has nothing for the plugin isn't hindered by it.
+setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+pid=$!
+sleep 0.1
+rm -rf images
+mkdir images
+expect "dump of another tree" dump -L "$plugins"
+expect "the plugin claimed nothing" calls "init 0,PAUSE_DEVICES,CHECKPOINT_DEVICES,DUMP_DEVICES_LATE,exit 0 well"
+wait "$pid" 2>/dev/null
+expect "its restore needs no plugin" restore
+kill -9 "$pid"
+
+echo "not a shared object" >images/broken.so
+expect "a file that isn't a plugin" fails dump -L images
+echo "$passed passed, $failed failed, 0 skipped"
+[[ $failed == 0 ]]

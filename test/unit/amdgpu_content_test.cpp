@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "amdgpu_fake_kernel.hpp"
+#include "criu/base/error.hpp"
+#include "plugins/amdgpu/content.hpp"
+#include "plugins/amdgpu/content_channel.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/object_table.hpp"
+#include "plugins/amdgpu/subsystem.hpp"
+
+using namespace criu;
+using namespace criu::amdgpu;
+using namespace criu::amdgpu::test;
+
+namespace {
+
+constexpr std::uint32_t kOldFamily = AMDGPU_FAMILY_VI;
+constexpr std::uint32_t kNewFamily = AMDGPU_FAMILY_AI;
+
+std::vector<char> randomBytes(std::size_t size, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<char> bytes(size);
+    for (char& byte : bytes)
+        byte = static_cast<char>(random());
+    return bytes;
+}
+
+void put(int fd, const std::vector<char>& bytes, std::uint64_t offset = 0) {
+    REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size()));
+}
+
+std::vector<char> get(int fd, std::size_t size, std::uint64_t offset = 0) {
+    std::vector<char> bytes(size);
+    REQUIRE(::pread(fd, bytes.data(), size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size));
+    return bytes;
+}
+
+/// An images directory.
+class Folder {
+public:
+    Folder() {
+        REQUIRE(::mkdtemp(name_) != nullptr);
+        images_.emplace(ImageDir::open(name_));
+    }
+    ~Folder() { std::system(fmt::format("rm -rf {}", name_).c_str()); }
+    [[nodiscard]] const ImageDir& images() const { return *images_; }
+
+private:
+    char name_[24] = "/tmp/content-XXXXXX";
+    std::optional<ImageDir> images_;
+};
+
+}  // namespace
+
+TEST_CASE("amdgpu: copy commands") {
+    const auto first = copyCommands(kNewFamily, 0x123456789000, 0xabcdef000000, 0x1000);
+    REQUIRE(first.size() == 8);
+    CHECK(first == std::vector<std::uint32_t>{1, 0xfff, 0, 0x56789000, 0x1234, 0xef000000, 0xabcd, 0});
+    CHECK(copyCommands(kOldFamily, 0, 0, 0x1000)[1] == 0x1000);
+    // Larger ones take several commands, of sizes that their field has room for.
+    for (const std::uint32_t family : {kOldFamily, kNewFamily}) {
+        const auto commands = copyCommands(family, 0, 0, std::uint64_t{5} << 20);
+        CHECK(commands.size() == 24);
+        for (std::size_t at = 0; at + 7 <= 21; at += 7)
+            CHECK(commands[at + 1] < 1U << 21);
+    }
+}
+
+TEST_CASE("amdgpu: content goes to a file and back") {
+    const std::uint32_t family = GENERATE(kOldFamily, kNewFamily);
+    const std::size_t size = GENERATE(std::size_t{4096}, std::size_t{5} << 20, (std::size_t{9} << 20) + 4096);
+    const std::uint64_t limit = GENERATE(std::uint64_t{1}, std::uint64_t{3} << 20, std::uint64_t{64} << 20);
+    if (limit == 1 && size > 4096)
+        return;  // page by page: long
+    FakeKernel kernel(family);
+    Copier copier(kernel, 128, limit);
+    const auto bytes = randomBytes(size, 1);
+    const UniqueFd source = FakeKernel::makeBuffer(size);
+    put(source.get(), bytes);
+    const UniqueFd file = FakeKernel::makeBuffer(0);
+    copier.save(source.get(), size, file.get(), 8);
+    CHECK(get(file.get(), size, 8) == bytes);
+
+    const UniqueFd target = FakeKernel::makeBuffer(size);
+    copier.load(target.get(), size, file.get(), 8);
+    CHECK(get(target.get(), size) == bytes);
+    CHECK(kernel.executed() >= 2);
+}
+
+TEST_CASE("amdgpu: several buffers, small and large in turn") {
+    FakeKernel kernel(kNewFamily);
+    Copier copier(kernel, 128, std::uint64_t{2} << 20);
+    const UniqueFd file = FakeKernel::makeBuffer(0);
+    std::uint64_t offset = 0;
+    for (const std::size_t size : {std::size_t{4096}, std::size_t{3} << 20, std::size_t{8192}, std::size_t{6} << 20}) {
+        const auto bytes = randomBytes(size, static_cast<unsigned>(size));
+        const UniqueFd buffer = FakeKernel::makeBuffer(size);
+        put(buffer.get(), bytes);
+        copier.save(buffer.get(), size, file.get(), offset);
+        CHECK(get(file.get(), size, offset) == bytes);
+        offset += size;
+    }
+}
+
+TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
+    constexpr std::size_t kSize = std::size_t{3} << 20;
+    const auto bytes = randomBytes(kSize, 2);
+    const UniqueFd source = FakeKernel::makeBuffer(kSize);
+    put(source.get(), bytes);
+    unsigned failed = 0;
+    for (unsigned call = 1;; ++call) {
+        FakeKernel kernel(kNewFamily);
+        kernel.failCall(call);
+        const UniqueFd file = FakeKernel::makeBuffer(0);
+        bool threw = false;
+        try {
+            ContentMover mover(kernel, ContentMover::Direction::Save, std::uint64_t{1} << 20);
+            mover.add(128, {UniqueFd(::dup(source.get())), kSize, file.get(), 0});
+            mover.finish();
+        } catch (const Error&) {
+            threw = true;
+            ++failed;
+        }
+        if (!threw)  // no such call, or one of the clean-up
+            CHECK(get(file.get(), kSize) == bytes);
+        if (kernel.calls() < call)
+            break;
+    }
+    CHECK(failed > 10);
+}
+
+TEST_CASE("amdgpu: a content image that is cut short is refused") {
+    FakeKernel kernel(kNewFamily);
+    Copier copier(kernel, 128, 1 << 20);
+    const UniqueFd file = FakeKernel::makeBuffer(4095);
+    const UniqueFd target = FakeKernel::makeBuffer(8192);
+    CHECK_THROWS_WITH(copier.load(target.get(), 8192, file.get(), 0), Catch::Contains("cut short"));
+
+    const Folder folder;
+    createContent(folder.images(), "content", 4096);
+    CHECK_THROWS_WITH(openContent(folder.images(), "content", 4096), Catch::Contains("4104 are needed"));
+}
+
+TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
+    const Folder folder;
+    FakeKernel kernel(kNewFamily);
+    constexpr std::size_t kSize = 1 << 20;
+    constexpr std::size_t kBuffers = 20;
+    std::vector<std::vector<char>> contents;
+    std::vector<UniqueFd> targets;
+    for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+        const UniqueFd file = createContent(folder.images(), pagesImageName(FileId{1}, gpu), kSize * kBuffers);
+        for (std::size_t at = 0; at < kBuffers; ++at) {
+            contents.push_back(randomBytes(kSize, static_cast<unsigned>(100 * gpu + at)));
+            put(file.get(), contents.back(), kContentStart + at * kSize);
+            targets.push_back(FakeKernel::makeBuffer(kSize));
+        }
+    }
+    const auto send = [&](ContentChannel& channel) {
+        for (std::uint32_t gpu = 0; gpu < 2; ++gpu)
+            for (std::size_t at = 0; at < kBuffers; ++at)
+                channel.send({128 + gpu, pagesImageName(FileId{1}, gpu), kContentStart + at * kSize, kSize,
+                              UniqueFd(::dup(targets[gpu * kBuffers + at].get()))});
+    };
+    const auto same = [](UniqueFd fd) { return fd; };
+    SECTION("well") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        channel.start();
+        send(channel);
+        CHECK(channel.finish());
+        CHECK_FALSE(channel.finish());
+        for (std::size_t at = 0; at < targets.size(); ++at)
+            CHECK(get(targets[at].get(), kSize) == contents[at]);
+    }
+    SECTION("nothing at all is sent") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        channel.start();
+        CHECK(channel.finish());
+    }
+    SECTION("with an error on the way") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        kernel.failCall(50);
+        channel.start();
+        send(channel);
+        CHECK_THROWS_AS(channel.finish(), Error);
+    }
+    SECTION("from an image that isn't there") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        channel.start();
+        channel.send({128, "missing", kContentStart, kSize, UniqueFd(::dup(targets[0].get()))});
+        CHECK_THROWS_WITH(channel.finish(), Catch::Contains("missing"));
+    }
+    SECTION("given up before the end") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        channel.start();
+        send(channel);
+    }
+}
+
+TEST_CASE("amdgpu: images are a length and a message") {
+    const Folder folder;
+    CriuDmabufNode node = CRIU_DMABUF_NODE__INIT;
+    node.gem_handle = 7;
+    writeImage(folder.images(), dmabufImageName(FileId{3}), node.base);
+    const auto read = readMessage<CriuDmabufNode>(folder.images(), "amdgpu-dmabuf_3.img");
+    REQUIRE(read);
+    CHECK((*read)->gem_handle == 7);
+    CHECK_FALSE(readMessage<CriuDmabufNode>(folder.images(), "amdgpu-dmabuf_4.img"));
+    CHECK(kfdImageName(FileId{2}) == "amdgpu-kfd-2.img");
+    CHECK(pagesImageName(FileId{2}, 0xab) == "amdgpu-pages-2-00ab.img");
+    CHECK(renderPagesImageName(FileId{2}, 129, 10) == "amdgpu-drm-pages-2-129-000a.img");
+
+    const UniqueFd broken = createContent(folder.images(), "broken", 1000);
+    CHECK_THROWS_WITH(readImage(folder.images(), "broken"), Catch::Contains("1000 bytes follow"));
+}
+
+TEST_CASE("amdgpu: buffers are handed on from whoever made them") {
+    const ObjectTable table({5, 9});
+    CHECK(table.wants(5));
+    CHECK_FALSE(table.wants(6));
+    const UniqueFd buffer = FakeKernel::makeBuffer(10);
+    table.publish(9, buffer.get());
+    const UniqueFd got = table.fetch(9);
+    struct stat one {};
+    struct stat other {};
+    REQUIRE(::fstat(got.get(), &one) == 0);
+    REQUIRE(::fstat(buffer.get(), &other) == 0);
+    CHECK(one.st_ino == other.st_ino);
+}
+
+TEST_CASE("amdgpu: sizes of the environment") {
+    CHECK(parseBufferSize("4096") == 4096);
+    CHECK(parseBufferSize("0x10") == 16);
+    CHECK(parseBufferSize("010") == 8);
+    CHECK(parseBufferSize("2K") == 2048);
+    CHECK(parseBufferSize("2k") == 2048);
+    CHECK(parseBufferSize("3M") == 3U << 20);
+    CHECK(parseBufferSize("1G") == 1U << 30);
+    CHECK(parseBufferSize("0") == 0);
+    for (const char* const wrong : {"", "M", "5X", "5MB", "-1", "99999999999999999999", "17179869184G"})
+        CHECK_THROWS_AS(parseBufferSize(wrong), Error);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <catch2/catch.hpp>
+
+#include "amdgpu_fake_kernel.hpp"
+#include "amdgpu_machine.hpp"
+#include "criu/base/error.hpp"
+#include "images/fdinfo.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/restore.hpp"
+
+using namespace criu;
+using namespace criu::amdgpu;
+using namespace criu::amdgpu::test;
+using Catch::Contains;
+
+namespace {
+
+/// Images of a checkpoint with nothing but files of a GPU.
+class FakeImages final : public files::FileRestore {
+public:
+    FakeImages() {
+        REQUIRE(::mkdtemp(name_) != nullptr);
+        images_.emplace(ImageDir::open(name_));
+    }
+    ~FakeImages() override { std::system(fmt::format("rm -rf {}", name_).c_str()); }
+
+    void add(std::uint32_t id) {
+        auto entry = std::make_unique<FileEntry>();
+        file_entry__init(entry.get());
+        entry->id = id;
+        entry->type = FD_TYPES__EXT;
+        entries_.push_back(std::move(entry));
+    }
+    /// A process' compute state on a machine, without buffers.
+    void addKfd(std::uint32_t id, const Machine& machine, std::uint32_t pid) {
+        add(id);
+        auto& image = *arena_.make<CriuKfd>();
+        image.pid = pid;
+        std::vector<Topology::ImageGpu> gpus;
+        for (const Node& node : machine.nodes)
+            if (node.isGpu())
+                gpus.push_back({node.gpuId, node.gpuId});
+        machine.topology().toImage(gpus, image, arena_);
+        writeImage(*images_, kfdImageName(FileId{id}), image.base);
+    }
+    void addDmabuf(std::uint32_t id, std::uint32_t object) {
+        add(id);
+        CriuDmabufNode image = CRIU_DMABUF_NODE__INIT;
+        image.has_object = object != 0;
+        image.object = object;
+        image.gem_handle = 3;
+        writeImage(*images_, dmabufImageName(FileId{id}), image.base);
+    }
+    void addRender(std::uint32_t id, std::uint32_t minor, std::uint32_t object, bool imported) {
+        add(id);
+        auto& image = *arena_.make<CriuRenderNode>();
+        image.drm_render_minor = minor;
+        image.num_of_bos = image.n_bo_entries = 1;
+        image.bo_entries = arena_.messages<DrmBoEntry>(1);
+        image.bo_entries[0]->handle = 3;
+        image.bo_entries[0]->is_import = imported ? 1 : 0;
+        image.bo_entries[0]->has_object = object != 0;
+        image.bo_entries[0]->object = object;
+        writeImage(*images_, renderImageName(FileId{id}), image.base);
+    }
+
+    [[nodiscard]] const model::Options& options() const override { return options_; }
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override { return *images_; }
+    [[nodiscard]] const FileEntry& entry(FileId) const override { fail("not asked for"); }
+    [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override {
+        std::vector<const FileEntry*> found;
+        for (const auto& entry : entries_)
+            if (entry->type == type)
+                found.push_back(entry.get());
+        return found;
+    }
+    [[nodiscard]] bool hasProcess(pid_t) const override { return true; }
+    std::shared_ptr<files::RestoredFile> file(FileId) override { fail("not asked for"); }
+    /// All are in one process.
+    [[nodiscard]] std::vector<FileId> besides(FileId) const override {
+        std::vector<FileId> found;
+        for (const auto& entry : entries_)
+            found.push_back(FileId{entry->id});
+        return found;
+    }
+    [[nodiscard]] std::vector<pid_t> users(FileId) const override { return {1}; }
+
+    model::Options options_;
+
+private:
+    char name_[20] = "/tmp/images-XXXXXX";
+    Arena arena_;
+    Log log_;
+    std::optional<ImageDir> images_;
+    std::vector<std::unique_ptr<FileEntry>> entries_;
+};
+
+struct Plan {
+    explicit Plan(FakeImages& images, const Machine& here)
+        : sysfs(here),
+          context{images.options(), images.log(), images.images(), inventory},
+          restore(kernel, context, {}, 1 << 20) {
+        kernel.setTopology(sysfs.root());
+        restore.prepare(images);
+    }
+    Sysfs sysfs;
+    FakeKernel kernel{AMDGPU_FAMILY_AI};
+    device::Inventory inventory;
+    device::Context context;
+    AmdgpuRestore restore;
+};
+
+}  // namespace
+
+TEST_CASE("amdgpu: images that have nothing of a GPU ask for nothing") {
+    FakeImages images;
+    images.add(1);  // some plugin's
+    const Plan plan(images, Machine{});
+    CHECK_FALSE(plan.restore.owns(FileId{1}));
+    CHECK(plan.kernel.calls() == 0);
+}
+
+TEST_CASE("amdgpu: render nodes are opened before the compute state that uses them") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 2);
+    images.addKfd(1, machine, 10);
+    images.addRender(2, 128, 1, false);
+    images.addDmabuf(3, 1);
+    const Plan plan(images, machine);
+    CHECK(plan.restore.needs(FileId{1}, images) == std::vector<FileId>{FileId{2}});
+    CHECK(plan.restore.needs(FileId{2}, images).empty());
+    CHECK(plan.restore.late(FileId{3}));
+    CHECK_FALSE(plan.restore.late(FileId{1}));
+    CHECK(plan.restore.descriptors() > 0);
+}
+
+TEST_CASE("amdgpu: an import without owner is refused before anything is made") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 1);
+    images.addKfd(1, machine, 10);
+    SECTION("a DMA-BUF") {
+        images.addDmabuf(2, 5);
+    }
+    SECTION("a DMA-BUF of CRIU 4.2") {
+        images.addDmabuf(2, 0);
+    }
+    SECTION("a render node's buffer") {
+        images.addRender(2, 128, 5, true);
+    }
+    CHECK_THROWS_WITH(Plan(images, machine), Contains("which no image has"));
+}
+
+TEST_CASE("amdgpu: in images of CRIU 4.2 buffers are found by their handles") {
+    FakeImages images;
+    images.addRender(1, 128, 0, false);
+    images.addRender(2, 128, 0, true);
+    images.addDmabuf(3, 0);
+    CHECK_NOTHROW(Plan(images, Machine::make(kMi100, 1, 1)));
+}
+
+TEST_CASE("amdgpu: processes of one tree get the same GPUs") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 2);
+    Machine renamed = machine;  // what a process knows that was restored before
+    renamed.gpu(0).gpuId = 0x7000;
+    renamed.gpu(1).gpuId = 0x7001;
+    images.addKfd(1, machine, 10);
+    images.addKfd(2, renamed, 11);
+    images.options_.gpuMap = {{"0x1000", "0x5001"}};
+    CHECK_NOTHROW(Plan(images, Machine::make(kMi100, 1, 2, 1, 0x5000)));
+}
+
+TEST_CASE("amdgpu: GPUs that don't fit fail the restore before anything is made") {
+    FakeImages images;
+    images.addKfd(1, Machine::make(kMi100, 1, 2), 10);
+    CHECK_THROWS_WITH(Plan(images, Machine::make(kMi50, 1, 2)), Contains("amdgpu-kfd-1.img") && Contains("device_id"));
+    CHECK_THROWS_WITH(Plan(images, Machine{}), Contains("0 can be seen"));
+}
