@@ -124,7 +124,10 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
 
 void FilePlan::make() {
     remaps_.load(images_);
-    locks_.load(images_);
+    locks_.load(images_, [this](pid_t pid) {
+        const auto task = content_.tree.byPid.find(pid);
+        return task != content_.tree.byPid.end() && task->second->alive();
+    });
     for (const auto& kind : kinds_)
         kind->prepareRestore(*this);
 
@@ -513,7 +516,8 @@ void TaskFiles::setLocks() {
                                        [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
         if (slot == task_->files->slots.end())
             fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
-        files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
+        inContext([&] { return plan_.plannedFor(slot->file)->file->describe(); },
+                  [&] { files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file)); });
     }
     for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
         const FileId id{lock->file_id};

@@ -156,9 +156,17 @@ void LockDump::finish(const ImageDir& images) const {
     image.finish();
 }
 
-void LockRestore::load(const ImageDir& images) {
+void LockRestore::load(const ImageDir& images, const std::function<bool(pid_t)>& alive) {
     if (auto reader = images.openRead(ImageKind::FileLocks))
         locks_ = reader->all<FileLockEntry>();
+    for (const auto& lock : locks_) {
+        if (lock->flag != kPosix && lock->flag != kFlock && lock->flag != kDescription && lock->flag != kLease)
+            fail("filelocks.img has a lock of unknown kind {}", lock->flag);
+        const bool inFlight = lock->pid == 0 && lock->has_file_id != 0;
+        if (!inFlight && !alive(lock->pid))
+            fail("filelocks.img has a {} of process {}, which isn't among those of the images", describeLock(*lock),
+                 lock->pid);
+    }
 }
 
 std::vector<const FileLockEntry*> LockRestore::ofDescriptions(pid_t pid) const {
@@ -200,7 +208,7 @@ void setDescriptionLock(int fd, const FileLockEntry& lock, const FownEntry* owne
             restoreLease(fd, lock, owner);
             return;
         default:
-            fail("filelocks.img: lock of unknown kind {}", lock.flag);
+            fail("lock of unknown kind {}", lock.flag);
     }
 }
 

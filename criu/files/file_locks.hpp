@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -42,7 +43,8 @@ private:
 
 class LockRestore {
 public:
-    void load(const ImageDir& images);
+    /// Throws Error for kinds it doesn't know, and for locks of processes that aren't `alive`.
+    void load(const ImageDir& images, const std::function<bool(pid_t)>& alive);
 
     /// Locks of a process' descriptors that go with the description, and those of one in flight.
     [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(pid_t pid) const;

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/tty/tty_restore.hpp"
 
 namespace criu::tty {
@@ -119,10 +126,61 @@ private:
     [[nodiscard]] pid_t sid() const { return static_cast<pid_t>(info().sid); }
 };
 
+/// A descriptor of /dev/tty whose terminal is gone: a short-lived process gets one, opens it, and it goes.
+class HungUpOwn final : public RestoredLines {
+public:
+    void open(files::FileOpener& opener) override {
+        UniqueFd master(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx"));
+        kernel::setPtyLocked(master.get(), false);
+        const Mapping shared = Mapping::anonymous(pageAlignUp(all().size() * sizeof(int)), MAP_SHARED);
+        // It shares our descriptors, so what it opens is ours.
+        const auto child =
+            static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, 0));
+        if (child < 0)
+            failErrno("create a process for a terminal");
+        if (child == 0)
+            openInSession(master.get(), shared.as<int>());
+        sys(::waitpid(child, nullptr, 0), "wait for a process that opens a terminal");
+
+        std::vector<UniqueFd> opened;
+        for (std::size_t i = 0; i < all().size(); ++i)
+            if (const int fd = shared.as<int>()[i]; fd > 0)
+                opened.push_back(opener.lift(UniqueFd(fd)));
+        if (opened.size() != all().size())
+            fail("a session's terminal couldn't be opened as /dev/tty");
+        for (std::size_t i = 0; i < opened.size(); ++i)
+            sys(::fcntl(opened[i].get(), F_SETFL, static_cast<int>(all()[i].entry->flags)), "set flags of a terminal");
+        master.reset();
+        for (std::size_t i = 0; i < opened.size(); ++i)
+            opener.provide(FileId{all()[i].entry->id}, std::move(opened[i]));
+    }
+
+private:
+    /// Leaves the descriptors' numbers behind, 0 for those that couldn't be opened.
+    [[noreturn]] void openInSession(int master, int* numbers) const {
+        try {
+            sys(::setsid(), "lead a session");
+            if (!kernel::controlOwnSession(master))
+                ::_exit(1);
+            for (std::size_t i = 0; i < all().size(); ++i) {
+                const int access = static_cast<int>(all()[i].entry->flags) & O_ACCMODE;
+                numbers[i] = std::max(::open("/dev/tty", access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), 0);
+            }
+        } catch (const Error&) {
+            // Whoever waits finds out that nothing was opened.
+        }
+        ::_exit(0);
+    }
+};
+
 }  // namespace
 
 std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source) {
     return std::make_shared<RestoredDevice>(source);
+}
+
+std::shared_ptr<RestoredTerminal> makeHungUpOwn() {
+    return std::make_shared<HungUpOwn>();
 }
 
 std::shared_ptr<RestoredTerminal> makeRestoredOwn() {

@@ -82,7 +82,7 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     seen.hungUp = !kernel::readLineSettings(fd);
     const std::string name = externalName(seen.device, seen.fileSystem);
     seen.external = isExternal(name, dump.options());
-    if (seen.hungUp && role != Role::PtySlave) {
+    if (seen.hungUp && role != Role::PtySlave && role != Role::Own) {
         Error error(0, fmt::format("{} was hung up", file.describe()));
         error.addHint("have the program close it: nothing but an end of file comes from it any more");
         throw error;

@@ -69,7 +69,8 @@ private:
     static void check(const TtyInfoEntry& info) {
         if (info.type == TTY_TYPE__PTY && info.pty == nullptr)
             fail("terminal {:#x} is a pseudoterminal without a number", info.id);
-        if (info.termios == nullptr && (info.type != TTY_TYPE__PTY || roleOf(info.rdev) != Role::PtySlave))
+        const auto role = roleOf(info.rdev);
+        if (info.termios == nullptr && role != Role::PtySlave && role != Role::Own)  // those can be hung up
             fail("terminal {:#x} has no settings", info.id);
     }
 
@@ -86,7 +87,7 @@ private:
         if (info.type == TTY_TYPE__PTY)
             return makeRestoredPty(images_, *lock_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
-            return makeRestoredOwn();
+            return info.termios == nullptr ? makeHungUpOwn() : makeRestoredOwn();
         // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(static_cast<pid_t>(info.sid));

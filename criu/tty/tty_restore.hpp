@@ -54,8 +54,9 @@ enum class Source : std::uint8_t {
     OwnTerminal,  ///< the one criu was started from (--shell-job)
 };
 std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source);
-/// /dev/tty.
+/// /dev/tty; and where the terminal behind it was hung up.
 std::shared_ptr<RestoredTerminal> makeRestoredOwn();
+std::shared_ptr<RestoredTerminal> makeHungUpOwn();
 
 /// Gives a description its place: flags, then provide(). A last step, since flags such as O_NONBLOCK serve opening.
 void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);
