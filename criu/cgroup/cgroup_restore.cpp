@@ -167,6 +167,14 @@ void CgroupRestore::require(std::uint32_t set) const {
         fail("{} has no set {}", imageName(ImageKind::Cgroup), set);
 }
 
+bool CgroupRestore::holdsUs(const Group& group) const {
+    const auto& own = sets_.at(ownSet_);
+    return std::any_of(own.begin(), own.end(), [&](const Member& member) {
+        return member.controllers == group.controllers &&
+               (member.path == group.path || member.path.starts_with(group.path + '/'));
+    });
+}
+
 bool CgroupRestore::mayMake() const noexcept {
     return options_.cgroupMode != CgroupMode::None && options_.cgroupMode != CgroupMode::Props;
 }
@@ -197,7 +205,7 @@ void CgroupRestore::create(const std::function<UniqueFd(UniqueFd)>& lift) {
 void CgroupRestore::make(Group& group) {
     const int root = hierarchies_.root(group.controllers);
     if (::faccessat(root, relative(group.path).c_str(), F_OK, 0) == 0) {
-        if (options_.cgroupMode == CgroupMode::Strict)
+        if (options_.cgroupMode == CgroupMode::Strict && !holdsUs(group))
             fail("exists already, which --manage-cgroups=strict forbids");
         return;
     }

@@ -75,6 +75,8 @@ private:
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
     [[nodiscard]] std::optional<std::string> newRoot(const std::string& controllers) const;
+    /// Whether criu is in it, or below: such a group can't be one that is to be made.
+    [[nodiscard]] bool holdsUs(const Group& group) const;
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);

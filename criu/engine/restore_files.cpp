@@ -206,6 +206,21 @@ void FilePlan::takeTerminal(const ServiceFds& service) {
         ownTerminal_ = service.lift(std::move(controlling));
 }
 
+/// What needs a file that is opened late is so itself, and in the same process. Whether that changed anything.
+bool FilePlan::bindLate(PlannedFile& needed, FileId id, PlannedFile& user) {
+    const bool changed = !user.late;
+    if (changed) {
+        user.late = true;
+        user.opener = user.completer;
+        user.inheritedByOthers = false;
+        for (const FileId own : user.ids)
+            late_.add(own);
+    }
+    if (boundLate_.insert(id).second)
+        needed.opener = user.opener;
+    return changed;
+}
+
 bool FilePlan::planNeeds() {
     bool changed = false;
     for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -215,8 +230,12 @@ bool FilePlan::planNeeds() {
             PlannedFile& needed = plan(id, *content_.tree.byPid.at(planned_[i].completer));
             if (fresh)
                 planSession(needed);
-            const PlannedFile& user = planned_[i];
-            if (needed.late || user.late)
+            PlannedFile& user = planned_[i];
+            if (needed.late) {
+                changed = bindLate(needed, id, user) || changed;
+                continue;
+            }
+            if (user.late)
                 continue;  // opened when all processes exist, whoever they are
             const pid_t opener = commonCreator(needed.opener, user.opener);
             const bool inherited =

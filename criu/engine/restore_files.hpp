@@ -90,6 +90,7 @@ private:
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
     PlannedFile& plan(FileId id, const model::Task& user);
     bool planNeeds();
+    bool bindLate(PlannedFile& needed, FileId id, PlannedFile& user);
     void planSession(PlannedFile& planned) const;
 
     const model::Options& options_;
@@ -108,6 +109,7 @@ private:
     std::unordered_map<FileId, std::size_t> plannedIndex_;
     std::unordered_map<FileId, FileHolder> holders_;
     LateFiles late_;
+    std::set<FileId> boundLate_;  ///< needed by others, and opened where they are
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;

@@ -14,6 +14,8 @@
 namespace criu::amdgpu {
 namespace {
 
+constexpr int kUnpauseAttempts = 3;
+
 UniqueFd copyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
@@ -358,10 +360,15 @@ void AmdgpuDump::letGoOn() noexcept {
     for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
         if (!std::exchange(process->paused, false))
             continue;
-        try {
-            Kfd(kernel_, process->kfd.get()).unpause();
-        } catch (const std::exception& error) {
-            context_.log.warn("amdgpu: process {}: {}", process->pid, error.what());
+        // A process whose queues stay stopped hangs, so a driver that is short of something is asked again.
+        for (int attempt = 1; attempt <= kUnpauseAttempts; ++attempt) {
+            try {
+                Kfd(kernel_, process->kfd.get()).unpause();
+                break;
+            } catch (const std::exception& error) {
+                context_.log.warn("amdgpu: process {}: {} (attempt {} of {})", process->pid, error.what(), attempt,
+                                  kUnpauseAttempts);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ import os
 
 # Everything there is; each is run in the modes `alone` and those of CRIU_MODES.
 PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "render_buffers",
-            "dmabuf_passing"]
+            "dmabuf_passing", "dmabuf_in_flight"]
 
 # Modes in which criu dumps and restores, and for which programs. Those that pass through every ioctl take long, so they
 # are run with the programs that use many kinds of them.
@@ -23,8 +23,8 @@ CRIU_MODES = {
     "unchecked": ["kfd_events"],
     "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],
-    "dump_faults": ["kfd_queues", "render_buffers"],
-    "restore_faults": ["kfd_queues", "render_buffers"],
+    "dump_faults": ["kfd_queues"],
+    "restore_faults": ["render_buffers"],
 }
 
 # Those that need no GPU support in criu.

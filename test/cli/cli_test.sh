@@ -105,6 +105,23 @@ printf '\nverbosity=4 \nimages-dir images \nlog-file chosen.log \n' >chosen.conf
 run 1 restore --no-default-config --config chosen.conf
 has "$(<images/chosen.log)" "*Version*"
 
+# What the processor offers is written down, and compared.
+mkdir cpu
+run 1 cpuinfo check --no-default-config -D cpu
+has "$err" "*Error*cpuinfo.img*No such file*"
+run 0 cpuinfo dump --no-default-config -D cpu
+[[ -s cpu/cpuinfo.img ]] || complain "no cpuinfo.img"
+run 0 cpuinfo check --no-default-config -D cpu
+run 0 cpuinfo check --no-default-config -D cpu --cpu-cap=ins
+run 1 cpuinfo check --no-default-config -D cpu --cpu-cap=nothing
+has "$err" "*Error*nothing*"
+run 1 cpuinfo --no-default-config -D cpu
+has "$err" "*Error*dump or check*"
+
+# Properties of cgroups are read before anything is done.
+run 1 dump --no-default-config -t 1 -D images --cgroup-props '"cpu": wrong'
+has "$err" "*Error*cgroup properties, line 1*"
+
 # Closed standard streams don't end up as files criu opens.
 last="criu restore with closed streams"
 "$criu" restore --no-default-config -D images -o closed.log -v4 <&- >&- 2>&-

@@ -4,6 +4,7 @@
 
 #include "amdgpu_fake_kernel.hpp"
 #include "criu/base/error.hpp"
+#include "images/criu-amdgpu.hpp"
 #include "plugins/amdgpu/content.hpp"
 #include "plugins/amdgpu/content_channel.hpp"
 #include "plugins/amdgpu/image_file.hpp"

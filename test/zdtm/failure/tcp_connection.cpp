@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused (?=.*pid 2\b)(?=.*fd [34]\b)
+// zdtm: refused (?=.*pid \d+\b)(?=.*fd [34]\b)
 // zdtm: fails-with-4.2 its message names no pid
 #include <arpa/inet.h>
 #include <sys/socket.h>

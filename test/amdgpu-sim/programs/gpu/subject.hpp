@@ -43,7 +43,6 @@ private:
     void put(const char* name, const std::string& text);
 
     std::string folder_;
-    int alive_ = 0;
 };
 
 // A test program's main: blocks the runner's signals, calls `body`, reports.

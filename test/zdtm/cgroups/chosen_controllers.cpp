@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --cgroup-dump-controller freezer
+// zdtm: between rmdir $(cat group)
+// zdtm: modes once,to-other,from-other
+// zdtm: ignore thread \d+ cgroup
+#include "cgroups.hpp"
+#include "zdtm.hpp"
+
+ZDTM("--cgroup-dump-controller leaves out places in all other hierarchies") {
+    const zdtm::Cgroups groups("memory");
+    const std::string before = groups.where();
+    groups.enter();
+    me.wait_for_check();
+    CHECK(groups.where() == before, "in %s, not %s", groups.where().c_str(), before.c_str());
+}
