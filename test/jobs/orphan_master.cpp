@@ -43,7 +43,8 @@ void converse(const std::string& images) {
     log.setLevel(LogLevel::Debug);
     log.open(images + "/restore.log");
     UniqueFd master;
-    engine::Run run{options, log, stop,
+    const device::Subsystems noDevices;
+    engine::Run run{options, log, stop, noDevices,
                     UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
     run.takeOrphanMaster = [&master](UniqueFd given) {
         if (master)
