@@ -99,7 +99,12 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     enterRepair(socket);
     SocketAddress address{};
     socklen_t length = connection.local.store(address, device);
-    sys(::bind(socket, &address.generic, length), "bind a socket to {}", connection.local.text());
+    if (::bind(socket, &address.generic, length) != 0) {
+        Error error(errno, fmt::format("bind a socket to {}", connection.local.text()));
+        if (error.code() == EADDRNOTAVAIL)
+            error.addHint("a connection can only be restored where its address is");
+        throw error;
+    }
     setSequences(socket);
     // The kernel works out the size of segments once, when it connects, from the size the peer takes; and that it would
     // know only later. Without this it would send small ones for the rest of the connection.
@@ -258,6 +263,12 @@ void TcpStreamRestore::finish(int socket) const {
         return;
     }
     chooseQueue(socket, RepairQueue::None);
+    // Older images have these two here.
+    const int on = 1;
+    if (stream_->has_nodelay != 0 && stream_->nodelay != 0)
+        sys(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), "set TCP_NODELAY");
+    if (stream_->has_cork != 0 && stream_->cork != 0)
+        sys(::setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)), "set TCP_CORK");
     setWindow(socket, stream_->snd_wnd, 0);
 }
 
