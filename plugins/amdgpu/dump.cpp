@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kUnpauseAttempts = 3;
 
-
 UniqueFd copyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
