@@ -148,6 +148,10 @@ void AmdgpuRestore::numberObjects() {
                     own(*buffer);
                     continue;
                 }
+                context_.log.warn(
+                    "amdgpu: {}: buffer {} is taken for an import of another one of {} bytes, as images of "
+                    "CRIU 4.2 don't tell for sure",
+                    renderImageName(id), buffer->handle, buffer->size);
                 buffer->has_object = 1;
                 buffer->object = owner->object;
             }
