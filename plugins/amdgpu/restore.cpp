@@ -12,13 +12,8 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Objects of images that have no numbers for them.
-constexpr std::uint64_t kByHandle = std::uint64_t{1} << 32;
-
-template <typename Entry>
-std::uint64_t objectOf(const Entry& entry, std::uint32_t handle) {
-    return entry.has_object != 0 ? entry.object : kByHandle | handle;
-}
+/// Numbers of objects in images that have none.
+constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 UniqueFd copyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
@@ -70,6 +65,7 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     }
     here_ = Topology::read(kernel_.topology());
     chooseGpus();
+    numberObjects();
     collectObjects();
 }
 
@@ -120,26 +116,78 @@ bool AmdgpuRestore::isImported(const DrmBoEntry& buffer) const {
     return buffer.is_import != 0;
 }
 
+/// Images of CRIU 4.2 have handles only, of several tables that all count from 1: what imports and what it imports must
+/// have the same size, too. A buffer that 4.2 took for an import because of its number alone is one of its own.
+void AmdgpuRestore::numberObjects() {
+    struct Owner {
+        std::uint32_t handle = 0;
+        std::uint64_t size = 0;
+        std::uint32_t object = 0;
+    };
+    std::vector<Owner> owners;
+    std::uint32_t next = kFirstOwnNumber;
+    const auto own = [&](auto& buffer) {
+        buffer.has_object = 1;
+        buffer.object = next++;
+        owners.push_back({buffer.handle, buffer.size, buffer.object});
+    };
+    for (auto& [id, image] : kfds_)
+        for (KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (buffer->has_object == 0)
+                own(*buffer);
+    for (const bool imports : {false, true})
+        for (auto& [id, image] : nodes_)
+            for (DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries)) {
+                if (buffer->has_object != 0 || isImported(*buffer) != imports)
+                    continue;
+                const auto owner = std::find_if(owners.begin(), owners.end(), [&](const Owner& candidate) {
+                    return candidate.handle == buffer->handle && candidate.size == buffer->size;
+                });
+                buffer->is_import = imports && owner != owners.end() ? 1 : 0;
+                if (buffer->is_import == 0) {
+                    own(*buffer);
+                    continue;
+                }
+                context_.log.warn(
+                    "amdgpu: {}: buffer {} is taken for an import of another one of {} bytes, as images of "
+                    "CRIU 4.2 don't tell for sure",
+                    renderImageName(id), buffer->handle, buffer->size);
+                buffer->has_object = 1;
+                buffer->object = owner->object;
+            }
+    for (auto& [id, image] : dmabufs_) {
+        if (image->has_object != 0)
+            continue;
+        const auto owner = std::find_if(owners.begin(), owners.end(), [&, &image = image](const Owner& candidate) {
+            return candidate.handle == image->gem_handle;
+        });
+        if (owner == owners.end())
+            fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
+        image->has_object = 1;
+        image->object = owner->object;
+    }
+}
+
 void AmdgpuRestore::collectObjects() {
     std::set<Object> wanted;
     for (const auto& [id, image] : kfds_)
         for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            owned_.insert(objectOf(*buffer, buffer->handle));
+            owned_.insert(buffer->object);
     for (const auto& [id, image] : nodes_)
         for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
             if (!isImported(*buffer))
-                owned_.insert(objectOf(*buffer, buffer->handle));
+                owned_.insert(buffer->object);
     const auto want = [&](Object object, const std::string& who) {
         if (!owned_.contains(object))
-            fail("{} refers to GPU buffer {}, which no image has", who, object & ~kByHandle);
+            fail("{} refers to GPU buffer {}, which no image has", who, object);
         wanted.insert(object);
     };
     for (const auto& [id, image] : nodes_)
         for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
             if (isImported(*buffer))
-                want(objectOf(*buffer, buffer->handle), renderImageName(id));
+                want(buffer->object, renderImageName(id));
     for (const auto& [id, image] : dmabufs_)
-        want(objectOf(*image, image->gem_handle), dmabufImageName(id));
+        want(image->object, dmabufImageName(id));
     wanted_ = wanted.size();
     objects_.emplace(wanted);
 }
@@ -204,7 +252,7 @@ device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& 
     } else if (const auto node = nodes_.find(id); node != nodes_.end()) {
         openRender(id, *node->second, opener);
     } else if (const auto dmabuf = dmabufs_.find(id); dmabuf != dmabufs_.end()) {
-        opener.provide(id, objects_->fetch(objectOf(*dmabuf->second, dmabuf->second->gem_handle)));
+        opener.provide(id, objects_->fetch(dmabuf->second->object));
     } else {
         return Opened::NotMine;
     }
@@ -272,7 +320,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
             continue;
         if (!dmabufs[at])
             fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
-        if (const Object object = objectOf(entry, entry.handle); objects_->wants(object))
+        if (const Object object = entry.object; objects_->wants(object))
             objects_->publish(object, keep(opener, copyOf(dmabufs[at].get())));
         std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
         contents.push_back({here_.findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id), offset,
@@ -302,7 +350,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
                           drm.create(entry.size, entry.alignment, entry.preferred_domains, entry.alloc_flags);
                       drm.changeHandle(handle, entry.handle);
                       UniqueFd dmabuf = drm.exportBuffer(entry.handle);
-                      if (const Object object = objectOf(entry, entry.handle); objects_->wants(object))
+                      if (const Object object = entry.object; objects_->wants(object))
                           objects_->publish(object, keep(opener, copyOf(dmabuf.get())));
                       restoreBuffer(id, image, at, fd, {});
                       contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at),
@@ -334,9 +382,8 @@ void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
         const DrmBoEntry& entry = *image.bo_entries[at];
         if (isImported(entry))
-            inContext(
-                [&] { return fmt::format("imported buffer {}", entry.handle); },
-                [&] { restoreBuffer(id, image, at, fd->second, objects_->fetch(objectOf(entry, entry.handle))); });
+            inContext([&] { return fmt::format("imported buffer {}", entry.handle); },
+                      [&] { restoreBuffer(id, image, at, fd->second, objects_->fetch(entry.object)); });
     }
 }
 

@@ -37,7 +37,7 @@ public:
     void resume(pid_t pid) override;
 
 private:
-    /// Like AmdgpuDump::Object; images of 4.2 have only handles, which are told apart by a bit.
+    /// Like AmdgpuDump::Object; buffers in images of 4.2 are given one when they are read.
     using Object = std::uint64_t;
 
     /// Where a range of mmap offsets has gone. Of the process that this runs in.
@@ -50,6 +50,7 @@ private:
     };
 
     void chooseGpus();
+    void numberObjects();
     void collectObjects();
     [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;
     [[nodiscard]] bool isImported(const DrmBoEntry& buffer) const;
