@@ -24,9 +24,9 @@
 #include "criu/engine/restore_task.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/features.hpp"
-#include "criu/memory/sysv_shm.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
 
 namespace criu::engine {
@@ -222,6 +222,8 @@ int restore(Run& run) {
     sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
     FilePlan files(run.options, log, images, content, births, segments, network);
     files.make();
+    namespaces::NetworkRestore networkSpace(run.options, images, (*content.inventory)->root_ids,
+                                            tree.root().ids ? tree.root().ids->get() : nullptr, log);
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -251,6 +253,7 @@ int restore(Run& run) {
                      files,
                      segments,
                      cgroups,
+                     networkSpace,
                      control,
                      service,
                      task::Credentials::ofSelf(),
@@ -269,6 +272,8 @@ int restore(Run& run) {
     if (const auto& ids = tree.root().ids; ids && (*ids)->has_ipc_ns_id != 0)
         sysvShm.create(images, (*ids)->ipc_ns_id);
     cgroups.create(lift);
+    networkSpace.create(
+        images, [&files](std::string_view name) { return files.inherited(name); }, lift);
 
     log.info("Stage: processes");
     NewProcesses processes(control, log);
@@ -291,7 +296,19 @@ int restore(Run& run) {
     if (run.options.pidFile)
         writePidFile(*run.options.pidFile, tree.root().pid);
     run.stop.throwIfRequested();
-    files.finish();
+    if (networkSpace.wasOwn())
+        scripts.run(Stage::NetworkUnlock);
+    networkSpace.inside([&] {
+        if (networkSpace.wasOwn())
+            network.adoptNamespace();
+        try {
+            files.finish();
+            network.unlock();
+        } catch (...) {
+            network.keep();  // for another try
+            throw;
+        }
+    });
     scripts.run(Stage::PreResume);
 
     cgroups.freeze();
