@@ -16,6 +16,7 @@
 #include "criu/kernel/program.hpp"
 #include "criu/namespaces/network_programs.hpp"
 #include "criu/namespaces/network_settings.hpp"
+#include "criu/namespaces/saved_routes.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -104,9 +105,9 @@ void NetworkDump::write(const ImageDir& images) {
         return kernel::runProgram(ip, std::move(arguments), {});
     };
     writeText(images, ImageKind::Ifaddr, saved({"addr", "save"}));
-    writeText(images, ImageKind::Route, saved({"route", "save"}));
+    writeText(images, ImageKind::Route, withoutOwnRoutes(saved({"route", "save", "table", "all"})));
     if (hasIpv6())
-        writeText(images, ImageKind::Route6, saved({"-6", "route", "save"}));
+        writeText(images, ImageKind::Route6, withoutOwnRoutes(saved({"-6", "route", "save", "table", "all"})));
     writeText(images, ImageKind::Rule, saved({"rule", "save"}));
     for (const int family : {AF_INET, AF_INET6})
         if (hasLegacyRules(family))

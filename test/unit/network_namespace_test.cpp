@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "criu/kernel/conntrack.hpp"
 #include "criu/kernel/links.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/saved_routes.hpp"
 #include "criu/sockets/namespace_lock.hpp"
 
 using namespace criu;
@@ -63,4 +65,22 @@ TEST_CASE("damaged lists of tracked connections are refused") {
     CHECK_THROWS_AS(write(sizeof(header), NFNL_SUBSYS_CTNETLINK << 8), Error);
     CHECK_THROWS_AS(write(65, NFNL_SUBSYS_CTNETLINK << 8), Error);
     CHECK_THROWS_AS(write(64, NFNL_SUBSYS_QUEUE << 8), Error);
+}
+
+TEST_CASE("routes that come with addresses are left out, others aren't") {
+    const auto route = [](unsigned char table, unsigned char protocol) {
+        nlmsghdr header{};
+        rtmsg fixed{};
+        header.nlmsg_len = NLMSG_LENGTH(sizeof(fixed));
+        fixed.rtm_table = table;
+        fixed.rtm_protocol = protocol;
+        return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) +
+               std::string(reinterpret_cast<const char*>(&fixed), sizeof(fixed));
+    };
+    const std::string mine = route(RT_TABLE_LOCAL, RTPROT_STATIC);
+    const std::string main = route(RT_TABLE_MAIN, RTPROT_KERNEL);
+    const std::string own = route(RT_TABLE_LOCAL, RTPROT_KERNEL);
+    CHECK(namespaces::withoutOwnRoutes("MAGI" + own + mine + own + main) == "MAGI" + mine + main);
+    CHECK(namespaces::withoutOwnRoutes("").empty());
+    CHECK_THROWS_AS(namespaces::withoutOwnRoutes("MAGI" + main.substr(0, 27)), Error);
 }
