@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,8 +23,10 @@
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/network_dump.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
@@ -32,24 +35,6 @@
 
 namespace criu::engine {
 namespace {
-
-void setNamespaceIds(TaskKobjIdsEntry& ids) {
-    std::uint32_t next = 0;
-    const auto set = [&next](protobuf_c_boolean& has, std::uint32_t& field) {
-        has = 1;
-        field = ++next;
-    };
-    set(ids.has_pid_ns_id, ids.pid_ns_id);
-    set(ids.has_net_ns_id, ids.net_ns_id);
-    set(ids.has_ipc_ns_id, ids.ipc_ns_id);
-    set(ids.has_uts_ns_id, ids.uts_ns_id);
-    set(ids.has_time_ns_id, ids.time_ns_id);
-    set(ids.has_mnt_ns_id, ids.mnt_ns_id);
-    set(ids.has_user_ns_id, ids.user_ns_id);
-    set(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
-}
-
-constexpr std::uint32_t kNamespacesOfCriu = kernel::kNamespaceKinds;
 
 /// A name for this dump that no other has.
 std::string makeRunId() {
@@ -93,6 +78,9 @@ public:
 
         freeze();
         checkSupported();
+        files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        if (numbers_.isOwn(kernel::NamespaceKind::Net))
+            enterNetwork();
         for (const auto& task : tree_->tasks())
             if (task->alive())
                 devices_->checkpoint(task->pid());
@@ -101,11 +89,11 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(*options_.tree);
-        TaskKobjIdsEntry namespaces = TASK_KOBJ_IDS_ENTRY__INIT;
-        setNamespaceIds(namespaces);
-        memory_.writeSysvShm(namespaces.ipc_ns_id);
+        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
+        if (networkDump_)
+            networkDump_->write(images_);
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -154,8 +142,13 @@ private:
             throw error;
         }
         const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
-        ownCgroupNamespace_ = ofRoot.of(kernel::NamespaceKind::Cgroup) != own.of(kernel::NamespaceKind::Cgroup);
-        if (ownCgroupNamespace_)
+        const auto mayBeOwn = [](kernel::NamespaceKind kind) {
+            return kind == kernel::NamespaceKind::Cgroup || kind == kernel::NamespaceKind::Net;
+        };
+        for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
+            if (mayBeOwn(kind) && ofRoot.of(kind) != own.of(kind))
+                numbers_.setOwn(kind);
+        if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
         for (const auto& task : tree_->tasks()) {
             if (!task->alive())
@@ -164,16 +157,16 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (theirs.of(kind) != own.of(kind) && kind != kernel::NamespaceKind::Cgroup)
+                if (mayBeOwn(kind) && theirs.of(kind) != ofRoot.of(kind))
+                    fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
+                         task->status.name, kernel::namespaceName(kind));
+                else if (!mayBeOwn(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
-            if (theirs.of(kernel::NamespaceKind::Cgroup) != ofRoot.of(kernel::NamespaceKind::Cgroup))
-                fail("process {} ({}) is in another cgroup namespace than the root of the tree", task->pid(),
-                     task->status.name);
             if (!tree_->seccompSuspended())
                 refuseSeccomp(*task);
         }
@@ -213,6 +206,32 @@ private:
                  std::max(shared[0], shared[1]), what);
     }
 
+    /// From here on criu is in the network namespace of the tree: it looks at sockets and changes rules there.
+    void enterNetwork() {
+        log_.info("Stage: network");
+        const kernel::ProcPid& root = tree_->tasks().front()->dir;
+        const UniqueFd space = root.open("ns/net", O_RDONLY);
+        const auto inode = kernel::readNamespaceId(root, kernel::NamespaceKind::Net);
+        std::optional<std::string> name;
+        for (const model::External& external : options_.externals)
+            if (external.type == model::ExternalType::Net && external.id == std::to_string(inode.value_or(0)))
+                name = external.value;
+        networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
+        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
+        networkDump_->check();
+        networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
+        network_.lockNamespace();
+    }
+
+    int runScripts(Stage stage) {
+        int status = 0;
+        if (networkVisit_)
+            networkVisit_->atHome([&] { status = scripts_.run(stage); });
+        else
+            status = scripts_.run(stage);
+        return status;
+    }
+
     void dumpTasks() {
         std::uint32_t next = 1;
         memory_.lookAhead(*tree_);
@@ -239,9 +258,7 @@ private:
         TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = table;
-        setNamespaceIds(ids);
-        if (ownCgroupNamespace_)
-            ids.cgroup_ns_id = kNamespacesOfCriu + 1;
+        numbers_.storeTree(ids);
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -315,7 +332,7 @@ private:
         InventoryEntry entry = INVENTORY_ENTRY__INIT;
         TaskKobjIdsEntry own = TASK_KOBJ_IDS_ENTRY__INIT;
         own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
-        setNamespaceIds(own);
+        numbers_.storeCriu(own);
         PluginsEntry plugins = PLUGINS_ENTRY__INIT;
         std::vector<char*> names;
         std::vector<std::string> used = devices_->used();
@@ -344,11 +361,13 @@ private:
 
     int finish() {
         // A script that fails here asks for the tree to go on; the images stay.
-        const int status = scripts_.run(Stage::PostDump);
+        const int status = runScripts(Stage::PostDump);
         const bool goesOn = status != 0 || options_.finalState == model::FinalState::Running;
         devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
+            if (goesOn && networkVisit_)
+                runScripts(Stage::NetworkUnlock);
             tree_->letGo(!goesOn);
         } else {
             tree_->kill();
@@ -371,7 +390,9 @@ private:
     ImageDir images_;
     ActionScripts scripts_;
     std::optional<cgroup::Freezer> freezer_;
-    bool ownCgroupNamespace_ = false;
+    namespaces::NamespaceNumbers numbers_;
+    std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
+    std::optional<namespaces::NetworkDump> networkDump_;
     std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;

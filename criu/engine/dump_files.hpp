@@ -32,6 +32,9 @@ public:
     /// The processes of the tree, dead ones included. Before any table is dumped.
     void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
 
+    /// The number of the network namespace that all sockets are in.
+    void setNetworkNumber(std::uint32_t number) { networkNumber_ = number; }
+
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
 
@@ -60,6 +63,7 @@ public:
     FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
+    [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -106,6 +110,7 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
+    std::uint32_t networkNumber_ = 0;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

@@ -234,6 +234,8 @@ int restore(Run& run) {
     sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
     FilePlan files(run.options, log, images, content, births, segments, network, devices);
     files.make();
+    namespaces::NetworkRestore networkSpace(run.options, images, (*content.inventory)->root_ids,
+                                            tree.root().ids ? tree.root().ids->get() : nullptr, log);
     segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -264,6 +266,7 @@ int restore(Run& run) {
                      files,
                      segments,
                      cgroups,
+                     networkSpace,
                      control,
                      service,
                      task::Credentials::ofSelf(),
@@ -282,6 +285,8 @@ int restore(Run& run) {
     if (const auto& ids = tree.root().ids; ids && (*ids)->has_ipc_ns_id != 0)
         sysvShm.create(images, (*ids)->ipc_ns_id);
     cgroups.create(lift);
+    networkSpace.create(
+        images, [&files](std::string_view name) { return files.inherited(name); }, lift);
 
     log.info("Stage: processes");
     NewProcesses processes(control, log);
@@ -311,7 +316,19 @@ int restore(Run& run) {
     for (const auto& task : tree.tasks)
         if (task->alive())
             devices.resume(task->pid);
-    files.finish();
+    if (networkSpace.wasOwn())
+        scripts.run(Stage::NetworkUnlock);
+    networkSpace.inside([&] {
+        if (networkSpace.wasOwn())
+            network.adoptNamespace();
+        try {
+            files.finish();
+            network.unlock();
+        } catch (...) {
+            network.keep();  // for another try
+            throw;
+        }
+    });
     scripts.run(Stage::PreResume);
 
     cgroups.freeze();

@@ -13,6 +13,7 @@
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/namespaces/image_order.hpp"
 
 namespace criu::engine {
 namespace {
@@ -171,6 +172,11 @@ void FilePlan::planSession(PlannedFile& planned) const {
     planned.controller = *session;
     planned.opener = commonCreator(planned.opener, *session);
     planned.inheritedByOthers = true;
+}
+
+std::optional<std::uint32_t> FilePlan::networkNumber() const {
+    const auto& ids = content_.tree.root().ids;
+    return ids ? namespaces::numberOf(**ids, kernel::NamespaceKind::Net) : std::nullopt;
 }
 
 pid_t FilePlan::groupFor(pid_t image) const {

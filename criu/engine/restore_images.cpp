@@ -6,6 +6,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "images/core.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -172,6 +173,42 @@ void planSeccomp(const ImageDir& images, RestoreImages& out) {
     }
 }
 
+/// The network namespace a socket was in; nothing for other files.
+std::optional<std::uint32_t> networkOf(const FileEntry& file) {
+    const auto known = [](const auto* socket) {
+        return socket != nullptr && socket->has_ns_id != 0 ? std::optional<std::uint32_t>(socket->ns_id) : std::nullopt;
+    };
+    for (const auto& number : {known(file.isk), known(file.usk), known(file.nlsk), known(file.psk)})
+        if (number)
+            return number;
+    return std::nullopt;
+}
+
+/// All processes must be in the same namespaces: those of criu, except where the root gets others.
+void checkNamespaces(const RestoreImages& images) {
+    using kernel::NamespaceKind;
+    const TaskKobjIdsEntry* const outside = (*images.inventory)->root_ids;
+    const model::Task& root = images.tree.root();
+    if (!root.ids || outside == nullptr)
+        return;
+    for (const NamespaceKind kind : namespaces::kImageOrder) {
+        const auto ofRoot = namespaces::numberOf(**root.ids, kind);
+        const auto ofCriu = namespaces::numberOf(*outside, kind);
+        const bool mayDiffer = kind == NamespaceKind::Net || kind == NamespaceKind::Cgroup;
+        if (ofRoot && ofCriu && ofRoot != ofCriu && !mayDiffer)
+            fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
+                 kernel::namespaceName(kind));
+        for (const auto& task : images.tree.tasks)
+            if (task->ids && namespaces::numberOf(**task->ids, kind) != ofRoot)
+                fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",
+                     task->pid, kernel::namespaceName(kind));
+    }
+    const auto network = namespaces::numberOf(**root.ids, NamespaceKind::Net);
+    for (const auto& [id, file] : images.files)
+        if (const auto number = networkOf(*file); number && network && number != network)
+            fail("file {} is a socket of another network namespace than the tree's, which can't be restored yet", id);
+}
+
 }  // namespace
 
 RestoreImages readImages(ImageDir& images, Log& log) {
@@ -183,6 +220,7 @@ RestoreImages readImages(ImageDir& images, Log& log) {
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
     readFiles(images, out);
+    checkNamespaces(out);
     planSeccomp(images, out);
     log.info("The images hold {} processes and {} files", out.tree.tasks.size(), out.files.size());
     return out;

@@ -143,6 +143,8 @@ private:
         if (run_.options.logPid && !run_.options.logFile.empty())
             run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
         enterCgroups();
+        if (isRoot())
+            run_.network.enter();
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();

@@ -7,6 +7,7 @@
 #include "criu/kernel/limits.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/namespaces/network_restore.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -23,6 +24,7 @@ struct RestoreRun {
     FilePlan& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
+    namespaces::NetworkRestore& network;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with.

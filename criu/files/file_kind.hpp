@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -154,6 +155,8 @@ public:
     virtual FownEntry* owner(const OpenFd& file) = 0;
     /// Descriptions of an inode, each by the first descriptor seen. All are known in finishDump().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
+    /// The number by which images know the network namespace that the tree, and so all its sockets, are in.
+    [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
     /// Sessions of the tree's living processes.
@@ -173,6 +176,8 @@ public:
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// All entries of a kind, in order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
+    /// The number of the network namespace that the tree was in; nothing if the images don't say.
+    [[nodiscard]] virtual std::optional<std::uint32_t> networkNumber() const = 0;
     /// Whether the image has a process of this pid.
     [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <bitset>
+#include <cstdint>
+#include <optional>
+
 #include "criu/kernel/nslinks.hpp"
+#include "images/core.hpp"
 
 namespace criu::namespaces {
 
@@ -11,5 +16,25 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
     kernel::NamespaceKind::Uts,  kernel::NamespaceKind::Time,   kernel::NamespaceKind::Mount,
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
+
+/// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
+class NamespaceNumbers {
+public:
+    /// The tree has a namespace of this kind for itself.
+    void setOwn(kernel::NamespaceKind kind) { own_.set(static_cast<std::size_t>(kind)); }
+    [[nodiscard]] bool isOwn(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }
+
+    [[nodiscard]] std::uint32_t ofCriu(kernel::NamespaceKind kind) const;
+    [[nodiscard]] std::uint32_t ofTree(kernel::NamespaceKind kind) const;
+
+    void storeCriu(TaskKobjIdsEntry& ids) const;
+    void storeTree(TaskKobjIdsEntry& ids) const;
+
+private:
+    std::bitset<kernel::kNamespaceKinds> own_;
+};
+
+/// The number of one kind in an image; nothing if it doesn't say.
+[[nodiscard]] std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) noexcept;
 
 }  // namespace criu::namespaces

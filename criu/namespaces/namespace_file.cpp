@@ -18,32 +18,6 @@ using files::FileOpener;
 using files::FileRestore;
 using files::OpenFd;
 
-/// The number an image gives to one of criu's own namespaces; nothing if it says nothing of that kind.
-std::optional<std::uint32_t> idOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) {
-    const auto known = [](protobuf_c_boolean has, std::uint32_t id) {
-        return has != 0 ? std::optional(id) : std::nullopt;
-    };
-    switch (kind) {
-        case kernel::NamespaceKind::Pid:
-            return known(ids.has_pid_ns_id, ids.pid_ns_id);
-        case kernel::NamespaceKind::Net:
-            return known(ids.has_net_ns_id, ids.net_ns_id);
-        case kernel::NamespaceKind::Ipc:
-            return known(ids.has_ipc_ns_id, ids.ipc_ns_id);
-        case kernel::NamespaceKind::Uts:
-            return known(ids.has_uts_ns_id, ids.uts_ns_id);
-        case kernel::NamespaceKind::Time:
-            return known(ids.has_time_ns_id, ids.time_ns_id);
-        case kernel::NamespaceKind::Mount:
-            return known(ids.has_mnt_ns_id, ids.mnt_ns_id);
-        case kernel::NamespaceKind::User:
-            return known(ids.has_user_ns_id, ids.user_ns_id);
-        case kernel::NamespaceKind::Cgroup:
-            return known(ids.has_cgroup_ns_id, ids.cgroup_ns_id);
-    }
-    return std::nullopt;
-}
-
 /// "net" of "net:[4026531833]", if the text has that form.
 std::string_view nameOf(std::string_view link) {
     const std::size_t colon = link.find(":[");
@@ -87,7 +61,7 @@ public:
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
         out.id = entry.id;
-        out.ns_id = static_cast<std::uint32_t>(kind - std::begin(kImageOrder)) + 1;
+        out.ns_id = *kind == kernel::NamespaceKind::Net ? dump.networkNumber() : NamespaceNumbers().ofCriu(*kind);
         out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
         out.flags = file.statusFlags();
     }
@@ -96,15 +70,19 @@ public:
         inventory_ = restore.images().openRequired(ImageKind::Inventory).only<InventoryEntry>();
     }
 
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
         const TaskKobjIdsEntry* const own = (*inventory_)->root_ids;
-        for (const kernel::NamespaceKind kind : kImageOrder)
-            if (own != nullptr && idOf(*own, kind) == entry.nsf->ns_id)
+        for (const kernel::NamespaceKind kind : kImageOrder) {
+            const auto number = kind == kernel::NamespaceKind::Net ? restore.networkNumber()
+                                : own != nullptr                   ? numberOf(*own, kind)
+                                                                   : std::nullopt;
+            if (number == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
-        fail("file {} refers to a namespace of the tree (number {}), which can't be restored yet", entry.id,
-             entry.nsf->ns_id);
+        }
+        fail("file {} refers to a namespace (number {}) that its process wasn't in, which can't be restored yet",
+             entry.id, entry.nsf->ns_id);
     }
 
 private:

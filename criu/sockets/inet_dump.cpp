@@ -18,8 +18,6 @@
 namespace criu::sockets {
 namespace {
 
-/// Number of criu's own network namespace in the images.
-constexpr std::uint32_t kOwnNetwork = 2;
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
@@ -146,7 +144,7 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     out.flags = file.statusFlags();
     out.fown = dump.owner(file);
     out.has_ns_id = 1;
-    out.ns_id = kOwnNetwork;
+    out.ns_id = dump.networkNumber();
     out.has_uid = file.stat.st_uid != 0;
     out.uid = file.stat.st_uid;
 

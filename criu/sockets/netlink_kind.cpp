@@ -19,8 +19,6 @@
 namespace criu::sockets {
 namespace {
 
-/// Number of criu's own network namespace in the images.
-constexpr std::uint32_t kOwnNetwork = 2;
 constexpr std::uint32_t kConnected = 1;
 constexpr std::uint32_t kBitsOfWord = 32;
 constexpr int kGetStrictCheck = 12;  // NETLINK_GET_STRICT_CHK (4.20)
@@ -164,7 +162,7 @@ public:
             out.dst_group = info->destinationGroup;
         }
         out.has_ns_id = 1;
-        out.ns_id = kOwnNetwork;
+        out.ns_id = dump.networkNumber();
         out.fown = dump.owner(file);
         out.opts = dumpSocketOptions(fd, arena);
         std::vector<std::uint32_t> set;

@@ -8,7 +8,9 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/iptables.hpp"
 #include "criu/kernel/nftables.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/sockets/iptables_rule.hpp"
+#include "criu/sockets/namespace_lock.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -17,6 +19,13 @@ using kernel::Iptables;
 using Method = model::NetworkLock;
 
 constexpr Method kNumbers[] = {Method::Iptables, Method::Nftables, Method::Skip};
+
+/// Those that the kernel has.
+std::vector<Iptables::Family> families() {
+    if (kernel::ProcDir().self().tryReadFile("net/if_inet6"))
+        return {Iptables::Family::V4, Iptables::Family::V6};
+    return {Iptables::Family::V4};
+}
 
 /// Both directions of a connection, as elements of an nftables set: source and destination as packets have them.
 void addElements(std::string& out, const InetConnection& connection) {
@@ -73,7 +82,7 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
     std::erase_if(connections, [&known](const InetConnection& connection) {
         return known.contains({connection.remote, connection.local}) || !known.insert(connection).second;
     });
-    if (connections.empty())
+    if (connections.empty() || whole_)
         return;
     locked_ = std::move(connections);
     log_.info("Locking {} connections", locked_->size());
@@ -91,11 +100,49 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
 void NetworkLock::adopt(std::vector<InetConnection> connections) {
     for (InetConnection& connection : connections)
         connection = connection.unmapped();
-    if (!connections.empty())
+    if (!connections.empty() && !whole_)
         locked_ = std::move(connections);
 }
 
+void NetworkLock::lockNamespace() {
+    log_.info("Locking the network namespace of the tree");
+    whole_ = true;
+    try {
+        if (method_ == Method::Nftables) {
+            kernel::Nftables().run(nftablesNamespaceLock(table()));
+        } else if (method_ == Method::Iptables) {
+            for (const Iptables::Family family : families())
+                Iptables(family).run(iptablesNamespaceLock());
+        }
+    } catch (Error& error) {
+        unlockNamespace();
+        error.addContext("lock the network");
+        throw;
+    }
+}
+
+void NetworkLock::unlockNamespace() noexcept {
+    whole_ = false;
+    try {
+        log_.info("Unlocking the network namespace of the tree");
+        if (method_ == Method::Nftables) {
+            unlockNftables();
+        } else if (method_ == Method::Iptables) {
+            for (const Iptables::Family family : families()) {
+                const Iptables iptables(family);
+                const std::string lines = iptablesNamespaceUnlock(iptables.filterRules());
+                if (!lines.empty())
+                    iptables.run(lines);
+            }
+        }
+    } catch (const std::exception& error) {
+        log_.error("The network can't be unlocked: {}", error.what());
+    }
+}
+
 void NetworkLock::unlock() noexcept {
+    if (whole_)
+        return unlockNamespace();
     if (!locked_)
         return;
     try {

@@ -42,14 +42,24 @@ public:
     /// Drops packets of these connections from now on; all of them or, with an Error, none. Once only.
     void lock(std::vector<InetConnection> connections);
 
+    /// Drops all packets of the network namespace of the calling thread; that includes whatever lock() is asked for
+    /// later. For a namespace that is the tree's own. Throws Error.
+    void lockNamespace();
+
     /// Lifts the lock. Problems are logged only: nobody could do anything about them.
     void unlock() noexcept;
 
     /// The lock stays when this object goes: for the restore.
-    void keep() noexcept { locked_.reset(); }
+    void keep() noexcept {
+        locked_.reset();
+        whole_ = false;
+    }
 
     /// Restore: takes over a lock that a dump left behind, if there still is one.
     void adopt(std::vector<InetConnection> connections);
+
+    /// Same, for a lock of the whole namespace. unlock() is then to be called in it.
+    void adoptNamespace() noexcept { whole_ = true; }
 
 private:
     [[nodiscard]] std::string table() const;
@@ -57,11 +67,13 @@ private:
     void lockIptables() const;
     void unlockNftables() const;
     void unlockIptables() const;
+    void unlockNamespace() noexcept;
 
     model::NetworkLock method_;
     std::string runId_;
     Log& log_;
     std::optional<std::vector<InetConnection>> locked_;
+    bool whole_ = false;  ///< all of the namespace is locked
 };
 
 }  // namespace criu::sockets

@@ -17,9 +17,6 @@
 namespace criu::sockets {
 namespace {
 
-/// Number of criu's own network namespace in the images.
-constexpr std::uint32_t kOwnNetwork = 2;
-
 PacketRing* ringOf(const std::optional<packet_diag_ring>& ring, Arena& arena) {
     if (!ring)
         return nullptr;
@@ -105,7 +102,7 @@ public:
         out.timestamp = info->info.pdi_tstamp;
         out.copy_thresh = info->info.pdi_copy_thresh;
         out.has_ns_id = 1;
-        out.ns_id = kOwnNetwork;
+        out.ns_id = dump.networkNumber();
         out.rx_ring = ringOf(info->receiveRing, arena);
         out.tx_ring = ringOf(info->sendRing, arena);
         addMemberships(*info, out, arena);

@@ -17,8 +17,6 @@ namespace {
 using kernel::UnixSocketInfo;
 using kernel::UnixState;
 
-/// Number of criu's own network namespace in the images.
-constexpr std::uint32_t kOwnNetwork = 2;
 constexpr std::uint8_t kBothWays = 3;
 
 void refuseUnknown(const UnixSocketInfo& info, const std::string& shown) {
@@ -96,7 +94,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     out.fown = dump.owner(file);
     out.name = dump.arena().bytes(std::as_bytes(std::span(info->name)));
     out.has_ns_id = 1;
-    out.ns_id = kOwnNetwork;
+    out.ns_id = dump.networkNumber();
     if (info->shutdown != 0) {
         out.has_shutdown = 1;
         out.shutdown = static_cast<SkShutdown>(info->shutdown);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a piece of a test as init of its own pid, mount and IPC namespaces.
 
-There every pid and every terminal of a dumped tree is free again, criu is in the same namespaces as the tree, and ending init ends
-everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
+There every pid and every terminal of a dumped tree is free again, criu is in the same namespaces as the tree, and
+ending init ends everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
 """
 
+import ctypes
 import fcntl
 import json
 import os
@@ -28,8 +29,8 @@ def run(script, work, task, timeout, network=False):
     request = os.path.join(work, "task.json")
     with open(request, "w", encoding="utf-8") as file:
         json.dump(task, file)
-    command = ["unshare", "--pid", "--mount", "--ipc", "--fork", "--kill-child=SIGKILL", "--mount-proc", sys.executable, "-B",
-               os.path.abspath(script), INSIDE, request]
+    command = ["unshare", "--pid", "--mount", "--ipc", "--fork", "--kill-child=SIGKILL", "--mount-proc",
+               sys.executable, "-B", os.path.abspath(script), INSIDE, request]
     if network:
         command.insert(1, "--net")
     with open(os.path.join(work, "init.log"), "wb") as log:
@@ -55,11 +56,18 @@ def request():
     if len(sys.argv) == 3 and sys.argv[1] == INSIDE:
         # An interrupt is for the outer half, which ends us.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # Numbers of pseudoterminals are as free again after a dump as pids are.
-        subprocess.run(["mount", "-t", "devpts", "-o", "newinstance,mode=620,ptmxmode=666", "devpts", "/dev/pts"], check=True)
+        mount_terminals()
         with open(sys.argv[2], encoding="utf-8") as file:
             return json.load(file)
     return None
+
+
+def mount_terminals():
+    """Numbers of pseudoterminals are to be as free again after a dump as pids are. No program is run for it: the first
+    pid is the test's."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"devpts", b"/dev/pts", b"devpts", 0, b"newinstance,mode=620,ptmxmode=666") != 0:
+        raise OSError(ctypes.get_errno(), "mount devpts")
 
 
 def bring_up_loopback():

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/conntrack.hpp"
+
+#include <linux/netfilter/nf_conntrack_tcp.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/netlink.hpp"
+
+namespace criu::kernel {
+namespace {
+
+constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
+    return (table == ConntrackTable::Connections ? NFNL_SUBSYS_CTNETLINK : NFNL_SUBSYS_CTNETLINK_EXP) << 8;
+}
+
+/// The kernel doesn't tell the windows of a TCP connection: the new entry mustn't hold packets against what it has seen
+/// itself. `body` begins with an nfgenmsg.
+void makeLiberal(std::span<std::byte> body) {
+    const auto relax = [&](std::span<const std::byte> value) {
+        if (value.size() < sizeof(nf_ct_tcp_flags))
+            return;
+        const auto at = static_cast<std::size_t>(value.data() - body.data());
+        nf_ct_tcp_flags flags{};
+        std::memcpy(&flags, &body[at], sizeof(flags));
+        flags.flags |= IP_CT_TCP_FLAG_BE_LIBERAL;
+        flags.mask |= IP_CT_TCP_FLAG_BE_LIBERAL;
+        std::memcpy(&body[at], &flags, sizeof(flags));
+    };
+    forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))), [&](std::uint16_t type, auto entry) {
+        if (type != CTA_PROTOINFO)
+            return;
+        forEachAttribute(entry, [&](std::uint16_t protocol, auto state) {
+            if (protocol != CTA_PROTOINFO_TCP)
+                return;
+            forEachAttribute(state, [&](std::uint16_t field, auto value) {
+                if (field == CTA_PROTOINFO_TCP_FLAGS_ORIGINAL || field == CTA_PROTOINFO_TCP_FLAGS_REPLY)
+                    relax(value);
+            });
+        });
+    });
+}
+
+}  // namespace
+
+std::vector<std::byte> readConntrack(ConntrackTable table) {
+    const auto request = static_cast<std::uint16_t>(
+        subsystem(table) | (table == ConntrackTable::Connections ? int{IPCTNL_MSG_CT_GET} : int{IPCTNL_MSG_EXP_GET}));
+    NetlinkMessage message(request, NLM_F_REQUEST | NLM_F_DUMP, nfgenmsg{});
+    std::vector<std::byte> all;
+    const int code = NetlinkSocket(NETLINK_NETFILTER).request(message, [&](const nlmsghdr& header, auto) {
+        const auto* const start = reinterpret_cast<const std::byte*>(&header);
+        all.insert(all.end(), start, start + header.nlmsg_len);
+    });
+    // A kernel that doesn't track connections doesn't know the request.
+    if (code != 0 && code != EINVAL && code != EOPNOTSUPP)
+        failWith(code, "list tracked connections");
+    return all;
+}
+
+void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
+    NetlinkSocket socket(NETLINK_NETFILTER);
+    while (!messages.empty()) {
+        nlmsghdr header{};
+        nfgenmsg fixed{};
+        constexpr std::size_t kLeast = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(fixed));
+        if (messages.size() >= sizeof(header))
+            std::memcpy(&header, messages.data(), sizeof(header));
+        if (header.nlmsg_len < kLeast || header.nlmsg_len > messages.size() ||
+            (header.nlmsg_type & 0xff00) != subsystem(table))
+            fail("a list of tracked connections is damaged");
+        std::vector<std::byte> body(messages.begin() + NLMSG_HDRLEN, messages.begin() + header.nlmsg_len);
+        if (table == ConntrackTable::Connections)
+            makeLiberal(body);
+        std::memcpy(&fixed, body.data(), sizeof(fixed));
+        NetlinkMessage message(header.nlmsg_type, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, fixed);
+        message.append(body.data() + NLMSG_ALIGN(sizeof(fixed)), body.size() - NLMSG_ALIGN(sizeof(fixed)));
+        if (const int code = socket.request(message); code != 0)
+            failWith(code, "make the entry of a tracked connection");
+        messages = messages.subspan(header.nlmsg_len);
+    }
+}
+
+}  // namespace criu::kernel

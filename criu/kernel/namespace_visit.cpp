@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/namespace_visit.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "criu/base/error.hpp"
+
+namespace criu::kernel {
+namespace {
+
+/// Back in the namespace when the scope is left.
+class Return {
+public:
+    Return(int target, int flag) : target_(target), flag_(flag) {}
+    // It was possible before, with the same rights.
+    ~Return() { ::setns(target_, flag_); }
+    Return(const Return&) = delete;
+    Return& operator=(const Return&) = delete;
+
+private:
+    int target_;
+    int flag_;
+};
+
+}  // namespace
+
+UniqueFd openOwnNamespace(NamespaceKind kind) {
+    const std::string path = fmt::format("/proc/thread-self/ns/{}", namespaceName(kind));
+    return UniqueFd(sys(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open {}", path));
+}
+
+NamespaceVisit::NamespaceVisit(int target, NamespaceKind kind)
+    : flag_(namespaceCloneFlag(kind)),
+      home_(openOwnNamespace(kind)),
+      target_(sys(::fcntl(target, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace")) {
+    sys(::setns(target, flag_), "enter a {} namespace", namespaceName(kind));
+}
+
+NamespaceVisit::~NamespaceVisit() {
+    ::setns(home_.get(), flag_);
+}
+
+void NamespaceVisit::atHome(const std::function<void()>& work) const {
+    sys(::setns(home_.get(), flag_), "go back to criu's own namespace");
+    const Return back(target_.get(), flag_);
+    work();
+}
+
+void inOwnThread(const std::function<void()>& work) {
+    std::exception_ptr failure;
+    std::thread worker([&] {
+        try {
+            work();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    });
+    worker.join();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/nslinks.hpp"
+
+namespace criu::kernel {
+
+/// The calling thread is in another namespace while this object lives. To be destroyed by the same thread.
+class NamespaceVisit {
+public:
+    /// `target`: a descriptor of the namespace. Throws Error.
+    NamespaceVisit(int target, NamespaceKind kind);
+    ~NamespaceVisit();
+    NamespaceVisit(const NamespaceVisit&) = delete;
+    NamespaceVisit& operator=(const NamespaceVisit&) = delete;
+
+    /// Runs `work` at home, and comes back whatever becomes of it.
+    void atHome(const std::function<void()>& work) const;
+
+private:
+    int flag_;
+    UniqueFd home_;
+    UniqueFd target_;
+};
+
+/// Runs `work` in a thread of its own, whose namespaces may be changed without any effect on the caller's; what
+/// it throws is thrown here.
+void inOwnThread(const std::function<void()>& work);
+
+/// The namespace of the calling thread.
+[[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
+
+}  // namespace criu::kernel

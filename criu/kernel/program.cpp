@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/program.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::kernel {
+namespace {
+
+UniqueFd memoryFile(std::string_view content) {
+    UniqueFd file(sys(::memfd_create("criu-program", MFD_CLOEXEC), "create a file in memory"));
+    while (!content.empty()) {
+        const auto written = sys(::write(file.get(), content.data(), content.size()), "write a file in memory");
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    ::lseek(file.get(), 0, SEEK_SET);
+    return file;
+}
+
+std::string contentOf(const UniqueFd& file) {
+    struct stat stat {};
+    sys(::fstat(file.get(), &stat), "stat a file in memory");
+    std::string text(static_cast<std::size_t>(stat.st_size), '\0');
+    const auto got = sys(::pread(file.get(), text.data(), text.size(), 0), "read a file in memory");
+    text.resize(static_cast<std::size_t>(got));
+    return text;
+}
+
+class Actions {
+public:
+    Actions() { ::posix_spawn_file_actions_init(&actions_); }
+    ~Actions() { ::posix_spawn_file_actions_destroy(&actions_); }
+    Actions(const Actions&) = delete;
+    Actions& operator=(const Actions&) = delete;
+
+    void put(const UniqueFd& file, int at) { ::posix_spawn_file_actions_adddup2(&actions_, file.get(), at); }
+    [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+
+private:
+    posix_spawn_file_actions_t actions_{};
+};
+
+class Attributes {
+public:
+    Attributes() {
+        ::posix_spawnattr_init(&attributes_);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::posix_spawnattr_setsigmask(&attributes_, &none);
+        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    }
+    ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+    Attributes(const Attributes&) = delete;
+    Attributes& operator=(const Attributes&) = delete;
+
+    [[nodiscard]] const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+std::string findProgram(const std::string& name) {
+    // $PATH may lack the folders of administrators.
+    const char* const path = std::getenv("PATH");
+    std::string folders = path != nullptr ? path : "";
+    folders += ":/usr/sbin:/sbin:/usr/local/sbin";
+    for (std::size_t at = 0; at < folders.size();) {
+        const std::size_t end = std::min(folders.find(':', at), folders.size());
+        const std::string candidate = folders.substr(at, end - at) + "/" + name;
+        if (candidate.front() == '/' && ::access(candidate.c_str(), X_OK) == 0)
+            return candidate;
+        at = end + 1;
+    }
+    return {};
+}
+
+std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input) {
+    const UniqueFd in = memoryFile(input);
+    const UniqueFd out = memoryFile({});
+    const UniqueFd problems = memoryFile({});
+    Actions actions;
+    actions.put(in, STDIN_FILENO);
+    actions.put(out, STDOUT_FILENO);
+    actions.put(problems, STDERR_FILENO);
+    std::vector<char*> pointers;
+    arguments.insert(arguments.begin(), program);
+    for (std::string& argument : arguments)
+        pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    pid_t pid = 0;
+    const Attributes attributes;
+    const int problem = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
+    if (problem != 0)
+        failWith(problem, "start {}", program);
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            failErrno("wait for {}", program);
+    if (status != 0) {
+        const std::string text = contentOf(problems);
+        fail("{} failed: {}", program, std::string_view(text).substr(0, text.find('\n')));
+    }
+    return contentOf(out);
+}
+
+}  // namespace criu::kernel

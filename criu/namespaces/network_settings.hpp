@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/image/arena.hpp"
+#include "images/netdev.hpp"
+
+/// The sysctls of a network namespace and its devices. All calls are about the namespace of the calling thread.
+namespace criu::namespaces {
+
+/// Fills conf4 and conf6 of a device's entry, whose name is set.
+void readDeviceSettings(NetDeviceEntry& device, Arena& arena);
+
+/// Fills what isn't about one device.
+void readNetworkSettings(NetnsEntry& network, Arena& arena);
+
+/// Sets what differs from what the device has. After writeNetworkSettings(), which changes devices, too. Throws Error.
+void writeDeviceSettings(const NetDeviceEntry& device);
+
+/// Sets what differs from what the namespace has. Throws Error.
+void writeNetworkSettings(const NetnsEntry& network);
+
+}  // namespace criu::namespaces

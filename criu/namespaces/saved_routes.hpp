@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace criu::namespaces {
+
+/// Takes out of what `ip route save` wrote (a number, then netlink messages) the routes to addresses of the host
+/// itself, which come with the addresses; put back, those of IPv6 would be there twice. Throws Error if it is cut off.
+[[nodiscard]] std::string withoutOwnRoutes(std::string_view saved);
+
+}  // namespace criu::namespaces

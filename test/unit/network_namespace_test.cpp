@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/conntrack.hpp"
+#include "criu/kernel/links.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/saved_routes.hpp"
+#include "criu/sockets/namespace_lock.hpp"
+
+using namespace criu;
+using kernel::NamespaceKind;
+
+TEST_CASE("namespaces of the tree are numbered behind all of criu's") {
+    namespaces::NamespaceNumbers numbers;
+    CHECK(numbers.ofCriu(NamespaceKind::Pid) == 1);
+    CHECK(numbers.ofCriu(NamespaceKind::Net) == 2);
+    CHECK(numbers.ofTree(NamespaceKind::Net) == 2);
+    numbers.setOwn(NamespaceKind::Cgroup);
+    CHECK(numbers.ofTree(NamespaceKind::Cgroup) == 9);
+    numbers.setOwn(NamespaceKind::Net);
+    CHECK(numbers.ofTree(NamespaceKind::Net) == 9);
+    CHECK(numbers.ofTree(NamespaceKind::Cgroup) == 10);
+    CHECK(numbers.ofTree(NamespaceKind::Mount) == 6);
+
+    TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
+    CHECK_FALSE(namespaces::numberOf(ids, NamespaceKind::Net));
+    numbers.storeTree(ids);
+    CHECK(namespaces::numberOf(ids, NamespaceKind::Net) == 9);
+    CHECK(namespaces::numberOf(ids, NamespaceKind::Cgroup) == 10);
+    numbers.storeCriu(ids);
+    CHECK(namespaces::numberOf(ids, NamespaceKind::Net) == 2);
+}
+
+TEST_CASE("a namespace's lock by iptables is taken back however often it was put") {
+    CHECK(sockets::iptablesNamespaceUnlock("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DROP\nCOMMIT\n").empty());
+    const std::string lines = sockets::iptablesNamespaceUnlock(
+        "*filter\n:INPUT ACCEPT [0:0]\n:CRIU - [0:0]\n-A INPUT -j CRIU\n-A INPUT -j CRIU\n-A OUTPUT -j CRIU\n"
+        "-A CRIU -j DROP\nCOMMIT\n");
+    CHECK(lines == "*filter\n-D INPUT -j CRIU\n-D INPUT -j CRIU\n-D OUTPUT -j CRIU\n-F CRIU\n-X CRIU\nCOMMIT\n");
+}
+
+TEST_CASE("descriptions of devices that are cut off are refused") {
+    const std::byte few[7] = {};
+    CHECK_THROWS_AS(kernel::parseLink(few), Error);
+    const std::byte bare[16] = {};
+    CHECK(kernel::parseLink(bare).name.empty());
+}
+
+TEST_CASE("damaged lists of tracked connections are refused") {
+    std::byte bytes[64] = {};
+    nlmsghdr header{};
+    const auto write = [&](std::uint32_t length, std::uint16_t type) {
+        header.nlmsg_len = length;
+        header.nlmsg_type = type;
+        std::memcpy(bytes, &header, sizeof(header));
+        kernel::writeConntrack(kernel::ConntrackTable::Connections, bytes);
+    };
+    CHECK_THROWS_AS(write(0, NFNL_SUBSYS_CTNETLINK << 8), Error);
+    CHECK_THROWS_AS(write(sizeof(header), NFNL_SUBSYS_CTNETLINK << 8), Error);
+    CHECK_THROWS_AS(write(65, NFNL_SUBSYS_CTNETLINK << 8), Error);
+    CHECK_THROWS_AS(write(64, NFNL_SUBSYS_QUEUE << 8), Error);
+}
+
+TEST_CASE("routes that come with addresses are left out, others aren't") {
+    const auto route = [](unsigned char table, unsigned char protocol) {
+        nlmsghdr header{};
+        rtmsg fixed{};
+        header.nlmsg_len = NLMSG_LENGTH(sizeof(fixed));
+        fixed.rtm_table = table;
+        fixed.rtm_protocol = protocol;
+        return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) +
+               std::string(reinterpret_cast<const char*>(&fixed), sizeof(fixed));
+    };
+    const std::string mine = route(RT_TABLE_LOCAL, RTPROT_STATIC);
+    const std::string main = route(RT_TABLE_MAIN, RTPROT_KERNEL);
+    const std::string own = route(RT_TABLE_LOCAL, RTPROT_KERNEL);
+    CHECK(namespaces::withoutOwnRoutes("MAGI" + own + mine + own + main) == "MAGI" + mine + main);
+    CHECK(namespaces::withoutOwnRoutes("").empty());
+    CHECK_THROWS_AS(namespaces::withoutOwnRoutes("MAGI" + main.substr(0, 27)), Error);
+}
