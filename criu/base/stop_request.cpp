@@ -31,7 +31,8 @@ StopRequest::StopRequest() {
 }
 
 StopRequest::~StopRequest() {
-    release();
+    if (!settled_)
+        release();
 }
 
 bool StopRequest::requested() noexcept {

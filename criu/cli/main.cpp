@@ -117,6 +117,7 @@ int run(std::vector<std::string> words, Log& log) {
         stop.release();
         become(invocation.options.execCommand);
     }
+    stop.settle();
     return status;
 }
 

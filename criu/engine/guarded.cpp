@@ -33,8 +33,7 @@ int runGuarded(StopRequest& stop, const std::function<int()>& work) {
         }
         int status = 0;
         if (events[0].revents != 0 && ::waitpid(worker, &status, 0) == worker) {
-            // Took note of it: the request mustn't end this process after the work was done all the same.
-            stop.release();
+            stop.settle();
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         }
     }

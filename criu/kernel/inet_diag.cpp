@@ -28,6 +28,8 @@ InetSocketInfo parseInetSocket(std::span<const std::byte> answer) {
                      [&info](std::uint16_t type, std::span<const std::byte> value) {
                          if (type == INET_DIAG_SHUTDOWN && !value.empty())
                              info.shutdown = static_cast<std::uint8_t>(value[0]);
+                         if (type == INET_DIAG_MD5SIG)
+                             info.hasMd5Keys = true;
                      });
     return info;
 }
@@ -37,6 +39,8 @@ std::vector<InetSocketInfo> readInetSockets(int family, int protocol) {
     request.sdiag_family = static_cast<std::uint8_t>(family);
     request.sdiag_protocol = static_cast<std::uint8_t>(protocol);
     request.idiag_states = ~0U;
+    if (protocol == IPPROTO_TCP)  // keys come only beside this
+        request.idiag_ext = 1U << (INET_DIAG_INFO - 1);
     NetlinkMessage message(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, request);
     std::vector<InetSocketInfo> sockets;
     const int error = NetlinkSocket(NETLINK_SOCK_DIAG)

@@ -20,6 +20,7 @@ struct InetSocketInfo {
     std::uint32_t receiveQueue = 0;              ///< bytes
     std::uint32_t sendQueue = 0;
     std::uint8_t shutdown = 0;  ///< 1: receiving, 2: sending is shut down
+    bool hasMd5Keys = false;    ///< TCP_MD5SIG; told to those with CAP_NET_ADMIN
 };
 
 /// All sockets of a family (AF_…) and protocol (IPPROTO_UDP, IPPROTO_UDPLITE, IPPROTO_RAW for raw sockets of any) of

@@ -107,6 +107,14 @@ void refuseUpperLayer(const files::OpenFd& file) {
         fail("{} is a TCP connection with {} in the kernel, which can't be dumped", file.describe(), name);
 }
 
+/// Keys of TCP-AO (RFC 5925), which the kernel doesn't give away.
+bool hasAuthenticationKeys(int fd) {
+    constexpr int kTcpAoInfo = 40;  // TCP_AO_INFO (6.7)
+    std::array<std::byte, 64> info{};
+    socklen_t size = info.size();
+    return ::getsockopt(fd, IPPROTO_TCP, kTcpAoInfo, info.data(), &size) == 0;
+}
+
 [[noreturn]] void refuseMptcp(const files::OpenFd& file) {
     Error error(0, fmt::format("{} is an MPTCP connection, which can't be dumped", file.describe()));
     error.addHint("for programs in Go, GODEBUG=multipathtcp=0 makes them use TCP");
@@ -164,6 +172,10 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump) {
     const int fd = file.copy.get();
     const model::Options& options = dump.options();
+    const InetType type{static_cast<int>(out.family), SOCK_STREAM, IPPROTO_TCP};
+    if (const kernel::InetSocketInfo* const known = find(type, out.ino);
+        (known != nullptr && known->hasMd5Keys) || hasAuthenticationKeys(fd))
+        fail("{} has keys to sign its segments (TCP_MD5SIG or TCP-AO), which can't be dumped", file.describe());
     const TcpInfo info = readTcpInfo(fd);
     out.state = static_cast<std::uint32_t>(info.state);
     out.backlog = info.backlog;

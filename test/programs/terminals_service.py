@@ -41,7 +41,9 @@ class Shell:
         self.window.expect("status 130\r\n$ ")
 
     def finish(self):
-        """Ends the shell as a closed window does."""
+        """Ends the job, which a shell may be too late to do, and the shell as a closed window does."""
+        self.window.type("kill %1; wait; echo job $?\n")
+        self.window.expect_match(r"(?s)job \d+\r\n.*\$ ")
         os.close(self.window.master)
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         require(code in (-1, 129), f"bash ended with {code}")
