@@ -12,7 +12,8 @@ namespace criu::kernel {
 namespace {
 
 constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
-    return (table == ConntrackTable::Connections ? NFNL_SUBSYS_CTNETLINK : NFNL_SUBSYS_CTNETLINK_EXP) << 8;
+    const int number = table == ConntrackTable::Connections ? NFNL_SUBSYS_CTNETLINK : NFNL_SUBSYS_CTNETLINK_EXP;
+    return static_cast<std::uint16_t>(number << 8);
 }
 
 /// The kernel doesn't tell the windows of a TCP connection: the new entry mustn't hold packets against what it has seen

@@ -5,6 +5,7 @@
 #include <linux/netlink_diag.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <catch2/catch.hpp>
@@ -42,7 +43,8 @@ std::vector<std::byte> answer(const Fixed& fixed, std::uint16_t type, std::span<
     std::memcpy(bytes.data(), &fixed, sizeof(fixed));
     const nlattr header{static_cast<std::uint16_t>(NLA_HDRLEN + value.size()), type};
     std::memcpy(bytes.data() + NLMSG_ALIGN(sizeof(fixed)), &header, sizeof(header));
-    std::memcpy(bytes.data() + NLMSG_ALIGN(sizeof(fixed)) + NLA_HDRLEN, value.data(), value.size());
+    std::copy(value.begin(), value.end(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(NLMSG_ALIGN(sizeof(fixed)) + NLA_HDRLEN));
     return bytes;
 }
 
