@@ -98,36 +98,46 @@ public:
         writeRest();
         stop_.throwIfRequested();
         writeInventory();
-        return finish();
+        try {
+            return finish();
+        } catch (...) {
+            if (!ending_)
+                images_.unlink(ImageKind::Inventory);
+            throw;
+        }
     }
 
 private:
+    void pause(pid_t pid) {
+        if (paused_.insert(pid).second)
+            devices_->pause(pid);
+    }
+
     void pauseGroup(const std::string& path) {
-        std::error_code ignored;
         const auto pauseAll = [this](const std::filesystem::path& group) {
             std::ifstream processes(group / "cgroup.procs");
             for (pid_t pid = 0; processes >> pid;)
-                devices_->pause(pid);
+                pause(pid);
         };
         pauseAll(path);
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored))
-            if (entry.is_directory())
-                pauseAll(entry.path());
+        std::error_code vanished;  // a group that goes away meanwhile has nobody to pause
+        const std::filesystem::recursive_directory_iterator end;
+        for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
+            if (at->is_directory(vanished))
+                pauseAll(at->path());
     }
 
     void freeze() {
         log_.info("Stage: freeze");
         const Stopwatch watch(statistics_.freezing);
         frozenSince_ = std::chrono::steady_clock::now();
-        const auto pause = [this](pid_t pid) { devices_->pause(pid); };
         if (options_.freezeCgroup) {
             // Devices are paused while their processes can still do something for it.
             pauseGroup(*options_.freezeCgroup);
             freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
-            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, &*freezer_, stop_, log_, [](pid_t) {}));
-        } else {
-            tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, nullptr, stop_, log_, pause));
         }
+        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_,
+                                         [this](pid_t pid) { pause(pid); }));
         files_.setProcesses(tree_->tasks());
     }
 
@@ -370,6 +380,7 @@ private:
                 runScripts(Stage::NetworkUnlock);
             tree_->letGo(!goesOn);
         } else {
+            ending_ = true;
             tree_->kill();
             if (freezer_)
                 freezer_->release();
@@ -377,9 +388,7 @@ private:
         }
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
-        writeStatistics(ImageDir::open("."), statistics_);
-        if (options_.displayStats)
-            ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics_).c_str());
+        reportStatistics(statistics_, options_, log_);
         log_.info("Dumping finished successfully");
         return status;
     }
@@ -406,6 +415,8 @@ private:
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;
+    std::set<pid_t> paused_;  ///< whose devices are
+    bool ending_ = false;     ///< the tree is: nothing but the images is left of it
 };
 
 }  // namespace

@@ -5,8 +5,6 @@
 
 #include <compel/error.hpp>
 
-#include <algorithm>
-
 #include "criu/base/error.hpp"
 #include "criu/kernel/tasks.hpp"
 
@@ -71,6 +69,7 @@ void FrozenTree::add(pid_t pid) {
                   if (!onlySeizing_)
                       stop(*task);
               });
+    known_.insert(pid);
     tasks_.push_back(std::move(task));
 }
 
@@ -80,7 +79,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
         return false;
     for (const compel::FrozenThread& thread : parent.process->threads())
         for (const pid_t child : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
-            if (std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) { return task->pid() == child; }))
+            if (known_.contains(child))
                 continue;
             stop_->throwIfRequested();
             try {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "criu/base/log.hpp"
@@ -70,6 +71,7 @@ private:
     const std::function<void(pid_t)>* before_ = nullptr;  ///< while freezing
     bool onlySeizing_ = false;                            ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
+    std::unordered_set<pid_t> known_;  ///< of them
 };
 
 }  // namespace criu::engine

@@ -11,7 +11,9 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/action_scripts.hpp"
@@ -109,14 +111,19 @@ public:
         ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     }
     ~NewProcesses() {
-        if (!kept_)
-            killAll();
+        if (kept_)
+            return;
+        killAll();
         ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
     }
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
 
-    void keep() noexcept { kept_ = true; }
+    /// They are on their own: orphans among them are init's.
+    void keep() noexcept {
+        kept_ = true;
+        ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    }
 
 private:
     /// One that has ended may be somebody else's to reap (--restore-sibling).
@@ -214,150 +221,194 @@ int awaitRoot(pid_t root, StopRequest& stop, Log& log) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::size_t countAlive(const model::ProcessTree& tree) {
+    return static_cast<std::size_t>(
+        std::count_if(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) { return task->alive(); }));
+}
+
+/// One restore, stage by stage. Members are in the order in which they come to exist; what a failed restore has made is
+/// taken back in the reverse order.
+class RestoreSession {
+public:
+    explicit RestoreSession(Run& run)
+        : run_(run),
+          options_(run.options),
+          log_(run.log),
+          images_(std::move(run.imagesDir), run.options.imagesDir),
+          content_(readImages(images_, log_)) {}
+
+    int run() {
+        if (options_.cpuCaps.has(model::CpuCap::Image))
+            task::checkCpu(images_, options_.cpuCaps);
+        plan();
+        prepare();
+        makeProcesses();
+        complete();
+        return letGo();
+    }
+
+private:
+    [[nodiscard]] const model::ProcessTree& tree() const { return content_.tree; }
+    [[nodiscard]] const InventoryEntry& inventory() const { return **content_.inventory; }
+    [[nodiscard]] const TaskKobjIdsEntry* idsOfTree() const {
+        return tree().root().ids ? tree().root().ids->get() : nullptr;
+    }
+
+    /// Everything is read and checked; nothing is made.
+    void plan() {
+        log_.info("Stage: plan");
+        births_.emplace(planBirths(tree(), options_));
+        devices_.emplace(run_.devices, inventory(), options_, log_, images_);
+        network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
+        files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
+        files_->make();
+        networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
+        segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
+            const FileEntry& entry = files_->entry(id);
+            return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
+        });
+        cgroups_.emplace(options_, log_, images_, inventory().root_cg_set);
+        for (const auto& task : tree().tasks)
+            for (const model::Thread& thread : task->threads)
+                cgroups_->require(cgroupSetOf(**thread.core));
+    }
+
+    /// What exists outside of processes.
+    void prepare() {
+        limitsBefore_ = ownLimits();
+        const ServiceFds service = files_->chooseServiceFds(raiseFileLimit());
+        const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
+        images_.move(lift);
+        log_.move(lift);
+        files_->takeInherited(service);
+        devices_->share(lift);
+        files_->takeTerminal(service);
+        control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
+        control_->descriptor() = lift(std::move(control_->descriptor()));
+        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_,
+                                  *networkSpace_, *control_, service, task::Credentials::ofSelf(),
+                                  task::Scheduling::of(0), ownLimits(),
+                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds)});
+
+        scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
+        scripts_->setRootPid(tree().root().pid);
+        scripts_->require(Stage::PreRestore);
+
+        log_.info("Stage: deleted files and shared memory");
+        files_->remaps().create(*files_, lift);
+        segments_.create(images_, lift);
+        sysvShm_.emplace(log_);
+        if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
+            sysvShm_->create(images_, ids->ipc_ns_id);
+        cgroups_->create(lift);
+        networkSpace_->create(
+            images_, [this](std::string_view name) { return files_->inherited(name); }, lift);
+    }
+
+    /// All processes, up to where they wait for the last touches.
+    void makeProcesses() {
+        log_.info("Stage: processes");
+        processes_.emplace(*control_, log_);
+        const Stopwatch watch(statistics_.forking);
+        createRoot(*state_, options_.restoreSibling);
+        devices_->forked();
+        sharedBytes_ = segments_.fill(images_);
+        awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), run_.stop);
+        if (run_.takeOrphanMaster)
+            while (UniqueFd master = files_->handedOver())
+                run_.takeOrphanMaster(std::move(master));
+        segments_.finish();
+        cgroups_->setProperties();
+    }
+
+    /// What only the master can do, from outside of the processes.
+    void complete() {
+        log_.info("Stage: registers");
+        resumed_.emplace(*state_);
+        scripts_->require(Stage::PostRestore);
+        if (options_.pidFile)
+            writePidFile(*options_.pidFile, tree().root().pid);
+        run_.stop.throwIfRequested();
+        for (const auto& task : tree().tasks)
+            if (task->alive())
+                devices_->resume(task->pid);
+        unlockNetwork();
+        scripts_->run(Stage::PreResume);
+        cgroups_->freeze();
+        devices_->finish();
+    }
+
+    void unlockNetwork() {
+        if (networkSpace_->wasOwn())
+            scripts_->run(Stage::NetworkUnlock);
+        networkSpace_->inside([this] {
+            if (networkSpace_->wasOwn())
+                network_->adoptNamespace();
+            try {
+                files_->finish();
+                network_->unlock();
+            } catch (...) {
+                network_->keep();  // for another try
+                throw;
+            }
+        });
+    }
+
+    /// From here on nothing may fail: first one goes, then they are on their own.
+    int letGo() {
+        resumed_->letGo(options_.finalState == model::FinalState::Stopped);
+        processes_->keep();
+        sysvShm_->keep();
+        cgroups_->keep();
+        files_->remaps().removeLinks(log_);
+        report();
+        scripts_->run(Stage::PostResume);
+
+        // Restored limits of criu itself matter for the command that --exec-cmd becomes.
+        ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
+        if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
+            return 0;
+        return awaitRoot(tree().root().pid, run_.stop, log_);
+    }
+
+    void report() {
+        statistics_.restore =
+            std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
+        statistics_.pagesRestored = control_->page().restoredPages + sharedBytes_ / kPageSize;
+        statistics_.pagesCompared = control_->page().comparedPages;
+        statistics_.pagesSkippedCow = control_->page().sharedPages;
+        reportStatistics(statistics_, options_, log_);
+        log_.info("Restore finished: {} processes run", countAlive(tree()));
+    }
+
+    Run& run_;
+    const model::Options& options_;
+    Log& log_;
+    const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+    RestoreStatistics statistics_;
+    std::uint64_t sharedBytes_ = 0;
+    kernel::ResourceLimits limitsBefore_{};
+    ImageDir images_;
+    RestoreImages content_;
+    std::optional<BirthPlan> births_;
+    memory::Segments segments_;
+    std::optional<device::RestoreDevices> devices_;
+    std::optional<sockets::NetworkLock> network_;
+    std::optional<FilePlan> files_;
+    std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<cgroup::CgroupRestore> cgroups_;
+    std::optional<RestoreControl> control_;
+    std::optional<RestoreRun> state_;
+    std::optional<ActionScripts> scripts_;
+    std::optional<memory::SysvShmRestore> sysvShm_;
+    std::optional<NewProcesses> processes_;
+    std::optional<ResumedTree> resumed_;
+};
+
 }  // namespace
 
 int restore(Run& run) {
-    Log& log = run.log;
-    const auto started = std::chrono::steady_clock::now();
-    RestoreStatistics statistics;
-
-    ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
-    RestoreImages content = readImages(images, log);
-    if (run.options.cpuCaps.has(model::CpuCap::Image))
-        task::checkCpu(images, run.options.cpuCaps);
-    model::ProcessTree& tree = content.tree;
-
-    log.info("Stage: plan");
-    BirthPlan births = planBirths(tree, run.options);
-    memory::Segments segments;
-    device::RestoreDevices devices(run.devices, **content.inventory, run.options, log, images);
-    sockets::NetworkLock network(lockMethod(**content.inventory, run.options), lockName(content), log);
-    FilePlan files(run.options, log, images, content, births, segments, network, devices);
-    files.make();
-    namespaces::NetworkRestore networkSpace(run.options, images, (*content.inventory)->root_ids,
-                                            tree.root().ids ? tree.root().ids->get() : nullptr, log);
-    segments.collect(tree, images, [&](FileId id) -> std::uint64_t {
-        const FileEntry& entry = files.entry(id);
-        return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
-    });
-
-    cgroup::CgroupRestore cgroups(run.options, log, images, (*content.inventory)->root_cg_set);
-    for (const auto& task : tree.tasks)
-        for (const model::Thread& thread : task->threads)
-            cgroups.require(cgroupSetOf(**thread.core));
-
-    const kernel::ResourceLimits limitsBefore = ownLimits();
-    const ServiceFds service = files.chooseServiceFds(raiseFileLimit());
-    const auto lift = [&service](UniqueFd fd) { return service.lift(std::move(fd)); };
-    images.move(lift);
-    log.move(lift);
-    files.takeInherited(service);
-    devices.share(lift);
-    files.takeTerminal(service);
-
-    RestoreControl control(static_cast<std::uint32_t>(births.all().size()));
-    control.descriptor() = lift(std::move(control.descriptor()));
-
-    RestoreRun state{run.options,
-                     log,
-                     images,
-                     content,
-                     births,
-                     files,
-                     segments,
-                     cgroups,
-                     networkSpace,
-                     control,
-                     service,
-                     task::Credentials::ofSelf(),
-                     task::Scheduling::of(0),
-                     ownLimits(),
-                     hasPosixTimers(tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)};
-
-    ActionScripts scripts(run.options.actionScripts, images.fd(), run.stop, log);
-    scripts.setRootPid(tree.root().pid);
-    scripts.require(Stage::PreRestore);
-
-    log.info("Stage: deleted files and shared memory");
-    files.remaps().create(files, lift);
-    segments.create(images, lift);
-    memory::SysvShmRestore sysvShm(log);
-    if (const auto& ids = tree.root().ids; ids && (*ids)->has_ipc_ns_id != 0)
-        sysvShm.create(images, (*ids)->ipc_ns_id);
-    cgroups.create(lift);
-    networkSpace.create(
-        images, [&files](std::string_view name) { return files.inherited(name); }, lift);
-
-    log.info("Stage: processes");
-    NewProcesses processes(control, log);
-    const auto forking = std::chrono::steady_clock::now();
-    createRoot(state, run.options.restoreSibling);
-    devices.forked();
-    const std::uint64_t sharedBytes = segments.fill(images);
-
-    std::uint32_t alive = 0;
-    for (const auto& task : tree.tasks)
-        alive += task->alive() ? 1 : 0;
-    awaitParked(control, tree, alive, run.stop);
-    if (run.takeOrphanMaster)
-        while (UniqueFd master = files.handedOver())
-            run.takeOrphanMaster(std::move(master));
-    segments.finish();
-    cgroups.setProperties();
-    statistics.forking =
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - forking);
-
-    log.info("Stage: registers");
-    ResumedTree resumed(state);
-    scripts.require(Stage::PostRestore);
-    if (run.options.pidFile)
-        writePidFile(*run.options.pidFile, tree.root().pid);
-    run.stop.throwIfRequested();
-    for (const auto& task : tree.tasks)
-        if (task->alive())
-            devices.resume(task->pid);
-    if (networkSpace.wasOwn())
-        scripts.run(Stage::NetworkUnlock);
-    networkSpace.inside([&] {
-        if (networkSpace.wasOwn())
-            network.adoptNamespace();
-        try {
-            files.finish();
-            network.unlock();
-        } catch (...) {
-            network.keep();  // for another try
-            throw;
-        }
-    });
-    scripts.run(Stage::PreResume);
-
-    cgroups.freeze();
-
-    // From here on nothing may fail: first one goes, then they are on their own.
-    devices.finish();
-    resumed.letGo(run.options.finalState == model::FinalState::Stopped);
-    processes.keep();
-    sysvShm.keep();
-    cgroups.keep();
-    files.remaps().removeLinks(log);
-
-    statistics.restore =
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started);
-    statistics.pagesRestored = control.page().restoredPages + sharedBytes / kPageSize;
-    statistics.pagesCompared = control.page().comparedPages;
-    statistics.pagesSkippedCow = control.page().sharedPages;
-    writeStatistics(ImageDir::open("."), statistics);
-    if (run.options.displayStats)
-        ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics).c_str());
-    log.info("Restore finished: {} processes run", alive);
-    scripts.run(Stage::PostResume);
-
-    // Restored limits of criu itself matter for the command that --exec-cmd becomes.
-    ::setrlimit(RLIMIT_NOFILE, &limitsBefore[RLIMIT_NOFILE]);
-    if (run.options.detached || !run.options.execCommand.empty() ||
-        run.options.finalState == model::FinalState::Stopped)
-        return 0;
-    return awaitRoot(tree.root().pid, run.stop, log);
+    return RestoreSession(run).run();
 }
 
 }  // namespace criu::engine

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/statistics.hpp"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <string_view>
@@ -49,6 +53,17 @@ private:
     }
     std::string text_;
 };
+
+template <class Statistics>
+void report(const Statistics& statistics, const model::Options& options, Log& log) noexcept {
+    try {
+        writeStatistics(ImageDir::open("."), statistics);
+        if (options.displayStats)
+            ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics).c_str());
+    } catch (const std::exception& error) {
+        log.warn("No statistics: {}", error.what());
+    }
+}
 
 }  // namespace
 
@@ -116,6 +131,14 @@ std::string describeStatistics(const RestoreStatistics& statistics) {
         .pages("Pages restored", statistics.pagesRestored)
         .bytes("Page buffers", statistics.bufferBytes)
         .take();
+}
+
+void reportStatistics(const DumpStatistics& statistics, const model::Options& options, Log& log) noexcept {
+    report(statistics, options, log);
+}
+
+void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, Log& log) noexcept {
+    report(statistics, options, log);
 }
 
 }  // namespace criu::engine

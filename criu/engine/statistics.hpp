@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::engine {
 
@@ -59,5 +61,10 @@ void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistic
 /// The text of --display-stats.
 std::string describeStatistics(const DumpStatistics& statistics);
 std::string describeStatistics(const RestoreStatistics& statistics);
+
+/// Writes them into the working directory and shows them when --display-stats asks for it. Tasks have gone their ways
+/// by now, so what fails here is only told to the log.
+void reportStatistics(const DumpStatistics& statistics, const model::Options& options, Log& log) noexcept;
+void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, Log& log) noexcept;
 
 }  // namespace criu::engine

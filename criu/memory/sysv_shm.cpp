@@ -91,8 +91,10 @@ bool isSysvShm(const std::string& name) {
 }
 
 void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const {
-    if (attached_.empty())
+    if (attached_.empty()) {
+        images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
         return;
+    }
     ImageWriter image = images.create(ImageKind::IpcShm, namespaceId);
     for (const auto& [id, count] : attached_) {
         const auto status = find(id);
