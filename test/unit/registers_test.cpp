@@ -40,7 +40,7 @@ struct Thread {
     }
     CoreEntry& store() {
         CoreEntry& core = *arena.make<CoreEntry>();
-        task::storeRegisters(general, extended, 0, core, arena);
+        task::storeRegisters(general, {}, extended, 0, core, arena);
         return core;
     }
 
