@@ -50,6 +50,7 @@ void FrozenProcess::stop(FreezeOptions options) {
             if (std::chrono::steady_clock::now() >= deadline)
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
         }
+        setWorkersApart();
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.what(), ")"));
     }
@@ -61,6 +62,7 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         pid_ = other.pid_;
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
+        workers_ = std::move(other.workers_);
         syscallInstruction_ = other.syscallInstruction_;
     }
     return *this;
@@ -71,6 +73,7 @@ FrozenProcess::~FrozenProcess() {
 }
 
 void FrozenProcess::release() noexcept {
+    workers_.clear();
     // The leader goes last: the end of a killed process's leader is reported after those of all others.
     while (!threads_.empty())
         threads_.pop_back();
@@ -169,6 +172,18 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     std::erase_if(threads_, [](const FrozenThread& thread) { return thread.tracee.released(); });
 }
 
+void FrozenProcess::setWorkersApart() {
+    // The kernel gives them registers that no thread of the process itself can have (arch/x86, copy_thread()); that
+    // saves asking /proc about every thread.
+    const auto first = std::stable_partition(threads_.begin(), threads_.end(), [](const FrozenThread& thread) {
+        const Registers registers = thread.tracee.registers();
+        return registers.ip() != 0 || registers.sp() != 0 || !isKernelWorker(thread.tracee.tid());
+    });
+    for (auto thread = first; thread != threads_.end(); ++thread)
+        workers_.push_back(std::move(thread->tracee));
+    threads_.erase(first, threads_.end());
+}
+
 std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(pid_);
@@ -177,6 +192,7 @@ std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
 
 void FrozenProcess::detach() {
     std::exception_ptr failure;
+    workers_.clear();
     for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
         try {
             if (!thread->tracee.released())
@@ -194,6 +210,13 @@ void FrozenProcess::detach() {
 void FrozenProcess::kill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
+    for (Tracee& worker : workers_) {
+        try {
+            worker.waitEnd();
+        } catch (const TraceeGone&) {
+            continue;
+        }
+    }
     for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
         try {
             thread->tracee.waitEnd();

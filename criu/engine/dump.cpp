@@ -264,6 +264,7 @@ private:
     void dumpTask(FrozenTask& task, std::uint32_t number) {
         log_.info("Dumping process {} ({})", task.pid(), task.status.name);
         const std::uint32_t table = files_.addTable(task);  // before memory, which may be mapped from a descriptor
+        task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
         MmEntry& mm = memory_.collect(task);
         fillMemoryLayout(task, mm, files_.arena());
         mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;

@@ -22,6 +22,7 @@
 #include "criu/task/compat.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/limits.hpp"
+#include "criu/task/registered_rings.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/signals.hpp"
@@ -63,14 +64,16 @@ struct ProcessQuestions {
 
 /// One thread that is being asked.
 struct Interview {
-    Interview(compel::FrozenThread& who, bool compat, pie::StepList& steps, pie::RemoteData& data)
+    Interview(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),
+          rings(task.hasRings, steps, data),
           signalStack(steps, data),
-          state(compat, steps, data),
+          state(task.compat, steps, data),
           controls(steps, data),
           secureBits(steps, data) {}
 
     compel::FrozenThread& thread;
+    task::RegisteredRingsQuery rings;
     task::SignalStackQuery signalStack;
     task::ThreadStateQuery state;
     task::ThreadControlsQuery controls;
@@ -145,8 +148,9 @@ public:
         readSeccomp();
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
+        const std::size_t perThread = kRoomPerThread + (task_.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
         const std::size_t room =
-            pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kBatch) + posixTimerRoom());
+            pageAlignUp(kRoomForProcess + perThread * std::min(threads.size(), kBatch) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
                                     task_.process->syscallInstruction());
         if (threads.size() > kBatch && availableCores() > 1)
@@ -172,7 +176,7 @@ private:
         std::vector<std::unique_ptr<Interview>> interviews;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
-            auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_.compat, steps, data);
+            auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_, steps, data);
             interview->seccomp = places_[i];
             interview->dispatch = dispatch_->of(i);
             if (i == 0)
@@ -192,6 +196,7 @@ private:
         injection.memory().read(data.base(), data.bytes());
         for (auto& interview : interviews) {
             requireComplete(data, interview->program, interview->thread.tracee.tid());
+            interview->rings.refuse(data, interview->thread.tracee.tid());
             finish(std::move(interview), answers);
         }
     }

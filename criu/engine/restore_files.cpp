@@ -13,6 +13,7 @@
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/memory/vma_status.hpp"
 #include "criu/namespaces/image_order.hpp"
 
 namespace criu::engine {
@@ -90,6 +91,16 @@ std::vector<pid_t> FilePlan::users(FileId id) const {
                                        [&](const model::FdSlot& slot) { return slot.file == id; }))
             found.push_back(task->pid);
     return found;
+}
+
+pid_t FilePlan::mapperOf(FileId id) const {
+    for (const auto& task : content_.tree.tasks)
+        if (task->mm)
+            for (const VmaEntry* const vma : list((**task->mm).vmas, (**task->mm).n_vmas))
+                if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == id.value)
+                    return task->pid;
+    const std::vector<pid_t> all = users(id);
+    return all.empty() ? 0 : all.front();
 }
 
 pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {
@@ -501,10 +512,25 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
 
 int TaskFiles::placedSocket(const VmaEntry& vma) {
     const FileId id{static_cast<std::uint32_t>(vma.shmid)};
-    const int fd = find(id);
+    const int fd = numberOf(id);
     if (fd < 0)
         fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
     return fd;
+}
+
+int TaskFiles::numberOf(FileId id) const {
+    if (const int fd = find(id); fd >= 0)
+        return fd;
+    // In a table that another process has filled.
+    const auto& slots = task_->files->slots;
+    const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
+    return slot == slots.end() ? -1 : slot->fd;
+}
+
+void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const {
+    for (const PlannedFile& planned : plan_.planned())
+        if (const auto id = planned.file->registersMemory(); id && plan_.mapperOf(*id) == pid_)
+            planned.file->addMemorySteps(numberOf(*id), steps, data);
 }
 
 int TaskFiles::segment(const VmaEntry& vma) {

@@ -62,6 +62,8 @@ public:
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
     [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
     [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+    /// The first process that has the file mapped; one that just has it if none does.
+    [[nodiscard]] pid_t mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
@@ -144,6 +146,8 @@ public:
     void fetchLate();
     /// After all processes have their descriptors at their numbers.
     void complete();
+    /// Steps for files that the kernel is to be given memory of this process for, when that is in place.
+    void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
     [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
@@ -178,6 +182,7 @@ private:
     void completeFiles();
     void setLocks();
     [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
+    [[nodiscard]] int numberOf(FileId id) const;
 
     const FilePlan& plan_;
     const ServiceFds& service_;

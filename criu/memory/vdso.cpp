@@ -203,6 +203,17 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
     emptyData_ = wanted.data;
 }
 
+RangeSet VdsoMove::finalPlaces() const {
+    RangeSet places = present_;
+    for (const Piece& piece : pieces_)
+        places.remove(piece.from);
+    for (const Piece& piece : pieces_)
+        places.add({piece.to, piece.to + piece.from.size()});
+    for (const Range& range : emptyData_)
+        places.add(range);
+    return places;
+}
+
 std::uint64_t VdsoMove::parkingSize() const noexcept {
     if (compatSize_ != 0)
         return compatSize_;

@@ -42,6 +42,9 @@ public:
     /// Present places, to be kept while the rest of criu's memory goes.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
+    /// Where all of it is when the steps are done.
+    [[nodiscard]] RangeSet finalPlaces() const;
+
     /// `parking`: free room for the whole vDSO, used when old and new place overlap, and for a new one; see
     /// parkingSize().
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;

@@ -46,7 +46,8 @@ public:
     ~FrozenProcess();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-    /// The thread-group leader comes first.
+    /// The thread-group leader comes first. Threads in which the kernel works for the process (io_uring, vhost) aren't
+    /// among them: they have no code of the process to run. They are stopped and let go with the others.
     [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
     [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
     [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
@@ -72,11 +73,13 @@ private:
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
+    void setWorkersApart();
     void release() noexcept;
 
     pid_t pid_;
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
+    std::vector<Tracee> workers_;
     std::optional<std::optional<RemoteAddress>> syscallInstruction_;
 };
 
