@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <memory>
@@ -94,6 +96,11 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
 }
 
 bool isKernelWorker(pid_t tid) {
+    // Nearly every other thread has a list of robust futexes. To ask for it costs much less than to read a file.
+    void* head = nullptr;
+    std::size_t size = 0;
+    if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
+        return false;
     constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
     constexpr unsigned ioWorker = 0x10;    // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
     constexpr unsigned userWorker = 0x4000;

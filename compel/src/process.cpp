@@ -50,7 +50,6 @@ void FrozenProcess::stop(FreezeOptions options) {
             if (std::chrono::steady_clock::now() >= deadline)
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
         }
-        setWorkersApart();
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.what(), ")"));
     }
@@ -62,7 +61,7 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         pid_ = other.pid_;
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
-        workers_ = std::move(other.workers_);
+        workers_ = other.workers_;
         syscallInstruction_ = other.syscallInstruction_;
     }
     return *this;
@@ -73,7 +72,6 @@ FrozenProcess::~FrozenProcess() {
 }
 
 void FrozenProcess::release() noexcept {
-    workers_.clear();
     // The leader goes last: the end of a killed process's leader is reported after those of all others.
     while (!threads_.empty())
         threads_.pop_back();
@@ -98,9 +96,14 @@ std::vector<pid_t> FrozenProcess::seizeNewThreads(const FreezeOptions& options) 
     const auto listed = listThreads(pid_);
     threads_.reserve(listed.size());
     std::vector<pid_t> dead;
+    workers_ = 0;
     for (const pid_t tid : listed) {
         if (known.contains(tid))
             continue;
+        if (isKernelWorker(tid)) {
+            ++workers_;
+            continue;
+        }
         try {
             threads_.push_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
             threads_.back().tracee.interrupt();
@@ -122,7 +125,8 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;
     });
-    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) ? Found::All : Found::Perhaps;
+    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) + workers_ ? Found::All
+                                                                                               : Found::Perhaps;
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {
@@ -172,18 +176,6 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     std::erase_if(threads_, [](const FrozenThread& thread) { return thread.tracee.released(); });
 }
 
-void FrozenProcess::setWorkersApart() {
-    // The kernel gives them registers that no thread of the process itself can have (arch/x86, copy_thread()); that
-    // saves asking /proc about every thread.
-    const auto first = std::stable_partition(threads_.begin(), threads_.end(), [](const FrozenThread& thread) {
-        const Registers registers = thread.tracee.registers();
-        return registers.ip() != 0 || registers.sp() != 0 || !isKernelWorker(thread.tracee.tid());
-    });
-    for (auto thread = first; thread != threads_.end(); ++thread)
-        workers_.push_back(std::move(thread->tracee));
-    threads_.erase(first, threads_.end());
-}
-
 std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(pid_);
@@ -192,7 +184,6 @@ std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
 
 void FrozenProcess::detach() {
     std::exception_ptr failure;
-    workers_.clear();
     for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
         try {
             if (!thread->tracee.released())
@@ -210,13 +201,6 @@ void FrozenProcess::detach() {
 void FrozenProcess::kill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
-    for (Tracee& worker : workers_) {
-        try {
-            worker.waitEnd();
-        } catch (const TraceeGone&) {
-            continue;
-        }
-    }
     for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
         try {
             thread->tracee.waitEnd();
