@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
@@ -60,6 +61,18 @@ public:
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
+
+    ~DumpSession() {
+        if (!scriptsLocked_)
+            return;
+        try {
+            runScripts(Stage::NetworkUnlock);
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
+    }
+    DumpSession(const DumpSession&) = delete;
+    DumpSession& operator=(const DumpSession&) = delete;
 
     int run() {
         // Without it the directory is recognisably no (or an incomplete) dump.
@@ -229,6 +242,7 @@ private:
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
         networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
         networkDump_->check();
+        scriptsLocked_ = true;
         networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
         network_.lockNamespace();
     }
@@ -376,11 +390,12 @@ private:
         devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
-            if (goesOn && networkVisit_)
+            if (std::exchange(scriptsLocked_, false) && goesOn)
                 runScripts(Stage::NetworkUnlock);
             tree_->letGo(!goesOn);
         } else {
             ending_ = true;
+            scriptsLocked_ = false;
             tree_->kill();
             if (freezer_)
                 freezer_->release();
@@ -415,8 +430,9 @@ private:
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;
-    std::set<pid_t> paused_;  ///< whose devices are
-    bool ending_ = false;     ///< the tree is: nothing but the images is left of it
+    bool scriptsLocked_ = false;  ///< scripts have been asked to lock the network
+    std::set<pid_t> paused_;      ///< whose devices are
+    bool ending_ = false;         ///< the tree is: nothing but the images is left of it
 };
 
 }  // namespace

@@ -93,16 +93,6 @@ kernel::ResourceLimits ownLimits() {
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
 }
 
-/// As many descriptors as allowed, while files of the tree are opened.
-int raiseFileLimit() {
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
-    constexpr rlim_t kPlenty = 1U << 30;
-    return static_cast<int>(std::min(limit.rlim_max, kPlenty));
-}
-
 /// Processes that exist because of this restore: killed unless the restore has come through.
 class NewProcesses {
 public:
@@ -276,7 +266,7 @@ private:
     /// What exists outside of processes.
     void prepare() {
         limitsBefore_ = ownLimits();
-        const ServiceFds service = files_->chooseServiceFds(raiseFileLimit());
+        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
@@ -326,21 +316,30 @@ private:
         log_.info("Stage: registers");
         resumed_.emplace(*state_);
         scripts_->require(Stage::PostRestore);
-        if (options_.pidFile)
-            writePidFile(*options_.pidFile, tree().root().pid);
-        run_.stop.throwIfRequested();
         for (const auto& task : tree().tasks)
             if (task->alive())
                 devices_->resume(task->pid);
-        unlockNetwork();
-        scripts_->run(Stage::PreResume);
         cgroups_->freeze();
-        devices_->finish();
+        if (options_.pidFile)
+            pidFile_.emplace(*options_.pidFile, tree().root().pid);
+        run_.stop.throwIfRequested();
+        // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+        unlockNetwork();
+        tell(Stage::PreResume);
+    }
+
+    /// Of what can't be changed any more.
+    void tell(Stage stage) noexcept {
+        try {
+            scripts_->run(stage);
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void unlockNetwork() {
         if (networkSpace_->wasOwn())
-            scripts_->run(Stage::NetworkUnlock);
+            tell(Stage::NetworkUnlock);
         networkSpace_->inside([this] {
             if (networkSpace_->wasOwn())
                 network_->adoptNamespace();
@@ -356,13 +355,16 @@ private:
 
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
+        devices_->finish();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        if (pidFile_)
+            pidFile_->keep();
         sysvShm_->keep();
         cgroups_->keep();
         files_->remaps().removeLinks(log_);
         report();
-        scripts_->run(Stage::PostResume);
+        tell(Stage::PostResume);
 
         // Restored limits of criu itself matter for the command that --exec-cmd becomes.
         ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
@@ -403,6 +405,7 @@ private:
     std::optional<memory::SysvShmRestore> sysvShm_;
     std::optional<NewProcesses> processes_;
     std::optional<ResumedTree> resumed_;
+    std::optional<PidFile> pidFile_;
 };
 
 }  // namespace

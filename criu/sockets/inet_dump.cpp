@@ -5,12 +5,12 @@
 #include <linux/udp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/limits.hpp"
 #include "criu/sockets/foreign.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
@@ -89,13 +89,12 @@ UniqueFd keptCopy(int fd) {
     UniqueFd kept = copy();
     if (kept)
         return kept;
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    const int limit = kernel::raiseFileLimit();
     kept = copy();
     if (!kept)
-        failErrno("copy a descriptor (at most {} are allowed)", limit.rlim_max);
+        kept = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!kept)
+        failErrno("copy a descriptor (at most {} are allowed)", limit);
     return kept;
 }
 
