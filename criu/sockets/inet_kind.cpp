@@ -19,12 +19,11 @@ public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__INETSK; }
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
-            return false;
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
-               (family == AF_INET || family == AF_INET6);
+        return file.socketFamily == AF_INET || file.socketFamily == AF_INET6;
+    }
+
+    ProtobufCMessage* prepare(const files::OpenFd& file, Arena& arena) override {
+        return claims(file) ? &dump_.prepare(file, arena).base : nullptr;
     }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
