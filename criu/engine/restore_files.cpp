@@ -270,12 +270,15 @@ UniqueFd FilePlan::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    return kernel::PidFd(holder->pid).getFd(holder->fd);
+    if (!fetchFrom_ || fetchFrom_->pid() != holder->pid)
+        fetchFrom_.emplace(holder->pid);
+    return fetchFrom_->getFd(holder->fd);
 }
 
 void FilePlan::finish() {
     for (const auto& kind : kinds_)
         kind->finishRestore(*this);
+    fetchFrom_.reset();
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {

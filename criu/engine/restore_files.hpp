@@ -14,6 +14,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/pidfd.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
@@ -114,6 +115,7 @@ private:
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
     UniqueFd ownTerminal_;
     UniqueFd handOverTo_;  ///< a pair of sockets
     UniqueFd handedOverFrom_;

@@ -127,10 +127,7 @@ class NetlinkKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__NETLINKSK; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        return S_ISSOCK(file.stat.st_mode) && file.link.starts_with("socket:[") &&
-               option(file.copy.get(), SO_DOMAIN, "SO_DOMAIN") == AF_NETLINK;
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_NETLINK; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
@@ -164,7 +161,7 @@ public:
         out.has_ns_id = 1;
         out.ns_id = dump.networkNumber();
         out.fown = dump.owner(file);
-        out.opts = dumpSocketOptions(fd, arena);
+        out.opts = dumpSocketOptions(fd, AF_NETLINK, arena);
         std::vector<std::uint32_t> set;
         for (const int flag : kFlags) {
             int value = 0;

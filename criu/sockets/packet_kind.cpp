@@ -70,13 +70,7 @@ class PacketKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__PACKETSK; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
-            return false;
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_PACKET;
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_PACKET; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         refuseForeign(file);
@@ -92,7 +86,7 @@ public:
         out.flags = file.statusFlags();
         out.ifindex = info->info.pdi_index;
         out.fown = dump.owner(file);
-        out.opts = dumpSocketOptions(file.copy.get(), arena);
+        out.opts = dumpSocketOptions(file.copy.get(), AF_PACKET, arena);
         out.version = info->info.pdi_version;
         out.reserve = info->info.pdi_reserve;
         out.aux_data = (info->info.pdi_flags & PDI_AUXDATA) != 0;
