@@ -7,8 +7,9 @@
 
 namespace criu::device {
 
-DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images)
-    : context_{options, log, images, inventory_} {
+DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
+                         StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {
     for (const auto& subsystem : subsystems)
         parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
 }
@@ -58,6 +59,8 @@ void DumpDevices::dumpLate(pid_t root) {
 void DumpDevices::release(bool goOn) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
         inContext([&] { return part->subsystem->name(); }, [&] { part->dump->release(goOn); });
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        part->dump->finish();
 }
 
 }  // namespace criu::device

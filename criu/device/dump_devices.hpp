@@ -11,7 +11,8 @@ namespace criu::device {
 /// the processes are still stopped.
 class DumpDevices {
 public:
-    DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images);
+    DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
+                StopRequest& stop);
     ~DumpDevices();
     DumpDevices(const DumpDevices&) = delete;
     DumpDevices& operator=(const DumpDevices&) = delete;
@@ -25,6 +26,7 @@ public:
     void dumpLate(pid_t root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
+    /// Throws Error if a device of a process that goes on doesn't. Then none is told that the dump is done.
     void release(bool goOn);
 
 private:

@@ -43,7 +43,7 @@ public:
         file_.init(CR_PLUGIN_STAGE__DUMP);
     }
     ~PluginDump() override {
-        if (!released_)
+        if (!finished_)
             file_.exit(CR_PLUGIN_STAGE__DUMP, -1);
     }
 
@@ -67,15 +67,16 @@ public:
         if (result != 0 && result != -PluginFile::kNotSupported)
             fail("DUMP_DEVICES_LATE failed ({})", result);
     }
-    void release(bool) override {
-        released_ = true;
+    void release(bool) override {}
+    void finish() noexcept override {
+        finished_ = true;
         file_.exit(CR_PLUGIN_STAGE__DUMP, 0);
     }
 
 private:
     const PluginFile& file_;
     PluginHost host_;
-    bool released_ = false;
+    bool finished_ = false;
 };
 
 class PluginRestore final : public DeviceRestore {

@@ -11,8 +11,8 @@
 namespace criu::device {
 
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
-                               const model::Options& options, Log& log, const ImageDir& images)
-    : context_{options, log, images, inventory_} {
+                               const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {
     const PluginsEntry* const listed = inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;
@@ -68,6 +68,11 @@ std::vector<FileId> RestoreDevices::needs(FileId id, const files::FileRestore& f
 bool RestoreDevices::late(FileId id) const {
     return std::any_of(parts_.begin(), parts_.end(),
                        [&](const Part& part) { return part.restore->owns(id) && part.restore->late(id); });
+}
+
+bool RestoreDevices::early(FileId id) const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [&](const Part& part) { return part.restore->owns(id) && part.restore->early(id); });
 }
 
 void RestoreDevices::forked() {

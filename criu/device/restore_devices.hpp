@@ -15,7 +15,7 @@ class RestoreDevices {
 public:
     /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
     RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::Options& options,
-                   Log& log, const ImageDir& images);
+                   Log& log, const ImageDir& images, StopRequest& stop);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
     RestoreDevices& operator=(const RestoreDevices&) = delete;
@@ -25,6 +25,7 @@ public:
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
+    [[nodiscard]] bool early(FileId id) const;
     void forked();
 
     /// Target. False: not yet.

@@ -56,7 +56,7 @@ public:
           scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
           runId_(makeRunId()),
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
-          devices_(std::in_place, run.devices, run.options, run.log, images_),
+          devices_(std::in_place, run.devices, run.options, run.log, images_, run.stop),
           files_(run.options, run.log, images_, segments_, network_, *devices_),
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),

@@ -248,7 +248,7 @@ private:
     void plan() {
         log_.info("Stage: plan");
         births_.emplace(planBirths(tree(), options_));
-        devices_.emplace(run_.devices, inventory(), options_, log_, images_);
+        devices_.emplace(run_.devices, inventory(), options_, log_, images_, run_.stop);
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();

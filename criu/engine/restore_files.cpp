@@ -110,6 +110,7 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
         planned.file = object;
         planned.opener = planned.completer = user.pid;
         planned.late = object->late();
+        planned.inheritedByOthers = !planned.late && object->early();
         planned_.push_back(std::move(planned));
     }
     PlannedFile& planned = planned_[at->second];

@@ -31,7 +31,7 @@ struct PlannedFile {
     pid_t completer = 0;             ///< the first user
     pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
     bool late = false;               ///< opened when all processes exist
-    bool inheritedByOthers = false;  ///< opened before the opener's children are created
+    bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one

@@ -47,6 +47,10 @@ public:
     /// its users instead, after that has placed all else; other users get their descriptors from there.
     [[nodiscard]] virtual bool late() const { return false; }
 
+    /// Whether others go on to work for it once it is open, so that it should be before anything that takes long:
+    /// before memory is filled and children are created. Not together with late().
+    [[nodiscard]] virtual bool early() const { return false; }
+
     /// Of a late file: whether it can be opened in this process. If it can't in any of its users, the leader of
     /// session() opens it.
     [[nodiscard]] virtual bool opensIn(const model::Task&) const { return true; }

@@ -34,6 +34,7 @@ void ContentMover::stop(bool drop) noexcept {
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
+        over_ = over_ || drop;
         for (const auto& [minor, worker] : workers_) {
             if (drop)
                 worker->jobs.clear();
@@ -51,6 +52,8 @@ void ContentMover::add(std::uint32_t renderMinor, ContentJob job) {
     const std::lock_guard lock(mutex_);
     if (failure_)
         return;
+    if (bytes_ == 0)
+        began_ = Clock::now();
     bytes_ += job.size;
     auto& worker = workers_[renderMinor];
     const bool fresh = !worker;
@@ -62,6 +65,13 @@ void ContentMover::add(std::uint32_t renderMinor, ContentJob job) {
         const SignalsBlocked blocked;
         worker->thread = std::thread([this, renderMinor, &to = *worker] { work(renderMinor, to); });
     }
+}
+
+void ContentMover::throwIfOver() {
+    if (over_)
+        fail("given up");
+    if (stop_ != nullptr)
+        stop_->throwIfRequested();
 }
 
 void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
@@ -79,7 +89,8 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
             inContext([&] { return fmt::format("content of {} bytes, {}", job.size, renderPath(renderMinor)); },
                       [&] {
                           if (!copier)
-                              copier = std::make_unique<Copier>(kernel_, renderMinor, limit_);
+                              copier =
+                                  std::make_unique<Copier>(kernel_, renderMinor, limit_, [this] { throwIfOver(); });
                           if (direction_ == Direction::Save)
                               copier->save(job.dmabuf.get(), job.size, job.file, job.offset);
                           else
@@ -90,13 +101,22 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
         }
         job.dmabuf.reset();
         lock.lock();
+        ended_ = Clock::now();
         if (failure) {
             if (!failure_)
                 failure_ = failure;
+            over_ = true;
             for (const auto& [minor, other] : workers_)
                 other->jobs.clear();
         }
     }
+}
+
+std::string ContentMover::summary() const {
+    const auto time = bytes_ == 0 ? Clock::duration::zero() : ended_ - began_;
+    return fmt::format("{} bytes of GPU memory {} in {} ms", bytes_,
+                       direction_ == Direction::Save ? "saved" : "restored",
+                       std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
 void ContentMover::finish() {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace criu::amdgpu {
 namespace {
@@ -21,17 +22,20 @@ constexpr std::uint64_t kAlign = std::uint64_t{2} << 20;  // of addresses: lets 
 constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxHalf = kCommandBytes / 2 / (kCommandDwords * sizeof(std::uint32_t)) * kMaxPerCommandOld / 2;
 constexpr std::uint64_t kPatienceSeconds = 60;
+constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds
+constexpr std::uint64_t kSettleTime = 5'000'000'000;
 constexpr std::uint32_t kReadWrite = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
 
 std::uint64_t alignUp(std::uint64_t value, std::uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
-std::uint64_t deadline() {
+constexpr std::uint64_t kSecond = 1'000'000'000;  // nanoseconds
+
+std::uint64_t monotonic() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    constexpr std::uint64_t kBillion = 1'000'000'000;
-    return (static_cast<std::uint64_t>(now.tv_sec) + kPatienceSeconds) * kBillion;
+    return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 void writeAll(int file, std::span<const std::byte> data, std::uint64_t offset) {
@@ -110,6 +114,7 @@ public:
 
 private:
     void drop() noexcept {
+        copier_.settle();
         if (list_ != 0) {
             drm_amdgpu_bo_list args{};
             args.in.operation = AMDGPU_BO_LIST_OP_DESTROY;
@@ -135,11 +140,12 @@ private:
     bool mapped_ = false;
 };
 
-Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit)
+Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, Pulse pulse)
     : kernel_(kernel),
       fd_(kernel.open(renderPath(renderMinor), O_RDWR)),
       drm_(kernel, fd_.get()),
-      limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)) {
+      limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)),
+      pulse_(std::move(pulse)) {
     const drm_amdgpu_info_device device = drm_.information();
     family_ = device.family;
     base_ = alignUp(std::max<std::uint64_t>(device.virtual_address_offset, kAlign), kAlign);
@@ -208,19 +214,40 @@ void Copier::submit(std::size_t half, std::uint64_t from, std::uint64_t to, std:
     args.in.num_chunks = 1;
     args.in.chunks = reinterpret_cast<std::uint64_t>(&chunks);
     kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CS, &args, "submit a copy to the GPU");
-    pending.sequence = args.out.handle;
+    pending.sequence = submitted_ = args.out.handle;
     pending.size = size;
 }
 
-void Copier::await(Pending& pending) const {
+void Copier::await(Pending& pending) {
+    const std::uint64_t patience = monotonic() + kPatienceSeconds * kSecond;
+    for (;;) {
+        pulse_();
+        const std::uint64_t now = monotonic();
+        drm_amdgpu_wait_cs args{};
+        args.in.handle = pending.sequence;
+        args.in.timeout = std::min(now + kLookEvery, patience);
+        args.in.ip_type = AMDGPU_HW_IP_DMA;
+        args.in.ctx_id = context_;
+        kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args, "wait for the GPU");
+        if (args.out.status == 0)
+            break;
+        if (now >= patience)
+            fail("the GPU didn't copy {} bytes within {} seconds", pending.size, kPatienceSeconds);
+    }
+    awaited_ = pending.sequence;
+}
+
+/// After a failure: lets the GPU end what it was given before the memory is taken away.
+void Copier::settle() noexcept {
+    if (awaited_ == submitted_)
+        return;
     drm_amdgpu_wait_cs args{};
-    args.in.handle = pending.sequence;
-    args.in.timeout = deadline();
+    args.in.handle = submitted_;
+    args.in.timeout = monotonic() + kSettleTime;
     args.in.ip_type = AMDGPU_HW_IP_DMA;
     args.in.ctx_id = context_;
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args, "wait for the GPU");
-    if (args.out.status != 0)
-        fail("the GPU didn't copy {} bytes within {} seconds", pending.size, kPatienceSeconds);
+    kernel_.tryIoctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args);
+    awaited_ = submitted_;
 }
 
 void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
