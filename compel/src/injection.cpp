@@ -40,8 +40,6 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
     : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
-    if (!saved_.isNative())
-        fail("thread ", tracee.tid(), " runs 32-bit code, which isn't supported");
     tracee.settle();
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();

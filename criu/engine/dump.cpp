@@ -28,6 +28,7 @@
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
+#include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
@@ -192,6 +193,7 @@ private:
                      task->pid(), task->status.name);
             if (!tree_->seccompSuspended())
                 refuseSeccomp(*task);
+            task->compat = task::isCompat(*task->process, task->dir);
         }
         refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
         refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");

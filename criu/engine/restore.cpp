@@ -30,6 +30,7 @@
 #include "criu/kernel/stat.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "criu/task/registers.hpp"
 
 namespace criu::engine {
 namespace {
@@ -68,6 +69,16 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
         const TaskTimersEntry* const timers = task->core().tc->timers;
         return timers != nullptr && timers->n_posix != 0;
     });
+}
+
+/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+std::optional<memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
+    const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
+                                 [](const auto& task) { return task->alive() && task::isCompat(task->core()); });
+    if (!any)
+        return std::nullopt;
+    kernel::Features().require(kernel::Feature::CompatTasks);
+    return memory::CompatVdso::ofKernel();
 }
 
 /// How the dump has locked connections.
@@ -275,10 +286,10 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->descriptor() = lift(std::move(control_->descriptor()));
-        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_,
-                                  *networkSpace_, *control_, service, task::Credentials::ofSelf(),
-                                  task::Scheduling::of(0), ownLimits(),
-                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds)});
+        state_.emplace(RestoreRun{
+            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, *networkSpace_, *control_,
+            service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->setRootPid(tree().root().pid);

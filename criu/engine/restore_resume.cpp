@@ -36,6 +36,14 @@ compel::Registers asRegisters(const std::vector<std::byte>& general) {
     return registers;
 }
 
+compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
+    compel::ThreadSegments segments{};
+    if (bytes.size() != sizeof(segments))
+        fail("segments of {} bytes, not {}", bytes.size(), sizeof(segments));
+    std::memcpy(&segments, bytes.data(), bytes.size());
+    return segments;
+}
+
 /// The restorer's code isn't needed any more: its place is used for arguments.
 void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
                    const std::vector<const FileLockEntry*>& locks) {
@@ -125,6 +133,8 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
             fail("has thread {}, which the image doesn't", thread.tracee.tid());
         const CoreEntry& core = *found->second;
         const task::RegisterSets sets = task::loadRegisters(core);
+        if (!sets.segments.empty())
+            thread.tracee.setThreadSegments(asSegments(sets.segments));
         thread.tracee.setRegisters(asRegisters(sets.general));
         if (!sets.extended.empty())
             thread.tracee.setExtendedState(sets.extended);
