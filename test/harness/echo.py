@@ -13,6 +13,7 @@ class EchoServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.broken = 0
+        self.clients = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
@@ -26,6 +27,7 @@ class EchoServer:
                     client, _ = self._listener.accept()
                     client.setblocking(False)
                     waiting[client] = bytearray()
+                    self.clients.append(client)
                     selector.register(client, selectors.EVENT_READ)
                     continue
                 if not self._echo(key.fileobj, events, waiting[key.fileobj]):
