@@ -227,6 +227,31 @@ std::size_t countAlive(const model::ProcessTree& tree) {
         std::count_if(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) { return task->alive(); }));
 }
 
+/// The time in which the network is locked. What a restore has locked is unlocked where it is, also after a failure.
+class LockedNetwork {
+public:
+    LockedNetwork(sockets::NetworkLock& lock, const namespaces::NetworkRestore& space, FilePlan& files)
+        : lock_(lock), space_(space) {
+        space.inside([&] {
+            if (space.wasOwn())
+                lock.ensureNamespace();
+            files.begin();
+        });
+    }
+    ~LockedNetwork() {
+        try {
+            space_.inside([this] { lock_.release(); });
+        } catch (const std::exception&) {  // the namespace can't be entered: it is gone
+        }
+    }
+    LockedNetwork(const LockedNetwork&) = delete;
+    LockedNetwork& operator=(const LockedNetwork&) = delete;
+
+private:
+    sockets::NetworkLock& lock_;
+    const namespaces::NetworkRestore& space_;
+};
+
 /// One restore, stage by stage. Members are in the order in which they come to exist; what a failed restore has made is
 /// taken back in the reverse order.
 class RestoreSession {
@@ -304,6 +329,7 @@ private:
         cgroups_->create(lift);
         networkSpace_->create(
             images_, [this](std::string_view name) { return files_->inherited(name); }, lift);
+        lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
 
     /// All processes, up to where they wait for the last touches.
@@ -352,15 +378,8 @@ private:
         if (networkSpace_->wasOwn())
             tell(Stage::NetworkUnlock);
         networkSpace_->inside([this] {
-            if (networkSpace_->wasOwn())
-                network_->adoptNamespace();
-            try {
-                files_->finish();
-                network_->unlock();
-            } catch (...) {
-                network_->keep();  // for another try
-                throw;
-            }
+            files_->finish();
+            network_->unlock();
         });
     }
 
@@ -409,6 +428,7 @@ private:
     std::optional<sockets::NetworkLock> network_;
     std::optional<FilePlan> files_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;
     std::optional<RestoreRun> state_;

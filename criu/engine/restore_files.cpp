@@ -276,6 +276,11 @@ UniqueFd FilePlan::fetch(FileId id) {
     return fetchFrom_->getFd(holder->fd);
 }
 
+void FilePlan::begin() {
+    for (const auto& kind : kinds_)
+        kind->beforeProcesses();
+}
+
 void FilePlan::finish() {
     for (const auto& kind : kinds_)
         kind->finishRestore(*this);

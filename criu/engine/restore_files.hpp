@@ -68,6 +68,8 @@ public:
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
     [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
 
+    /// When all is planned and no process exists yet: the first work of the kinds.
+    void begin();
     /// When all processes stand still with everything in place: the last work of the kinds.
     void finish();
 

@@ -118,6 +118,9 @@ public:
     /// Restore: the object that will open this entry; the same for entries that are made together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
 
+    /// Restore, in the process that directs it: all is planned, no process exists yet.
+    virtual void beforeProcesses() {}
+
     /// Restore, in the process that directs it: all is in place and stands still; after this the processes run.
     virtual void finishRestore(RestoredTree&) {}
 };

@@ -56,11 +56,14 @@ public:
         return file;
     }
 
-    void finishRestore(files::RestoredTree& tree) override {
+    void beforeProcesses() override {
         std::vector<InetConnection> ends;
         for (const auto& file : connections_)
             ends.push_back(file->ends());
-        lock_.adopt(std::move(ends));
+        lock_.ensure(std::move(ends));
+    }
+
+    void finishRestore(files::RestoredTree& tree) override {
         lock_.unlock();
         endRepairs(tree);
     }

@@ -12,6 +12,7 @@ class EchoServer:
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
+        self.clients = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
@@ -25,6 +26,7 @@ class EchoServer:
                     client, _ = self._listener.accept()
                     client.setblocking(False)
                     waiting[client] = bytearray()
+                    self.clients.append(client)
                     selector.register(client, selectors.EVENT_READ)
                     continue
                 if not self._echo(key.fileobj, events, waiting[key.fileobj]):
