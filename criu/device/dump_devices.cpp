@@ -51,6 +51,17 @@ void DumpDevices::dump(const files::OpenFd& file, FileId id) {
         fail("{} is of a kind that can't be dumped, and no plugin took it", file.describe());
 }
 
+bool DumpDevices::takesSockets() const {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.dump->takesSockets(); });
+}
+
+bool DumpDevices::takeSocket(int fd, std::uint32_t inode) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return fmt::format("{}: socket:[{}]", part.subsystem->name(), inode); },
+                         [&] { return part.dump->takeSocket(fd, inode); });
+    });
+}
+
 void DumpDevices::dumpLate(pid_t root) {
     for (const Part& part : parts_)
         inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });

@@ -23,6 +23,8 @@ public:
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.
     void dump(const files::OpenFd& file, FileId id);
+    [[nodiscard]] bool takesSockets() const;
+    [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     void dumpLate(pid_t root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }

@@ -62,6 +62,10 @@ public:
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_FILE, file.copy.get(), static_cast<int>(id.value)),
                      "DUMP_EXT_FILE");
     }
+    [[nodiscard]] bool takesSockets() const override { return file_.has(CR_PLUGIN_HOOK__DUMP_UNIX_SK); }
+    bool takeSocket(int fd, std::uint32_t inode) override {
+        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
+    }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)
@@ -81,7 +85,7 @@ private:
 
 class PluginRestore final : public DeviceRestore {
 public:
-    PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context) {
+    PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context), log_(context.log) {
         file_.init(CR_PLUGIN_STAGE__RESTORE);
     }
     ~PluginRestore() override {
@@ -101,6 +105,14 @@ public:
             return Opened::NotYet;
         opener.provide(id, UniqueFd(fd));
         return Opened::Done;
+    }
+
+    UniqueFd openSocket(std::uint32_t inode) override {
+        const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, static_cast<int>(inode));
+        // Any failure means that criu is to make the socket, as far as it can.
+        if (fd < 0 && fd != -PluginFile::kNotSupported)
+            log_.warn("{}: RESTORE_UNIX_SK failed for socket:[{}] ({})", file_.name(), inode, fd);
+        return UniqueFd(std::max(fd, -1));
     }
 
     std::optional<Relocated> relocate(const DeviceMapping& mapping) override {
@@ -125,6 +137,7 @@ public:
 private:
     const PluginFile& file_;
     PluginHost host_;
+    Log& log_;
     bool finished_ = false;
 };
 

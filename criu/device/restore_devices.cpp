@@ -90,6 +90,14 @@ bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
     fail("file {} was dumped by a plugin, but none that is there restores it", id);
 }
 
+UniqueFd RestoreDevices::openSocket(std::uint32_t inode) const {
+    for (const Part& part : parts_)
+        if (UniqueFd fd =
+                inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->openSocket(inode); }))
+            return fd;
+    return {};
+}
+
 void RestoreDevices::complete(FileId id, files::PlacedFiles& files) const {
     for (const Part& part : parts_)
         if (part.restore->owns(id))

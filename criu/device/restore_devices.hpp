@@ -30,6 +30,8 @@ public:
 
     /// Target. False: not yet.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
+    /// Target: empty if nobody takes it.
+    [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
     void complete(FileId id, files::PlacedFiles& files) const;
     /// Target: throws Error if nobody knows the mapping and its path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;

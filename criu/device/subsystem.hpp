@@ -66,6 +66,11 @@ public:
     virtual bool claims(const files::OpenFd&) { return false; }
     /// Takes over an open file under the given id; the descriptor is closed afterwards. False: isn't its own after all.
     virtual bool dump(const files::OpenFd&, FileId) { return false; }
+    /// Whether it may be the affair of this subsystem what a unix socket outside of the tree has to say.
+    [[nodiscard]] virtual bool takesSockets() const { return false; }
+    /// A unix socket (`fd`, the caller's) that is connected to one outside of the tree. True: openSocket() makes it on
+    /// restore.
+    virtual bool takeSocket(int /*fd*/, std::uint32_t /*inode*/) { return false; }
     /// Once, when all processes and their memory are dumped.
     virtual void dumpLate(pid_t /*root*/) {}
     /// The images are complete. `goOn`: the processes will go on, so whatever was kept from working must do so again,
@@ -115,6 +120,8 @@ public:
     enum class Opened { Done, NotMine, NotYet };
     /// Target: opens a file and hands it to opener.provide(). NotYet: to be called again when others were opened.
     virtual Opened open(FileId, files::FileOpener&) { return Opened::NotMine; }
+    /// Target: a socket of takeSocket(). Empty: isn't this subsystem's.
+    virtual UniqueFd openSocket(std::uint32_t /*inode*/) { return {}; }
     /// Target: all processes have their files in place.
     virtual void complete(FileId, files::PlacedFiles&) {}
     /// Target: where a mapping is now; nothing if it isn't this subsystem's or hasn't moved.

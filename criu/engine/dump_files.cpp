@@ -23,6 +23,7 @@ FileCollector::FileCollector(const model::Options& options, Log& log, const Imag
     : options_(options),
       log_(log),
       images_(images),
+      devices_(devices),
       paths_(options.ghostLimit),
       kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
 

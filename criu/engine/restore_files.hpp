@@ -158,6 +158,7 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
+    UniqueFd socketOfPlugin(std::uint32_t inode) override { return plan_.devices().openSocket(inode); }
     UniqueFd openPath(FileId regular, int flags) override;
     void postpone() override { postponed_ = true; }
     UniqueFd openDevice(FileId regular, int flags) override;

@@ -75,7 +75,7 @@ void ContentMover::throwIfOver() {
 }
 
 void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
-    std::unique_ptr<Copier> copier;
+    Transfer transfer(kernel_, renderMinor, direction_, limit_, [this] { throwIfOver(); });
     std::unique_lock lock(mutex_);
     for (;;) {
         worker.ready.wait(lock, [&] { return !worker.jobs.empty() || ending_; });
@@ -87,21 +87,15 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
         std::exception_ptr failure;
         try {
             inContext([&] { return fmt::format("content of {} bytes, {}", job.size, renderPath(renderMinor)); },
-                      [&] {
-                          if (!copier)
-                              copier =
-                                  std::make_unique<Copier>(kernel_, renderMinor, limit_, [this] { throwIfOver(); });
-                          if (direction_ == Direction::Save)
-                              copier->save(job.dmabuf.get(), job.size, job.file, job.offset);
-                          else
-                              copier->load(job.dmabuf.get(), job.size, job.file, job.offset);
-                      });
+                      [&] { transfer.move(job); });
         } catch (...) {
             failure = std::current_exception();
         }
         job.dmabuf.reset();
         lock.lock();
         ended_ = Clock::now();
+        if (refusal_.empty())
+            refusal_ = transfer.refusal();
         if (failure) {
             if (!failure_)
                 failure_ = failure;
@@ -112,11 +106,12 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
     }
 }
 
-std::string ContentMover::summary() const {
+void ContentMover::report(Log& log) const {
     const auto time = bytes_ == 0 ? Clock::duration::zero() : ended_ - began_;
-    return fmt::format("{} bytes of GPU memory {} in {} ms", bytes_,
-                       direction_ == Direction::Save ? "saved" : "restored",
-                       std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    log.info("amdgpu: {} bytes of GPU memory {} in {} ms", bytes_, direction_ == Direction::Save ? "saved" : "restored",
+             std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    if (!refusal_.empty())
+        log.warn("amdgpu: buffers were copied by the processor, since the GPU's copy engine refused: {}", refusal_);
 }
 
 void ContentMover::finish() {

@@ -13,23 +13,15 @@
 #include <string>
 #include <thread>
 
+#include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
-#include "plugins/amdgpu/copier.hpp"
+#include "plugins/amdgpu/transfer.hpp"
 
 namespace criu::amdgpu {
-
-/// The content of one buffer and its place in a file.
-struct ContentJob {
-    UniqueFd dmabuf;
-    std::uint64_t size = 0;
-    int file = -1;  ///< stays the caller's, open until finish()
-    std::uint64_t offset = 0;
-};
 
 /// Moves contents, one thread for each GPU. The first failure is kept, the rest given up, as it is by destruction.
 class ContentMover {
 public:
-    enum class Direction { Save, Load };
     /// `stop`: ends what is under way; may be null.
     ContentMover(Kernel& kernel, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
         : kernel_(kernel), direction_(direction), limit_(bufferLimit), stop_(stop) {}
@@ -40,8 +32,8 @@ public:
     void add(std::uint32_t renderMinor, ContentJob job);
     /// Returns when all is moved; throws the first failure. Afterwards there are no threads.
     void finish();
-    /// After finish(): how much it was and how long it took, for the log.
-    [[nodiscard]] std::string summary() const;
+    /// After finish(): how much it was, how long it took, and whether GPUs did it.
+    void report(Log& log) const;
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -65,6 +57,7 @@ private:
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;
+    std::string refusal_;
     std::map<std::uint32_t, std::unique_ptr<Worker>> workers_;
 };
 

@@ -42,7 +42,7 @@ public:
     /// Master: returns when all that was sent is in its buffers; throws the first failure. Nobody may send any more.
     /// False: it was called before.
     bool finish();
-    [[nodiscard]] std::string summary() const { return mover_.summary(); }
+    void report(Log& log) const { mover_.report(log); }
 
 private:
     void serve();

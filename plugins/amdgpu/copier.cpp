@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "plugins/amdgpu/content_io.hpp"
+
 namespace criu::amdgpu {
 namespace {
 
@@ -38,26 +40,16 @@ std::uint64_t monotonic() {
     return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void writeAll(int file, std::span<const std::byte> data, std::uint64_t offset) {
-    while (!data.empty()) {
-        const ssize_t done = ::pwrite(file, data.data(), data.size(), static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
-            continue;
-        sys(done, "write the content of a GPU buffer");
-        data = data.subspan(static_cast<std::size_t>(done));
-        offset += static_cast<std::uint64_t>(done);
-    }
-}
-
-void readAll(int file, std::span<std::byte> data, std::uint64_t offset) {
-    while (!data.empty()) {
-        const ssize_t done = ::pread(file, data.data(), data.size(), static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (sys(done, "read the content of a GPU buffer") == 0)
-            fail("the image with the content of GPU buffers is cut short: nothing is at {:#x}", offset);
-        data = data.subspan(static_cast<std::size_t>(done));
-        offset += static_cast<std::uint64_t>(done);
+/// What is to be done before anything is copied.
+template <typename Body>
+void preparing(const Body& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        // A reset, after which nobody knows what is in video memory; a card that is gone.
+        if (error.code() == ECANCELED || error.code() == ENODEV)
+            throw;
+        throw EngineRefused(error);
     }
 }
 
@@ -146,14 +138,16 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, P
       drm_(kernel, fd_.get()),
       limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)),
       pulse_(std::move(pulse)) {
-    const drm_amdgpu_info_device device = drm_.information();
-    family_ = device.family;
-    base_ = alignUp(std::max<std::uint64_t>(device.virtual_address_offset, kAlign), kAlign);
-    drm_amdgpu_ctx args{};
-    args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CTX, &args, "make a GPU context");
-    context_ = args.out.alloc.ctx_id;
-    commands_ = makeOwn(kCommandBytes, base_);
+    preparing([&] {
+        const drm_amdgpu_info_device device = drm_.information();
+        family_ = device.family;
+        base_ = alignUp(std::max<std::uint64_t>(device.virtual_address_offset, kAlign), kAlign);
+        drm_amdgpu_ctx args{};
+        args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+        kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CTX, &args, "make a GPU context");
+        context_ = args.out.alloc.ctx_id;
+        commands_ = makeOwn(kCommandBytes, base_);
+    });
 }
 
 Copier::~Copier() {
@@ -213,7 +207,7 @@ void Copier::submit(std::size_t half, std::uint64_t from, std::uint64_t to, std:
     args.in.bo_list_handle = list;
     args.in.num_chunks = 1;
     args.in.chunks = reinterpret_cast<std::uint64_t>(&chunks);
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CS, &args, "submit a copy to the GPU");
+    preparing([&] { kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CS, &args, "submit a copy to the GPU"); });
     pending.sequence = submitted_ = args.out.handle;
     pending.size = size;
 }
@@ -251,14 +245,18 @@ void Copier::settle() noexcept {
 }
 
 void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    prepare(size);
-    const Target target(*this, dmabuf, size);
+    std::optional<Target> target;
+    preparing([&] {
+        prepare(size);
+        target.emplace(*this, dmabuf, size);
+    });
     Pending pending[2];
     std::uint64_t next = 0;
     const auto start = [&](std::size_t half) {
         const std::uint64_t piece = std::min(size - next, halfSize());
         pending[half].done = next;
-        submit(half, target.address() + next, bounce_.address + half * halfSize(), piece, target.list(), pending[half]);
+        submit(half, target->address() + next, bounce_.address + half * halfSize(), piece, target->list(),
+               pending[half]);
         next += piece;
     };
     if (size != 0)
@@ -267,23 +265,27 @@ void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOf
         await(pending[half]);
         if (next < size)
             start(half ^ 1);
-        writeAll(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
-                 fileOffset + pending[half].done);
+        writeContent(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
+                     fileOffset + pending[half].done);
         pending[half].size = 0;
     }
 }
 
 void Copier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    prepare(size);
-    const Target target(*this, dmabuf, size);
+    std::optional<Target> target;
+    preparing([&] {
+        prepare(size);
+        target.emplace(*this, dmabuf, size);
+    });
     Pending pending[2];
     std::size_t half = 0;
     for (std::uint64_t next = 0; next < size; half ^= 1) {
         if (pending[half].size != 0)
             await(pending[half]);
         const std::uint64_t piece = std::min(size - next, halfSize());
-        readAll(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
-        submit(half, bounce_.address + half * halfSize(), target.address() + next, piece, target.list(), pending[half]);
+        readContent(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
+        submit(half, bounce_.address + half * halfSize(), target->address() + next, piece, target->list(),
+               pending[half]);
         next += piece;
     }
     for (Pending& last : pending)

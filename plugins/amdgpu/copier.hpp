@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/pulse.hpp"
 
 namespace criu::amdgpu {
 
@@ -14,11 +14,16 @@ namespace criu::amdgpu {
 /// zero, older ones from one.
 std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
 
-/// Called between the pieces of a copy; throws Error to end it.
-using Pulse = std::function<void()>;
+/// The copy engine can't be had, or doesn't take a copy: others may try. Not thrown where a copy was begun and failed,
+/// or where the GPU's memory may be lost.
+class EngineRefused : public Error {
+public:
+    explicit EngineRefused(Error error) : Error(std::move(error)) {}
+};
 
 /// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer
-/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error.
+/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error or
+/// EngineRefused.
 class Copier {
 public:
     /// `limit`: most bytes of the bounce buffer.

@@ -221,7 +221,7 @@ GpuId AmdgpuDump::userId(GpuId local) const {
 
 void AmdgpuDump::saveContents(const Topology& topology) {
     std::vector<UniqueFd> files;
-    ContentMover mover(kernel_, ContentMover::Direction::Save, bufferLimit_, &context_.stop);
+    ContentMover mover(kernel_, Direction::Save, bufferLimit_, &context_.stop);
     for (Process& process : processes_)
         for (const uapi::KfdDevice& device : process.state.devices) {
             const Node* const gpu = topology.findGpu(device.actualGpuId);
@@ -255,7 +255,7 @@ void AmdgpuDump::saveContents(const Topology& topology) {
             mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
         }
     mover.finish();
-    context_.log.info("amdgpu: {}", mover.summary());
+    mover.report(context_.log);
 }
 
 void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {

@@ -253,12 +253,12 @@ void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
     std::map<std::string, UniqueFd> files;
     for (const auto& [name, size] : needed)
         files.emplace(name, openContent(context_.images, name, size));
-    ContentMover mover(kernel_, ContentMover::Direction::Load, bufferLimit_, nullptr);
+    ContentMover mover(kernel_, Direction::Load, bufferLimit_, nullptr);
     for (ContentRequest& request : requests)
         mover.add(request.renderMinor,
                   {std::move(request.dmabuf), request.size, files.at(request.image).get(), request.offset});
     mover.finish();
-    context_.log.info("amdgpu: {}", mover.summary());
+    mover.report(context_.log);
 }
 
 device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& opener) {
@@ -421,7 +421,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
 void AmdgpuRestore::resume(pid_t pid) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
     if (channel_ && channel_->finish())
-        context_.log.info("amdgpu: {}", channel_->summary());
+        channel_->report(context_.log);
     if (pids_.empty())
         return;
     if (!masterKfd_)

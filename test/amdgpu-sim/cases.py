@@ -17,6 +17,7 @@ CRIU_MODES = {
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
     "no_parallel": ["kfd_memory", "kfd_processes"],
     "small_buffer": ["kfd_memory", "render_buffers"],
+    "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "old_family": ["kfd_memory", "render_buffers"],
     "mapped": ["kfd_memory"],
     "linked": ["kfd_memory"],

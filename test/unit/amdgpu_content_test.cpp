@@ -109,29 +109,71 @@ TEST_CASE("amdgpu: several buffers, small and large in turn") {
 
 TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
     constexpr std::size_t kSize = std::size_t{3} << 20;
+    const bool forGood = GENERATE(false, true);
     const auto bytes = randomBytes(kSize, 2);
     const UniqueFd source = FakeKernel::makeBuffer(kSize);
     put(source.get(), bytes);
     unsigned failed = 0;
     for (unsigned call = 1;; ++call) {
         FakeKernel kernel(kNewFamily);
-        kernel.failCall(call);
+        if (forGood)
+            kernel.failFrom(call);
+        else
+            kernel.failCall(call);
         const UniqueFd file = FakeKernel::makeBuffer(0);
         bool threw = false;
         try {
-            ContentMover mover(kernel, ContentMover::Direction::Save, std::uint64_t{1} << 20, nullptr);
+            ContentMover mover(kernel, Direction::Save, std::uint64_t{1} << 20, nullptr);
             mover.add(128, {UniqueFd(::dup(source.get())), kSize, file.get(), 0});
             mover.finish();
         } catch (const Error&) {
             threw = true;
             ++failed;
         }
-        if (!threw)  // no such call, or one of the clean-up
+        if (!threw)  // no such call, one of the clean-up, or the processor has done it
             CHECK(get(file.get(), kSize) == bytes);
         if (kernel.calls() < call)
             break;
     }
-    CHECK(failed > 10);
+    CHECK(failed > (forGood ? 10 : 2));
+}
+
+TEST_CASE("amdgpu: where the copy engine refuses the processor copies") {
+    constexpr std::size_t kSize = (std::size_t{20} << 20) + 4096;
+    const auto bytes = randomBytes(kSize, 3);
+    const UniqueFd source = FakeKernel::makeBuffer(kSize);
+    put(source.get(), bytes);
+    FakeKernel kernel(kNewFamily);
+    const UniqueFd file = FakeKernel::makeBuffer(0);
+    const auto run = [&](Direction direction, int buffer) {
+        Transfer transfer(kernel, 128, direction, 1 << 20, [] {});
+        transfer.move({UniqueFd(::dup(buffer)), kSize, file.get(), 8});
+        return transfer.refusal();
+    };
+    SECTION("both ways") {
+        kernel.refuseCopies(EINVAL);
+        CHECK_THAT(run(Direction::Save, source.get()), Catch::Contains("submit a copy"));
+        CHECK(get(file.get(), kSize, 8) == bytes);
+        const UniqueFd target = FakeKernel::makeBuffer(kSize);
+        run(Direction::Load, target.get());
+        CHECK(get(target.get(), kSize) == bytes);
+        CHECK(kernel.executed() == 0);
+    }
+    SECTION("not what it can't reach") {
+        kernel.refuseCopies(EINVAL);
+        kernel.hideMemory();
+        CHECK_THROWS_WITH(run(Direction::Save, source.get()),
+                          Catch::Contains("submit a copy") && Catch::Contains("mmap offset"));
+    }
+    SECTION("not after a reset") {
+        kernel.refuseCopies(ECANCELED);
+        CHECK_THROWS_WITH(run(Direction::Save, source.get()), Catch::Contains("submit a copy"));
+        CHECK(get(file.get(), 0).empty());
+    }
+    SECTION("not where it works") {
+        CHECK(run(Direction::Save, source.get()).empty());
+        CHECK(kernel.executed() > 0);
+    }
 }
 
 TEST_CASE("amdgpu: a copy can be ended between two pieces") {
@@ -206,7 +248,7 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
     }
     SECTION("with an error on the way") {
         ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        kernel.failCall(50);
+        kernel.failFrom(50);
         channel.start();
         send(channel);
         CHECK_THROWS_AS(channel.finish(), Error);

@@ -206,6 +206,32 @@ mode_swapped() {
     verify
 }
 
+# The GPUs take no copies: the processor does it, where it can.
+mode_no_engine() {
+    start
+    echo "drm.cs 1 22 1000000" >$controls/fault
+    if [ "$program" = kfd_memory ]; then # has memory that the processor doesn't reach
+        dump images --leave-running
+        [ $code = 1 ] || fail "a dump without copy engines ended with $code"
+        grep -q "Error.*copy engine can't be used.*nor the processor" "$dir/dump-images.log" ||
+            fail "the log doesn't say what is wrong: $(errors "$dir/dump-images.log")"
+        echo >$controls/clear
+        still_works "a dump without copy engines"
+        verify
+        return
+    fi
+    dump_well images
+    grep -q "Warn.*copied by the processor" "$dir/dump-images.log" || fail "the log doesn't tell who copied"
+    for option in --parallel --no-parallel; do
+        restore_well images "restore$option" "$option"
+        grep -q "Warn.*copied by the processor" "$dir/restore$option.log" || fail "the log doesn't tell who copied"
+        [ $option = --no-parallel ] || end_program
+    done
+    echo >$controls/clear
+    still_works "the restore"
+    verify
+}
+
 # Contents are put in place while, or not while, processes are restored.
 mode_no_parallel() {
     start
