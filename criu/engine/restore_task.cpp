@@ -20,6 +20,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore_program.hpp"
+#include "criu/engine/task_files.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/stat.hpp"
