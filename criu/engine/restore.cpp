@@ -335,7 +335,12 @@ private:
         unlockNetwork();
         scripts_->run(Stage::PreResume);
         cgroups_->freeze();
-        devices_->finish();
+        try {
+            devices_->finish();
+        } catch (...) {
+            cgroups_->thaw();  // else the tasks couldn't end
+            throw;
+        }
     }
 
     void unlockNetwork() {
