@@ -26,6 +26,7 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/sched.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/task/compat.hpp"
@@ -294,7 +295,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended()}, mm);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_}, mm);
     }
 
     template <typename T>
@@ -394,6 +395,8 @@ private:
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
             if (std::exchange(scriptsLocked_, false) && goesOn)
                 runScripts(Stage::NetworkUnlock);
+            if (freezer_)
+                freezer_->restore();
             tree_->letGo(!goesOn);
         } else {
             ending_ = true;
@@ -415,11 +418,12 @@ private:
     StopRequest& stop_;
     ImageDir images_;
     ActionScripts scripts_;
-    std::optional<cgroup::Freezer> freezer_;
+    const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
-    std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
+    std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
+    std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
     std::string runId_;

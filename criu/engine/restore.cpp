@@ -357,11 +357,16 @@ private:
             if (task->alive())
                 devices_->resume(task->pid);
         cgroups_->freeze();
-        if (options_.pidFile)
-            pidFile_.emplace(*options_.pidFile, tree().root().pid);
-        run_.stop.throwIfRequested();
-        // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
-        unlockNetwork();
+        try {
+            if (options_.pidFile)
+                pidFile_.emplace(*options_.pidFile, tree().root().pid);
+            run_.stop.throwIfRequested();
+            // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+            unlockNetwork();
+        } catch (...) {
+            cgroups_->thaw();  // else the tasks couldn't end
+            throw;
+        }
         tell(Stage::PreResume);
     }
 

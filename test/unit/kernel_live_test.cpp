@@ -348,6 +348,14 @@ TEST_CASE("threads and children are found") {
     ::waitpid(child, nullptr, 0);
 }
 
+TEST_CASE("processors in a list are counted") {
+    CHECK(kernel::countCpus("0\n") == 1);
+    CHECK(kernel::countCpus("0-3,6,8-9\n") == 7);
+    CHECK_THROWS_AS((void)kernel::countCpus("3-1\n"), Error);
+    CHECK_THROWS_AS((void)kernel::countCpus(""), Error);
+    CHECK(kernel::onlineCpus() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 TEST_CASE("own scheduling, affinity, robust list and limits agree with system calls") {
     const SchedAttributes attributes = schedAttributes(0);
     CHECK(attributes.policy == static_cast<std::uint32_t>(::sched_getscheduler(0)));
