@@ -102,6 +102,8 @@ struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size);
 struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
                                      struct sg_table* table);
 extern atomic_t sim_bo_count;
+u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
+void sim_system_peak_reset(void);
 
 /* address_space.c: what a GPU sees at which address, for one render file */
 struct sim_mapping {
