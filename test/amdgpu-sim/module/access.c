@@ -134,7 +134,8 @@ int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size) 
     return move(view, address, (void*)buffer, size, true);
 }
 
-/* Copies from page to page as far as both ends lie in buffers. Returns how much that was; the address space is locked. */
+/* Copies from page to page as far as both ends lie in buffers. Returns how much that was; the address space is locked.
+ */
 static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
     u64 done = 0;
 
@@ -143,8 +144,8 @@ static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
         char *target_memory, *source_memory;
         u64 step;
 
-        if (!look_up(view, from + done, false, &source) || !source.page ||
-            !look_up(view, to + done, true, &target) || !target.page) {
+        if (!look_up(view, from + done, false, &source) || !source.page || !look_up(view, to + done, true, &target) ||
+            !target.page) {
             break;
         }
         step = min3(size - done, source.size, target.size);

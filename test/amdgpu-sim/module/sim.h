@@ -51,6 +51,7 @@ static inline struct sim_gpu* sim_gpu_of(struct drm_device* drm) {
 extern struct sim_gpu* sim_gpus[SIM_MAX_GPUS]; /* in the order of topology nodes */
 extern unsigned int sim_gpu_count;
 extern unsigned int sim_family; /* AMDGPU_FAMILY_* of all GPUs */
+extern unsigned int sim_capability;
 extern bool sim_xgmi;
 extern bool sim_vram_visible;
 extern bool sim_plain_counts;
