@@ -108,7 +108,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         return false;
     }
     const auto ip = registers.ip();
-    restore();
+    stopQuietly();
     if (ip - code_ < blob_->bytes.size())
         fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " at offset ", Hex{ip - code_},
              " (address ", Hex{reinterpret_cast<std::uintptr_t>(info.si_addr)}, ")");
@@ -140,8 +140,15 @@ void BlobRun::restore() {
     if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
         tracee_->setShadowStackPointer(*savedShadowStack_);
     tracee_->setRegisters(saved_);
-    requeueForeignSignals();
+    std::exception_ptr failure;
+    try {
+        requeueForeignSignals();
+    } catch (const Error&) {
+        failure = std::current_exception();
+    }
     tracee_->setSignalMask(savedMask_);
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 void BlobRun::requeueForeignSignals() {

@@ -140,7 +140,8 @@ public:
           log_(context.log),
           seccomp_(context.seccomp),
           cgroups_(context.cgroups),
-          suspended_(context.seccompSuspended) {}
+          suspended_(context.seccompSuspended),
+          onlineCpus_(context.onlineCpus) {}
 
     void run() {
         auto& threads = task_.process->threads();
@@ -242,8 +243,8 @@ private:
                 interview.seccomp};
     }
 
-    static CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
-                            const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) {
+    CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
+                     const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) const {
         auto& core = *arena.make<CoreEntry>();
         auto& thread = *arena.make<ThreadCoreEntry>();
         core.thread_core = &thread;
@@ -259,7 +260,7 @@ private:
             thread.user_dispatch->start = interview.dispatch->start;
             thread.user_dispatch->size = interview.dispatch->size;
         }
-        task::storeScheduling(found.tid, thread, arena);
+        task::storeScheduling(found.tid, onlineCpus_, thread, arena);
         thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
         thread.cg_set = cgroupSet;
@@ -353,6 +354,7 @@ private:
     std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
     std::uint32_t leaderSet_ = 0;
     bool suspended_;
+    std::optional<std::size_t> onlineCpus_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;
     std::optional<ThreadPool> pool_;

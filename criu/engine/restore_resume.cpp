@@ -16,6 +16,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/kernel/stat.hpp"
 #include "criu/task/registers.hpp"
 
 namespace criu::engine {
@@ -58,6 +59,16 @@ void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
     }
 }
 
+/// Whom the kernel has given an orphan to depends on who reaps at that moment.
+void requireParent(const model::Task& task) {
+    if (task.ppid == 0)
+        return;
+    kernel::ProcBuffer buffer;
+    const pid_t parent = kernel::readStat(kernel::ProcDir().open(task.pid), buffer).ppid;
+    if (parent != task.ppid)
+        fail("is a child of {} instead of {}", parent, task.ppid);
+}
+
 }  // namespace
 
 ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
@@ -89,12 +100,18 @@ ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
                           setPosixLocks(calls, *area->second, run.files.locks().ofProcess(task->pid));
                           calls.munmap(area->second->start, area->second->size);
                       }
+                      requireParent(*task);
                       moveThreads(*task, run.cgroups);
                       if (seccomp != run.content.seccomp.end())
                           finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
                       setThreads(*task, process);
                   });
     }
+}
+
+ResumedTree::Ender::~Ender() {
+    for (const compel::FrozenProcess& process : processes_)
+        ::kill(process.pid(), SIGKILL);
 }
 
 void ResumedTree::moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/sched.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
 
@@ -57,11 +58,9 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
         thread.futex_rla = list.head;
         thread.futex_rla_len = list.length;
     } else {
-        void* head = nullptr;
-        std::size_t length = 0;
-        sys(::syscall(SYS_get_robust_list, tid, &head, &length), "read robust futex list of thread {}", tid);
-        thread.futex_rla = reinterpret_cast<std::uint64_t>(head);
-        thread.futex_rla_len = static_cast<std::uint32_t>(length);
+        const kernel::RobustList robust = kernel::robustList(tid);
+        thread.futex_rla = robust.head;
+        thread.futex_rla_len = static_cast<std::uint32_t>(robust.length);
     }
 
     if (rseq && rseq->area != 0) {
