@@ -110,6 +110,7 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
         planned.file = object;
         planned.opener = planned.completer = user.pid;
         planned.late = object->late();
+        planned.inheritedByOthers = !planned.late && object->early();
         planned_.push_back(std::move(planned));
     }
     PlannedFile& planned = planned_[at->second];
@@ -270,12 +271,20 @@ UniqueFd FilePlan::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    return kernel::PidFd(holder->pid).getFd(holder->fd);
+    if (!fetchFrom_ || fetchFrom_->pid() != holder->pid)
+        fetchFrom_.emplace(holder->pid);
+    return fetchFrom_->getFd(holder->fd);
+}
+
+void FilePlan::begin() {
+    for (const auto& kind : kinds_)
+        kind->beforeProcesses();
 }
 
 void FilePlan::finish() {
     for (const auto& kind : kinds_)
         kind->finishRestore(*this);
+    fetchFrom_.reset();
 }
 
 ServiceFds FilePlan::chooseServiceFds(int limit) const {

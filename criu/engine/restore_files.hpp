@@ -14,6 +14,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/pidfd.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
@@ -30,7 +31,7 @@ struct PlannedFile {
     pid_t completer = 0;             ///< the first user
     pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
     bool late = false;               ///< opened when all processes exist
-    bool inheritedByOthers = false;  ///< opened before the opener's children are created
+    bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
@@ -67,6 +68,8 @@ public:
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
     [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
 
+    /// When all is planned and no process exists yet: the first work of the kinds.
+    void begin();
     /// When all processes stand still with everything in place: the last work of the kinds.
     void finish();
 
@@ -114,6 +117,7 @@ private:
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
     UniqueFd ownTerminal_;
     UniqueFd handOverTo_;  ///< a pair of sockets
     UniqueFd handedOverFrom_;
@@ -154,6 +158,7 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
+    UniqueFd socketOfPlugin(std::uint32_t inode) override { return plan_.devices().openSocket(inode); }
     UniqueFd openPath(FileId regular, int flags) override;
     void postpone() override { postponed_ = true; }
     UniqueFd openDevice(FileId regular, int flags) override;

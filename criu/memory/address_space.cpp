@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
@@ -171,6 +172,15 @@ void AddressSpace::addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avo
     vmas_.push_back(placed);
 }
 
+void AddressSpace::letGoOfOthers(const AddressSpace& previous) const {
+    std::unordered_set<std::uint64_t> taken;
+    for (const PlacedVma& placed : vmas_)
+        taken.insert(placed.at);
+    for (const PlacedVma& old : previous.vmas_)
+        if (old.mapped && !taken.contains(old.at))
+            ::munmap(reinterpret_cast<void*>(old.at), old.size());
+}
+
 AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
     AddressSpace space;
     const MmEntry& mm = **task.mm;
@@ -190,12 +200,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (!space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
-    for (const PlacedVma& old : previous.vmas_) {
-        const bool taken = std::any_of(space.vmas_.begin(), space.vmas_.end(),
-                                       [&](const PlacedVma& placed) { return placed.at == old.at; });
-        if (old.mapped && !taken)
-            ::munmap(reinterpret_cast<void*>(old.at), old.size());
-    }
+    space.letGoOfOthers(previous);
 
     RangeSet occupied = ownMappings();
     RangeSet avoid = occupied;  // where temporary places may not be

@@ -18,6 +18,16 @@ inline std::int64_t systemCall(std::int64_t number, const std::uint64_t (&args)[
     return result;
 }
 
+/// A system call of the 32-bit interface. Its result has 32 bits.
+inline std::int64_t compatCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
+    std::int64_t result = number;
+    asm volatile("int $0x80"
+                 : "+a"(result)
+                 : "b"(args[0]), "c"(args[1]), "d"(args[2]), "S"(args[3]), "D"(args[4])
+                 : "r8", "r9", "r10", "r11", "memory", "cc");
+    return static_cast<std::int32_t>(result);
+}
+
 /// clone3 of a thread that runs `entry(argument)` on the stack named in the clone arguments and never returns.
 inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t size, void (*entry)(std::uint64_t),
                                 std::uint64_t argument) noexcept {

@@ -83,6 +83,8 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
                                                          : step.args[i];
             return arch::systemCall(step.number, args);
         }
+        case Op::CompatCall:
+            return arch::compatCall(step.number, step.args);
         case Op::FutexWait:
             futexWait(step.args[0], static_cast<std::uint32_t>(step.args[1]));
             return 0;
