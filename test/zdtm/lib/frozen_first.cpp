@@ -4,6 +4,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <vector>
+
 #include "threads.hpp"
 
 namespace zdtm {
@@ -49,6 +51,11 @@ void dump_already_frozen(Task& me, const std::string& name) {
             *steps = *steps + 1;
         }
     });
+    // It takes a while to let all of these go, behind the one above.
+    std::vector<pid_t> others;
+    for (int i = 0; i < 50; ++i) {
+        others.push_back(me.start_child([](Task& task) { task.wait_for_check(); }));
+    }
     const auto state = [&] { return read_file(group + "/freezer.state"); };
     write_file(group + "/freezer.state", "FROZEN");
     while (state() != "FROZEN\n") {
@@ -62,6 +69,9 @@ void dump_already_frozen(Task& me, const std::string& name) {
     CHECK(found == "FROZEN\n", "%s", found.c_str());
     CHECK(after == before, "the frozen child made %lu steps", after - before);
     me.finish(child);
+    for (const pid_t other : others) {
+        me.finish(other);
+    }
     CHECK(rmdir(group.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
 }
 
