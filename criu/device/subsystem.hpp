@@ -133,10 +133,12 @@ public:
     virtual void finish() noexcept {}
 };
 
-/// A question that `criu check --feature` can ask.
+/// A question that `criu check --feature` can ask. Those named NAME_… are parts of NAME: told together with it.
 struct Feature {
     std::string name;
     std::function<bool()> test;  ///< may throw Error to say why not
+    /// Whether `criu check --extra` is to ask, too: the device is there. May throw Error: it isn't.
+    std::function<bool()> matters;
 };
 
 /// One driver's support. No state of a run.

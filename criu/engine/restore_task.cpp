@@ -20,6 +20,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore_program.hpp"
+#include "criu/engine/task_files.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/stat.hpp"
@@ -163,6 +164,8 @@ private:
         // If criu is killed, so is everything half-built. An adopted process would lose its creator too early.
         if (!birth_.adopted)
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (isRoot() && !run_.options.restoreSibling && ::getppid() != run_.control.page().master)
+            ::_exit(1);  // it was killed before we could ask to be told
         if (isRoot())
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())

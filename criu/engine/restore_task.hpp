@@ -2,8 +2,8 @@
 #pragma once
 
 #include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/engine/file_plan.hpp"
 #include "criu/engine/restore_control.hpp"
-#include "criu/engine/restore_files.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"

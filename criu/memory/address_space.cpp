@@ -12,6 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
@@ -326,29 +327,29 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
             sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
                 "drop inherited memory at {:#x}", from);
     };
-    forEachRange(
-        *pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-            requirePresent(range);
-            drop(done, from);
-            done = to;
-            for (std::uint64_t at = from; at < to;) {
-                const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
-                const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
-                if (::pread(pages, block.data(), want, static_cast<off_t>(offset)) != static_cast<ssize_t>(want))
-                    failErrno("read content of {:#x} from the pages file", at);
-                for (std::size_t page = 0; page < want; page += kPageSize) {
-                    auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
-                    ++comparedPages;
-                    if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
-                        ++sharedPages;
-                        continue;
-                    }
-                    std::memcpy(here, block.data() + page, kPageSize);
-                    ++restoredPages;
-                }
-                at += want;
-            }
-        });
+    forEachRange(*pagemap, start, placed.vma->end,
+                 [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+                     requirePresent(range);
+                     drop(done, from);
+                     done = to;
+                     for (std::uint64_t at = from; at < to;) {
+                         const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
+                         const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
+                         inContext([&] { return fmt::format("content of {:#x} in the pages file", at); },
+                                   [&] { readAt(pages, std::span(block).first(want), offset); });
+                         for (std::size_t page = 0; page < want; page += kPageSize) {
+                             auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
+                             ++comparedPages;
+                             if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
+                                 ++sharedPages;
+                                 continue;
+                             }
+                             std::memcpy(here, block.data() + page, kPageSize);
+                             ++restoredPages;
+                         }
+                         at += want;
+                     }
+                 });
     drop(done, placed.vma->end);
 }
 
@@ -377,9 +378,7 @@ void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, 
     std::vector<std::byte> content(vma.end - vma.start);
     forEachRange(pagemap, vma.start, vma.end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
         requirePresent(range);
-        const auto offset = static_cast<off_t>(range.fileOffset + (from - range.vaddr));
-        if (::pread(pages, content.data() + (from - vma.start), to - from, offset) != static_cast<ssize_t>(to - from))
-            failErrno("read its content");
+        readAt(pages, std::span(content).subspan(from - vma.start, to - from), range.fileOffset + (from - range.vaddr));
     });
     PlacedVma placed;
     placed.vma = &vma;

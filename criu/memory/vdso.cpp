@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/own_mappings.hpp"
@@ -44,9 +45,9 @@ std::vector<std::byte> dumpedCode(const model::Task& task, Range at, const Image
     const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
     std::vector<std::byte> code(at.size());
     const std::uint64_t offset = range->fileOffset + (at.start - range->vaddr);
-    if (!pages || ::pread(pages->get(), code.data(), code.size(), static_cast<off_t>(offset)) !=
-                      static_cast<ssize_t>(code.size()))
-        failErrno("read the dumped vDSO");
+    if (!pages)
+        fail("the images lack the content of the vDSO");
+    inContext([] { return "the dumped vDSO"; }, [&] { readAt(pages->get(), code, offset); });
     return code;
 }
 

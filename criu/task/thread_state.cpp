@@ -58,9 +58,9 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
         thread.futex_rla = list.head;
         thread.futex_rla_len = list.length;
     } else {
-        const kernel::RobustList list = kernel::robustList(tid);
-        thread.futex_rla = list.head;
-        thread.futex_rla_len = static_cast<std::uint32_t>(list.length);
+        const kernel::RobustList robust = kernel::robustList(tid);
+        thread.futex_rla = robust.head;
+        thread.futex_rla_len = static_cast<std::uint32_t>(robust.length);
     }
 
     if (rseq && rseq->area != 0) {

@@ -26,6 +26,7 @@ CRIU_MODES = {
     "interrupted": ["kfd_queues"],
     "stuck_queues": ["kfd_queues"],
     "ended_copy": ["kfd_memory"],
+    "check": ["plain"],
     "dump_faults": ["kfd_queues"],
     "restore_faults": ["render_buffers"],
 }

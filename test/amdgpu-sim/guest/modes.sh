@@ -516,7 +516,57 @@ mode_real_driver() {
     done </modules/amdgpu
     until_true 10 test -e /dev/kfd || fail "there is no /dev/kfd"
     /programs/no_gpu_check "$dir" >"$dir/check" 2>&1 || fail "$(tail -n 3 "$dir/check")"
+    asked amdgpu 1 "amdgpu is not supported"
+    missing_in_all ""
     mode_once
+}
+
+# usage: asked FEATURE STATUS LINES: what `criu check --feature` says
+asked() {
+    said=$(/bin/criu check --feature "$1" 2>>"$dir/check.err")
+    code=$?
+    [ $code = "$2" ] || fail "check --feature $1 ended with $code"
+    [ "$said" = "$3" ] || fail "check --feature $1 said: $said"
+}
+
+# usage: missing_in_all FEATURES: those of GPUs that `criu check --all` misses
+missing_in_all() {
+    /bin/criu check --all -v4 >"$dir/check-all" 2>&1
+    code=$?
+    said=$(sed -n 's/.*Warn.*feature \(amdgpu[a-z_]*\) is missing.*/\1/p' "$dir/check-all" | tr '\n' ' ')
+    [ "$said" = "$1" ] || fail "check --all misses '$said', not '$1'"
+    [ -z "$1" ] || [ $code = 1 ] || fail "check --all with something missing ended with $code"
+}
+
+# What `criu check` says of the driver, complete and in parts.
+mode_check() {
+    whole="amdgpu is supported
+amdgpu_list_handles is supported
+amdgpu_mapping_info is supported
+amdgpu_change_handle is supported
+amdgpu_dmabuf is supported
+amdgpu_svm is supported"
+    asked amdgpu 0 "$whole"
+    missing_in_all ""
+    for case in list_handles:drm.gem_list_handles mapping_info:drm.gem_op change_handle:drm.gem_change_handle \
+        dmabuf:drm.prime_handle_to_fd; do
+        echo "${case#*:} 1 22 1000" >$controls/fault
+        asked "amdgpu_${case%:*}" 1 "amdgpu_${case%:*} is not supported"
+        asked amdgpu 0 "$(echo "$whole" | sed "s/\(amdgpu_${case%:*} is\)/\1 not/")"
+        missing_in_all "amdgpu_${case%:*} "
+        echo >$controls/clear
+    done
+    reload_simulator capability=0
+    asked amdgpu_svm 1 "amdgpu_svm is not supported"
+    echo "kfd.get_version 1 22 1000" >$controls/fault
+    asked amdgpu 1 "amdgpu is not supported"
+    missing_in_all "amdgpu amdgpu_svm "
+    echo >$controls/clear
+    unload_simulator || fail "the simulator is still in use"
+    asked amdgpu 1 "amdgpu is not supported"
+    asked amdgpu_dmabuf 1 "amdgpu_dmabuf is not supported"
+    missing_in_all ""
+    load_simulator
 }
 
 # No driver of any kind.

@@ -4,7 +4,7 @@
  *   hits   "NAME COUNT" for each point passed since the last "clear"
  *   fault  write "NAME N ERRNO [COUNT]": the Nth pass from now on fails with that error, and so do the next COUNT - 1
  *   delay  write "NAME N MILLISECONDS": the Nth pass from now on takes that much longer, once
- *   clear  write anything: no faults, no delays, no hits
+ *   clear  write anything: no faults, no delays, no hits, no peak
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -199,13 +199,15 @@ static ssize_t clear_write(struct file* file, const char __user* text, size_t si
     spin_lock(&points_lock);
     memset(points, 0, sizeof(points));
     spin_unlock(&points_lock);
+    sim_system_peak_reset();
     return size;
 }
 
 static int state_show(struct seq_file* file, void* unused) {
     unsigned int i;
 
-    seq_printf(file, "processes %u\nbuffers %d\n", sim_process_count(), atomic_read(&sim_bo_count));
+    seq_printf(file, "processes %u\nbuffers %d\nsystem_peak %llu\n", sim_process_count(), atomic_read(&sim_bo_count),
+               sim_system_peak());
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 

@@ -6,18 +6,6 @@
 /// The few instructions the interpreter can't say in C++.
 namespace criu::pie::arch {
 
-inline std::int64_t systemCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
-    register std::uint64_t fourth asm("r10") = args[3];
-    register std::uint64_t fifth asm("r8") = args[4];
-    register std::uint64_t sixth asm("r9") = args[5];
-    std::int64_t result = number;
-    asm volatile("syscall"
-                 : "+a"(result)
-                 : "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth), "r"(fifth), "r"(sixth)
-                 : "rcx", "r11", "memory");
-    return result;
-}
-
 /// A system call of the 32-bit interface. Its result has 32 bits.
 inline std::int64_t compatCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
     std::int64_t result = number;
