@@ -368,23 +368,20 @@ void CgroupRestore::setProperties() {
     }
 }
 
-void CgroupRestore::freeze() {
-    try {
-        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-            if (!setsProperties(*group))
-                continue;
-            for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
-                if (isFreezer(property->name))
-                    inContext([&] { return label(group->controllers, group->path); },
-                              [&] { freeze(*group, *property); });
-        }
-    } catch (...) {
-        thaw();
-        throw;
+FrozenGroups CgroupRestore::freeze() {
+    FrozenGroups frozen(log_);
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+        if (!setsProperties(*group))
+            continue;
+        for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
+            if (isFreezer(property->name))
+                inContext([&] { return label(group->controllers, group->path); },
+                          [&] { freeze(*group, *property, frozen); });
     }
+    return frozen;
 }
 
-void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property) {
+void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property, FrozenGroups& frozen) {
     UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
     const std::optional<Property> before = readProperty(fd.get(), property.name);
     if (before && before->value == property.value)
@@ -396,18 +393,21 @@ void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property) 
     setProperty(fd.get(), property.name, property.value);
     const std::string_view running = runningValue(property.name);
     if (property.value != running)
-        frozen_.push_back({std::move(fd), property.name, running, label(group.controllers, group.path)});
+        frozen.add(std::move(fd), property.name, running, label(group.controllers, group.path));
 }
 
-void CgroupRestore::thaw() noexcept {
-    for (auto group = frozen_.rbegin(); group != frozen_.rend(); ++group) {
+void FrozenGroups::add(UniqueFd group, std::string property, std::string_view running, std::string label) {
+    groups_.push_back({std::move(group), std::move(property), running, std::move(label)});
+}
+
+FrozenGroups::~FrozenGroups() {
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
         try {
-            writeFile(group->group.get(), group->property, group->running);
+            writeFile(group->fd.get(), group->property, group->running);
         } catch (const std::exception& error) {
             log_.warn("{} is left frozen: {}", group->label, error.what());
         }
     }
-    frozen_.clear();
 }
 
 }  // namespace criu::cgroup

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "criu/base/log.hpp"
@@ -18,6 +20,30 @@
 #include "images/cgroup.hpp"
 
 namespace criu::cgroup {
+
+/// Groups whose tasks restore has stopped. They run again when this object ends, unless they are to stay so: not even
+/// SIGKILL ends the tasks of a stopped group of version 1.
+class FrozenGroups {
+public:
+    explicit FrozenGroups(Log& log) : log_(log) {}
+    ~FrozenGroups();
+    FrozenGroups(FrozenGroups&& other) noexcept : log_(other.log_), groups_(std::exchange(other.groups_, {})) {}
+    FrozenGroups& operator=(FrozenGroups&&) = delete;
+
+    /// `running`: what `property` says of a group that runs. `label`: for messages.
+    void add(UniqueFd group, std::string property, std::string_view running, std::string label);
+    void keep() noexcept { groups_.clear(); }
+
+private:
+    struct Group {
+        UniqueFd fd;
+        std::string property;
+        std::string_view running;
+        std::string label;
+    };
+    Log& log_;
+    std::vector<Group> groups_;
+};
 
 /// Restore half. The master makes the groups before it creates processes; each of them enters its own first of all, so
 /// that what it uses is counted there. Groups that were made are removed again unless the restore comes through; that
@@ -49,10 +75,8 @@ public:
     /// Sets properties, when every process exists.
     void setProperties();
     /// Stops groups that were stopped; after everything else. Groups that criu itself is in are left out. Throws Error,
-    /// with none of them stopped: not even SIGKILL ends the tasks of a stopped group of version 1.
-    void freeze();
-    /// Takes back what freeze() did.
-    void thaw() noexcept;
+    /// with none of them stopped.
+    [[nodiscard]] FrozenGroups freeze();
 
     /// The restore has come through: groups stay.
     void keep() noexcept { made_.clear(); }
@@ -75,14 +99,6 @@ private:
         std::string path;
     };
 
-    /// A group that freeze() stopped, and how to undo that.
-    struct Frozen {
-        UniqueFd group;
-        std::string property;
-        std::string_view running;  ///< what to write
-        std::string label;
-    };
-
     void collectSets(const CgroupEntry& entry);
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
@@ -93,7 +109,7 @@ private:
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);
     void makeDirectory(const Group& group, const std::string& path);
-    void freeze(const Group& group, const CgroupPropEntry& property);
+    void freeze(const Group& group, const CgroupPropEntry& property, FrozenGroups& frozen);
     [[nodiscard]] const std::vector<Member>& membersOf(std::uint32_t set) const;
     void move(const std::string& text, const std::vector<Member>& from, const std::vector<Member>& to, bool threads);
 
@@ -105,7 +121,6 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
-    std::vector<Frozen> frozen_;
 };
 
 }  // namespace criu::cgroup

@@ -34,7 +34,6 @@ namespace criu::engine {
 namespace {
 
 /// Threads that are asked at the same time.
-constexpr std::size_t kBatch = 128;
 /// Memory for one thread's questions, answers and stack; the leader's process questions take a few more.
 constexpr std::size_t kRoomPerThread = 4096 + pie::kStackSize;
 constexpr std::size_t kRoomForProcess = 32768;
@@ -81,8 +80,6 @@ struct Interview {
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
     std::optional<ProcessQuestions> process;
-    std::uint64_t program = 0;
-    std::uint64_t stackTop = 0;
     std::optional<compel::BlobRun> run;
 };
 
@@ -151,13 +148,13 @@ public:
         leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
         const std::size_t perThread = kRoomPerThread + (task_.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
         const std::size_t room =
-            pageAlignUp(kRoomForProcess + perThread * std::min(threads.size(), kBatch) + posixTimerRoom());
+            pageAlignUp(kRoomForProcess + perThread * std::min(threads.size(), kThreadsAtOnce) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
                                     task_.process->syscallInstruction());
-        if (threads.size() > kBatch && availableCores() > 1)
+        if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
-        for (std::size_t first = 0; first < threads.size(); first += kBatch)
-            ask(injection, first, std::min(first + kBatch, threads.size()));
+        for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
+            ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
         injection.cure();
         if (pool_)
             pool_->wait();
@@ -175,6 +172,7 @@ private:
         const auto answers = std::make_shared<pie::RemoteData>(injection.data());
         pie::RemoteData& data = *answers;
         std::vector<std::unique_ptr<Interview>> interviews;
+        std::vector<RemoteProgram> programs;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
             auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_, steps, data);
@@ -182,23 +180,14 @@ private:
             interview->dispatch = dispatch_->of(i);
             if (i == 0)
                 interview->process.emplace(task_, buffer_, steps, data);
-            interview->program = steps.place(data, 0, 0, false);
-            interview->stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
+            programs.push_back(placeProgram(steps, data, &interview->thread.tracee));
             interviews.push_back(std::move(interview));
         }
-        if (data.bytes().size() > injection.dataSize())
-            fail("{} bytes of questions don't fit the {} bytes in the process", data.bytes().size(),
-                 injection.dataSize());
-        injection.memory().write(data.base(), data.bytes());
-        for (auto& interview : interviews)
-            interview->run.emplace(injection.start(interview->thread.tracee, interview->program, interview->stackTop));
-        for (auto& interview : interviews)
-            interview->run->finish();
-        injection.memory().read(data.base(), data.bytes());
-        for (auto& interview : interviews) {
-            requireComplete(data, interview->program, interview->thread.tracee.tid());
-            interview->rings.refuse(data, interview->thread.tracee.tid());
-            finish(std::move(interview), answers);
+        std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs);
+        for (std::size_t i = 0; i < interviews.size(); ++i) {
+            interviews[i]->run.emplace(std::move(runs[i]));
+            interviews[i]->rings.refuse(data, interviews[i]->thread.tracee.tid());
+            finish(std::move(interviews[i]), answers);
         }
     }
 

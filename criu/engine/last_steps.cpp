@@ -16,9 +16,6 @@
 namespace criu::engine {
 namespace {
 
-/// Threads that work at the same time.
-constexpr std::size_t kBatch = 128;
-
 class SeccompFinish {
 public:
     SeccompFinish(compel::FrozenProcess& process, const model::Task& task, const std::vector<task::SeccompPlan>& plans,
@@ -32,7 +29,8 @@ public:
         std::size_t room = 0;
         const auto measure = [&room](std::size_t first, std::size_t end, const Compose& compose) {
             pie::RemoteData data(0);
-            place(data, first, end, compose);
+            for (std::size_t index = first; index < end; ++index)
+                place(data, index, nullptr, compose);
             room = std::max(room, data.bytes().size());
         };
         forEachRun(measure);
@@ -44,11 +42,6 @@ public:
 
 private:
     using Compose = std::function<void(std::size_t index, pie::StepList&, pie::RemoteData&)>;
-
-    struct Placed {
-        std::uint64_t program = 0;
-        std::uint64_t stackTop = 0;
-    };
 
     /// The runs there are to be, in order: `visit(first thread, behind last thread, what each does)`.
     template <typename Visit>
@@ -62,38 +55,24 @@ private:
             const ThreadCoreEntry& core = *(*task_.threads[index].core)->thread_core;
             addLastSteps(core, index == 0 ? task_.mm->get() : nullptr, now_, steps, data);
         };
-        for (std::size_t first = 1; first < plans_.size(); first += kBatch)
-            visit(first, std::min(first + kBatch, plans_.size()), rest);
+        for (std::size_t first = 1; first < plans_.size(); first += kThreadsAtOnce)
+            visit(first, std::min(first + kThreadsAtOnce, plans_.size()), rest);
         visit(0, 1, rest);
     }
 
-    static std::vector<Placed> place(pie::RemoteData& data, std::size_t first, std::size_t end,
-                                     const Compose& compose) {
-        std::vector<Placed> all;
-        for (std::size_t index = first; index < end; ++index) {
-            pie::StepList steps;
-            compose(index, steps, data);
-            Placed placed;
-            placed.program = steps.place(data, 0, 0, false);
-            placed.stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
-            all.push_back(placed);
-        }
-        return all;
+    static RemoteProgram place(pie::RemoteData& data, std::size_t index, compel::Tracee* thread,
+                               const Compose& compose) {
+        pie::StepList steps;
+        compose(index, steps, data);
+        return placeProgram(steps, data, thread);
     }
 
     void execute(std::size_t first, std::size_t end, const Compose& compose) {
         pie::RemoteData data(injection_->data());
-        const std::vector<Placed> all = place(data, first, end, compose);
-        injection_->memory().write(data.base(), data.bytes());
-        std::vector<compel::BlobRun> runs;
-        runs.reserve(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i)
-            runs.push_back(injection_->start(tracee(first + i), all[i].program, all[i].stackTop));
-        for (compel::BlobRun& run : runs)
-            run.finish();
-        injection_->memory().read(data.base(), data.bytes());
-        for (std::size_t i = 0; i < all.size(); ++i)
-            requireComplete(data, all[i].program, task_.threads[first + i].tid);
+        std::vector<RemoteProgram> programs;
+        for (std::size_t index = first; index < end; ++index)
+            programs.push_back(place(data, index, &tracee(index), compose));
+        runPrograms(*injection_, data, programs);
     }
 
     compel::Tracee& tracee(std::size_t index) const {

@@ -356,17 +356,12 @@ private:
         for (const auto& task : tree().tasks)
             if (task->alive())
                 devices_->resume(task->pid);
-        cgroups_->freeze();
-        try {
-            if (options_.pidFile)
-                pidFile_.emplace(*options_.pidFile, tree().root().pid);
-            run_.stop.throwIfRequested();
-            // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
-            unlockNetwork();
-        } catch (...) {
-            cgroups_->thaw();  // else the tasks couldn't end
-            throw;
-        }
+        frozenGroups_.emplace(cgroups_->freeze());
+        if (options_.pidFile)
+            pidFile_.emplace(*options_.pidFile, tree().root().pid);
+        run_.stop.throwIfRequested();
+        // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+        unlockNetwork();
         tell(Stage::PreResume);
     }
 
@@ -397,6 +392,7 @@ private:
             pidFile_->keep();
         sysvShm_->keep();
         cgroups_->keep();
+        frozenGroups_->keep();
         files_->remaps().removeLinks(log_);
         report();
         tell(Stage::PostResume);
@@ -441,6 +437,7 @@ private:
     std::optional<memory::SysvShmRestore> sysvShm_;
     std::optional<NewProcesses> processes_;
     std::optional<ResumedTree> resumed_;
+    std::optional<cgroup::FrozenGroups> frozenGroups_;  // thawed before the processes have to end
     std::optional<PidFile> pidFile_;
 };
 

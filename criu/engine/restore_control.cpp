@@ -2,6 +2,7 @@
 #include "criu/engine/restore_control.hpp"
 
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,6 +41,7 @@ RestoreControl::RestoreControl(std::uint32_t participants)
     mapping_ = Mapping(at, size);
     new (at) ControlPage();
     page().participants = participants;
+    page().master = ::getpid();
 }
 
 void RestoreControl::pass(Barrier barrier) const noexcept {
@@ -49,7 +51,10 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
     if (now == all)
         wake(word);
     while (now < all) {
-        sleepOn(word, now, nullptr);
+        const timespec look{1, 0};
+        sleepOn(word, now, &look);
+        if (::kill(page().master, 0) != 0 && errno == ESRCH)
+            ::_exit(1);
         now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
     }
 }

@@ -35,6 +35,7 @@ struct ControlPage {
     std::uint64_t sharedPages = 0;
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
+    std::int32_t master = 0;  ///< who directs the restore: without it nobody goes on
 };
 
 /// A process that exists because of this restore.
@@ -60,7 +61,7 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] UniqueFd& descriptor() noexcept { return fd_; }
 
-    /// Waits in a restored process until all have come here.
+    /// Waits in a restored process until all have come here. Ends the process if the master is gone.
     void pass(Barrier barrier) const noexcept;
 
     /// Notes that a process now exists; from its creator.

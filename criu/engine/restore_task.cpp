@@ -164,6 +164,8 @@ private:
         // If criu is killed, so is everything half-built. An adopted process would lose its creator too early.
         if (!birth_.adopted)
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (isRoot() && !run_.options.restoreSibling && ::getppid() != run_.control.page().master)
+            ::_exit(1);  // it was killed before we could ask to be told
         if (isRoot())
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())

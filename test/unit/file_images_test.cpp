@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Entries of files that restore must refuse before anything is made.
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <sys/sysmacros.h>
 
@@ -7,16 +8,20 @@
 
 #include "criu/files/bpf_map.hpp"
 #include "criu/files/pidfd.hpp"
+#include "criu/files/pipe.hpp"
 #include "criu/tty/tty_kind.hpp"
 #include "image_fixture.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/bpfmap-file.hpp"
 #include "images/pidfd.hpp"
+#include "images/pipe-data.hpp"
+#include "images/pipe.hpp"
 #include "images/tty.hpp"
 
 using Catch::Contains;
 using criu::FileId;
 using criu::ImageKind;
+using criu::UniqueFd;
 using criu::test::errorOf;
 
 namespace {
@@ -44,7 +49,59 @@ private:
     criu::Log log_;
 };
 
+/// Opens nothing but what is made out of nothing.
+class Opener final : public criu::files::FileOpener {
+public:
+    explicit Opener(Images& images) : images_(images) {}
+    [[nodiscard]] const criu::model::Options& options() const override { return images_.options(); }
+    [[nodiscard]] criu::Log& log() override { return images_.log(); }
+    [[nodiscard]] const criu::ImageDir& images() const override { return images_.images(); }
+    void provide(FileId, UniqueFd fd) override { provided.push_back(std::move(fd)); }
+    UniqueFd lift(UniqueFd fd) override { return fd; }
+    [[nodiscard]] int find(FileId) const override { return -1; }
+    [[nodiscard]] bool isHeld(FileId) const override { return true; }
+    [[nodiscard]] int inherited(std::string_view) const override { return -1; }
+    UniqueFd socketOfPlugin(std::uint32_t) override { return {}; }
+    UniqueFd openPath(FileId, int) override { return {}; }
+    void postpone() override {}
+    UniqueFd openDevice(FileId, int) override { return {}; }
+    [[nodiscard]] int ownTerminal() const override { return -1; }
+    void handOver(UniqueFd) override {}
+
+    std::vector<UniqueFd> provided;
+
+private:
+    Images& images_;
+};
+
 }  // namespace
+
+TEST_CASE("a pipe that is said to hold more than it can is an error") {
+    Images images;
+    const std::vector<std::byte> content(200000, std::byte{'x'});
+    PipeDataEntry data = PIPE_DATA_ENTRY__INIT;
+    data.bytes = static_cast<std::uint32_t>(GENERATE(1000, 200000));
+    auto image = images.images().create(ImageKind::PipesData);
+    image.write(data);
+    image.payload(std::span(content).first(data.bytes));
+    image.finish();
+    const auto kind = criu::files::makePipeKind();
+    kind->prepareRestore(images);
+
+    PipeEntry pipe = PIPE_ENTRY__INIT;
+    pipe.flags = O_WRONLY;
+    FileEntry entry = FILE_ENTRY__INIT;
+    entry.pipe = &pipe;
+    const auto restored = kind->collect(entry, images);
+    Opener opener(images);
+    if (data.bytes > 65536) {
+        CHECK_THAT(errorOf([&] { restored->open(opener); }), Contains("bytes fit into pipe"));
+        return;
+    }
+    restored->open(opener);
+    REQUIRE(opener.provided.size() == 1);
+    CHECK((::fcntl(opener.provided.front().get(), F_GETFL) & O_NONBLOCK) == 0);
+}
 
 TEST_CASE("a pidfd must be of a process of the images, or of none") {
     Images images;

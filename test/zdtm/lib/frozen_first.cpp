@@ -4,6 +4,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <vector>
+
 #include "threads.hpp"
 
 namespace zdtm {
@@ -30,6 +32,47 @@ void dump_frozen_first(Task& me, const FrozenGroup& group) {
     threads.finish();
     write_file("/mnt/cgroup.procs", "0");
     CHECK(rmdir(group.path.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
+}
+
+void dump_already_frozen(Task& me, const std::string& name) {
+    SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+    if (mount("none", "/mnt", "cgroup", 0, "freezer") == -1) {
+        skip("no freezer: %s", strerror(errno));
+    }
+    const std::string group = "/mnt/" + name;
+    CHECK(mkdir(group.c_str(), 0755) == 0 || errno == EEXIST, "%s", strerror(errno));
+    // Whoever ran even for a moment has made steps.
+    auto* const steps = reinterpret_cast<volatile std::uint64_t*>(
+        map(page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
+    const pid_t child = me.start_child([&](Task& task) {
+        write_file(group + "/cgroup.procs", "0");
+        task.ready();
+        while (!task.triggered()) {
+            *steps = *steps + 1;
+        }
+    });
+    // It takes a while to let all of these go, behind the one above.
+    std::vector<pid_t> others;
+    for (int i = 0; i < 50; ++i) {
+        others.push_back(me.start_child([](Task& task) { task.wait_for_check(); }));
+    }
+    const auto state = [&] { return read_file(group + "/freezer.state"); };
+    write_file(group + "/freezer.state", "FROZEN");
+    while (state() != "FROZEN\n") {
+        usleep(1000);
+    }
+    const std::uint64_t before = *steps;
+    me.wait_for_check();
+    const std::string found = state();
+    const std::uint64_t after = *steps;
+    write_file(group + "/freezer.state", "THAWED");  // else it couldn't end
+    CHECK(found == "FROZEN\n", "%s", found.c_str());
+    CHECK(after == before, "the frozen child made %lu steps", after - before);
+    me.finish(child);
+    for (const pid_t other : others) {
+        me.finish(other);
+    }
+    CHECK(rmdir(group.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
 }
 
 }  // namespace zdtm

@@ -19,4 +19,8 @@ struct FrozenGroup {
 // Takes this program, a child and busy threads into the group, and finds the group running after the dump.
 void dump_frozen_first(Task& me, const FrozenGroup& group);
 
+// Has a child run in a group of the freezer of version 1, which `name` is, and freezes the group. It has to be frozen
+// after the dump and the restore, and the child must not have run meanwhile.
+void dump_already_frozen(Task& me, const std::string& name);
+
 }  // namespace zdtm

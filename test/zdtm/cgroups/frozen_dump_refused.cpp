@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --freeze-cgroup /mnt/zdtm-frozen-dump-refused
+// zdtm: modes refused
+// zdtm: refused refers to process 1, which isn't part of the tree
+#include <sys/syscall.h>
+
+#include "frozen_first.hpp"
+
+ZDTM("after a refused dump a group that was frozen before is frozen, and its tasks haven't run") {
+    SYS(static_cast<int>(syscall(SYS_pidfd_open, 1, 0)));
+    zdtm::dump_already_frozen(me, "zdtm-frozen-dump-refused");
+}
