@@ -21,11 +21,16 @@ std::string plural(std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-[[noreturn]] void refuse(const OpenFd& file, std::string_view what) {
+/// Whether another try at another time may have luck.
+enum class Refusal : std::uint8_t { ForNow, ForGood };
+
+[[noreturn]] void refuse(const OpenFd& file, std::string_view what, Refusal how = Refusal::ForGood) {
     Error error(0, fmt::format("{} is an io_uring {}, which can't be dumped", file.describe(), what));
+    if (how == Refusal::ForNow)
+        error.addHint("try again when it is idle");
     error.addHint(
-        "try again when it is idle, or start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 "
-        "for node), or with the sysctl kernel.io_uring_disabled=2");
+        "start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 for node), or with the sysctl "
+        "kernel.io_uring_disabled=2");
     throw error;
 }
 
@@ -34,15 +39,16 @@ std::string plural(std::uint32_t count, std::string_view what) {
 void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
     const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
     if (inFlight > 0)
-        refuse(file, fmt::format("with {} in flight", plural(static_cast<std::uint32_t>(inFlight), "request")));
+        refuse(file, fmt::format("with {} in flight", plural(static_cast<std::uint32_t>(inFlight), "request")),
+               Refusal::ForNow);
     if (info.waiting != 0)
-        refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")));
+        refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")), Refusal::ForNow);
     if (inFlight < 0)
         refuse(file,
                "on which requests have made several completions each, so that nobody can tell how many are still "
                "in flight");
     if (info.overflowed != 0)
-        refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")));
+        refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")), Refusal::ForNow);
     if (info.sqTaken > kMostIoUringRequests)
         refuse(file,
                fmt::format("that has served {}: counting as far would take too long", plural(info.sqTaken, "request")));
