@@ -26,11 +26,10 @@ enum class Refusal : std::uint8_t { ForNow, ForGood };
 
 [[noreturn]] void refuse(const OpenFd& file, std::string_view what, Refusal how = Refusal::ForGood) {
     Error error(0, fmt::format("{} is an io_uring {}, which can't be dumped", file.describe(), what));
-    if (how == Refusal::ForNow)
-        error.addHint("try again when it is idle");
-    error.addHint(
-        "start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 for node), or with the sysctl "
-        "kernel.io_uring_disabled=2");
+    error.addHint(fmt::format(
+        "{}start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 for node), or with the "
+        "sysctl kernel.io_uring_disabled=2",
+        how == Refusal::ForNow ? "try again when it is idle, or " : ""));
     throw error;
 }
 
