@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/content.hpp"
 
-#include <signal.h>
-
 #include <utility>
 
+#include "criu/base/signals_blocked.hpp"
+
 namespace criu::amdgpu {
-namespace {
-
-/// New threads take the signal mask of their maker: signals are for the thread that coordinates.
-class SignalsBlocked {
-public:
-    SignalsBlocked() {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-private:
-    sigset_t before_{};
-};
-
-}  // namespace
-
 ContentMover::~ContentMover() {
     stop(true);
 }

@@ -35,8 +35,8 @@ constexpr std::uint32_t kOwnHandles = 0x40000000;
 
 }  // namespace
 
-AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint64_t bufferLimit)
-    : kernel_(kernel), context_(context), bufferLimit_(bufferLimit) {}
+AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit)
+    : kernel_(kernel), context_(context), bufferLimit_(std::move(bufferLimit)) {}
 
 AmdgpuDump::~AmdgpuDump() {
     if (const std::exception_ptr failure = letGoOn()) {
@@ -90,6 +90,7 @@ void AmdgpuDump::use() {
 
 bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
     use();
+    allowManyFiles();  // each buffer is one
     if (isKfd(file.stat))
         dumpKfd(file, id);
     else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
@@ -105,7 +106,6 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
             further_.push_back({id, file.pid, known.id});
             return;
         }
-    allowManyFiles();
     Process process;
     process.id = id;
     process.pid = file.pid;
@@ -221,7 +221,7 @@ GpuId AmdgpuDump::userId(GpuId local) const {
 
 void AmdgpuDump::saveContents(const Topology& topology) {
     std::vector<UniqueFd> files;
-    ContentMover mover(kernel_, Direction::Save, bufferLimit_, &context_.stop);
+    ContentMover mover(kernel_, Direction::Save, bufferLimit_(), &context_.stop);
     for (Process& process : processes_)
         for (const uapi::KfdDevice& device : process.state.devices) {
             const Node* const gpu = topology.findGpu(device.actualGpuId);
