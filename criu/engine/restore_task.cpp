@@ -82,34 +82,38 @@ std::optional<kernel::TaskStat> memberOf(pid_t number) {
 }
 
 /// For messages.
-std::string describeHolder(pid_t pid, const std::optional<kernel::TaskStat>& holder) {
-    if (holder)
-        return holder->comm;
-    if (const auto member = memberOf(pid))
-        return fmt::format("the process group or session of process {} ({}{})", member->pid, member->comm,
-                           isEnding(*member) ? ", which has ended but wasn't waited for" : "");
-    return "a process group or session";
+std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
+    const std::string name = task.pid == pid
+                                 ? task.comm
+                                 : fmt::format("the process group or session of process {} ({})", task.pid, task.comm);
+    return isEnding(task) ? fmt::format("{}, ended, but not waited for by process {}", name, task.ppid) : name;
 }
 
-/// clonePid() that waits a little for whoever is about to leave the pid, and fails with who has it.
+/// clonePid() that waits for whoever is about to leave the pid, and fails with who has it. Usually that is a matter of
+/// moments; but whoever takes notice of the end of hundreds of processes needs seconds.
 pid_t createAs(pid_t wanted, std::uint64_t flags) {
     using Clock = std::chrono::steady_clock;
-    constexpr auto kPatience = std::chrono::seconds(2);
+    constexpr auto kMoments = std::chrono::seconds(2);
+    constexpr auto kPatience = std::chrono::seconds(20);
     constexpr auto kPause = std::chrono::milliseconds(1);
-    const auto deadline = Clock::now() + kPatience;
+    constexpr auto kLongPause = std::chrono::milliseconds(20);
+    const auto begin = Clock::now();
     for (;;) {
         const pid_t pid = clonePid(wanted, flags);
         if (pid >= 0)
             return pid;
         if (errno != EEXIST)
             failErrno("create process {}", wanted);
-        const auto holder = holderOf(wanted);
-        if (Clock::now() < deadline && (!holder || isEnding(*holder))) {
-            std::this_thread::sleep_for(kPause);
+        auto holder = holderOf(wanted);
+        const bool moments = Clock::now() - begin < kMoments;
+        if (!moments && !holder)
+            holder = memberOf(wanted);
+        if (holder ? isEnding(*holder) && Clock::now() - begin < kPatience : moments) {
+            std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }
-        Error error(EEXIST,
-                    fmt::format("create process {}: the pid is taken by {}", wanted, describeHolder(wanted, holder)));
+        Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
+                                        holder ? describeHolder(*holder, wanted) : "a process group or session"));
         error.addHint("end that process, or restore in a pid namespace");
         throw error;
     }
