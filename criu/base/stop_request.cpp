@@ -45,6 +45,7 @@ bool StopRequest::requested() noexcept {
 void StopRequest::throwIfRequested() {
     if (!requested())
         return;
+    const std::lock_guard lock(reading_);
     signalfd_siginfo info;
     if (::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info)))
         signal_.store(static_cast<int>(info.ssi_signo), std::memory_order_relaxed);

@@ -132,7 +132,8 @@ int execute(const Invocation& invocation, Log& log, StopRequest& stop, device::S
             auto probes = engine::featureProbes(features);
             for (const auto& device : devices)
                 for (device::Feature& feature : device->features())
-                    probes.push_back({feature.name, engine::FeatureCategory::OnRequest, std::move(feature.test)});
+                    probes.push_back({feature.name, engine::FeatureCategory::Device, std::move(feature.test),
+                                      std::move(feature.matters)});
             std::string answer;
             const int status = engine::check(options, engine::basicChecks(), probes, log, answer);
             std::fwrite(answer.data(), 1, answer.size(), stdout);

@@ -10,7 +10,11 @@ namespace {
 class RestoredDeviceFile final : public files::RestoredFile {
 public:
     RestoredDeviceFile(const ExtFileEntry& entry, const RestoreDevices& devices, const files::FileRestore& files)
-        : entry_(entry), devices_(devices), needs_(devices.needs(id(), files)), late_(devices.late(id())) {}
+        : entry_(entry),
+          devices_(devices),
+          needs_(devices.needs(id(), files)),
+          late_(devices.late(id())),
+          early_(devices.early(id())) {}
 
     [[nodiscard]] std::string describe() const override { return fmt::format("device file {}", id()); }
     void open(files::FileOpener& opener) override {
@@ -18,6 +22,7 @@ public:
             opener.postpone();
     }
     [[nodiscard]] bool late() const override { return late_; }
+    [[nodiscard]] bool early() const override { return early_; }
     void complete(files::PlacedFiles& files) override { devices_.complete(id(), files); }
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
     [[nodiscard]] std::vector<FileId> needs() const override { return needs_; }
@@ -29,6 +34,7 @@ private:
     const RestoreDevices& devices_;
     std::vector<FileId> needs_;
     bool late_;
+    bool early_;
 };
 
 class DeviceFileKind final : public files::FileKind {

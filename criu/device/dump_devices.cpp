@@ -7,8 +7,9 @@
 
 namespace criu::device {
 
-DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images)
-    : context_{options, log, images, inventory_} {
+DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
+                         StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {
     for (const auto& subsystem : subsystems)
         parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
 }
@@ -50,6 +51,17 @@ void DumpDevices::dump(const files::OpenFd& file, FileId id) {
         fail("{} is of a kind that can't be dumped, and no plugin took it", file.describe());
 }
 
+bool DumpDevices::takesSockets() const {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.dump->takesSockets(); });
+}
+
+bool DumpDevices::takeSocket(int fd, std::uint32_t inode) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return fmt::format("{}: socket:[{}]", part.subsystem->name(), inode); },
+                         [&] { return part.dump->takeSocket(fd, inode); });
+    });
+}
+
 void DumpDevices::dumpLate(pid_t root) {
     for (const Part& part : parts_)
         inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });
@@ -58,6 +70,8 @@ void DumpDevices::dumpLate(pid_t root) {
 void DumpDevices::release(bool goOn) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
         inContext([&] { return part->subsystem->name(); }, [&] { part->dump->release(goOn); });
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        part->dump->finish();
 }
 
 }  // namespace criu::device

@@ -11,7 +11,8 @@ namespace criu::device {
 /// the processes are still stopped.
 class DumpDevices {
 public:
-    DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images);
+    DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
+                StopRequest& stop);
     ~DumpDevices();
     DumpDevices(const DumpDevices&) = delete;
     DumpDevices& operator=(const DumpDevices&) = delete;
@@ -22,9 +23,12 @@ public:
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.
     void dump(const files::OpenFd& file, FileId id);
+    [[nodiscard]] bool takesSockets() const;
+    [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     void dumpLate(pid_t root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
+    /// Throws Error if a device of a process that goes on doesn't. Then none is told that the dump is done.
     void release(bool goOn);
 
 private:

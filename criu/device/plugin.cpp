@@ -43,7 +43,7 @@ public:
         file_.init(CR_PLUGIN_STAGE__DUMP);
     }
     ~PluginDump() override {
-        if (!released_)
+        if (!finished_)
             file_.exit(CR_PLUGIN_STAGE__DUMP, -1);
     }
 
@@ -62,25 +62,30 @@ public:
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_FILE, file.copy.get(), static_cast<int>(id.value)),
                      "DUMP_EXT_FILE");
     }
+    [[nodiscard]] bool takesSockets() const override { return file_.has(CR_PLUGIN_HOOK__DUMP_UNIX_SK); }
+    bool takeSocket(int fd, std::uint32_t inode) override {
+        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
+    }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)
             fail("DUMP_DEVICES_LATE failed ({})", result);
     }
-    void release(bool) override {
-        released_ = true;
+    void release(bool) override {}
+    void finish() noexcept override {
+        finished_ = true;
         file_.exit(CR_PLUGIN_STAGE__DUMP, 0);
     }
 
 private:
     const PluginFile& file_;
     PluginHost host_;
-    bool released_ = false;
+    bool finished_ = false;
 };
 
 class PluginRestore final : public DeviceRestore {
 public:
-    PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context) {
+    PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context), log_(context.log) {
         file_.init(CR_PLUGIN_STAGE__RESTORE);
     }
     ~PluginRestore() override {
@@ -100,6 +105,14 @@ public:
             return Opened::NotYet;
         opener.provide(id, UniqueFd(fd));
         return Opened::Done;
+    }
+
+    UniqueFd openSocket(std::uint32_t inode) override {
+        const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, static_cast<int>(inode));
+        // Any failure means that criu is to make the socket, as far as it can.
+        if (fd < 0 && fd != -PluginFile::kNotSupported)
+            log_.warn("{}: RESTORE_UNIX_SK failed for socket:[{}] ({})", file_.name(), inode, fd);
+        return UniqueFd(std::max(fd, -1));
     }
 
     std::optional<Relocated> relocate(const DeviceMapping& mapping) override {
@@ -124,6 +137,7 @@ public:
 private:
     const PluginFile& file_;
     PluginHost host_;
+    Log& log_;
     bool finished_ = false;
 };
 

@@ -11,8 +11,8 @@
 namespace criu::device {
 
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
-                               const model::Options& options, Log& log, const ImageDir& images)
-    : context_{options, log, images, inventory_} {
+                               const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {
     const PluginsEntry* const listed = inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;
@@ -70,6 +70,11 @@ bool RestoreDevices::late(FileId id) const {
                        [&](const Part& part) { return part.restore->owns(id) && part.restore->late(id); });
 }
 
+bool RestoreDevices::early(FileId id) const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [&](const Part& part) { return part.restore->owns(id) && part.restore->early(id); });
+}
+
 void RestoreDevices::forked() {
     for (const Part& part : parts_)
         inContext([&] { return part.subsystem->name(); }, [&] { part.restore->forked(); });
@@ -83,6 +88,14 @@ bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
             return opened == DeviceRestore::Opened::Done;
     }
     fail("file {} was dumped by a plugin, but none that is there restores it", id);
+}
+
+UniqueFd RestoreDevices::openSocket(std::uint32_t inode) const {
+    for (const Part& part : parts_)
+        if (UniqueFd fd =
+                inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->openSocket(inode); }))
+            return fd;
+    return {};
 }
 
 void RestoreDevices::complete(FileId id, files::PlacedFiles& files) const {

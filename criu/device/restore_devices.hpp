@@ -15,7 +15,7 @@ class RestoreDevices {
 public:
     /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
     RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::Options& options,
-                   Log& log, const ImageDir& images);
+                   Log& log, const ImageDir& images, StopRequest& stop);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
     RestoreDevices& operator=(const RestoreDevices&) = delete;
@@ -25,10 +25,13 @@ public:
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
+    [[nodiscard]] bool early(FileId id) const;
     void forked();
 
     /// Target. False: not yet.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
+    /// Target: empty if nobody takes it.
+    [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
     void complete(FileId id, files::PlacedFiles& files) const;
     /// Target: throws Error if nobody knows the mapping and its path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;

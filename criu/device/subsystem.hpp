@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/image/image_dir.hpp"
@@ -46,6 +47,8 @@ struct Context {
     Log& log;
     const ImageDir& images;
     Inventory& inventory;
+    /// To be looked at in whatever takes long, except in targets: the master ends them.
+    StopRequest& stop;
 };
 
 /// One dump. Destroyed without release(), everything it keeps from going on goes on: the dump failed.
@@ -63,10 +66,18 @@ public:
     virtual bool claims(const files::OpenFd&) { return false; }
     /// Takes over an open file under the given id; the descriptor is closed afterwards. False: isn't its own after all.
     virtual bool dump(const files::OpenFd&, FileId) { return false; }
+    /// Whether it may be the affair of this subsystem what a unix socket outside of the tree has to say.
+    [[nodiscard]] virtual bool takesSockets() const { return false; }
+    /// A unix socket (`fd`, the caller's) that is connected to one outside of the tree. True: openSocket() makes it on
+    /// restore.
+    virtual bool takeSocket(int /*fd*/, std::uint32_t /*inode*/) { return false; }
     /// Once, when all processes and their memory are dumped.
     virtual void dumpLate(pid_t /*root*/) {}
-    /// The dump is complete. `goOn`: the processes will; otherwise they are about to be killed.
+    /// The images are complete. `goOn`: the processes will go on, so whatever was kept from working must do so again,
+    /// or the dump fails; otherwise they are about to be killed.
     virtual void release(bool goOn) = 0;
+    /// After all subsystems are released: the dump is done.
+    virtual void finish() noexcept {}
 };
 
 /// A mapping that is to be made.
@@ -100,12 +111,17 @@ public:
     [[nodiscard]] virtual std::vector<FileId> needs(FileId, const files::FileRestore&) const { return {}; }
     /// Master: whether a file can be opened only when all others are.
     [[nodiscard]] virtual bool late(FileId) const { return false; }
+    /// Master: whether a file should be open before its process does what takes long, since opening it has the master
+    /// begin to work for it.
+    [[nodiscard]] virtual bool early(FileId) const { return false; }
     /// Master: the tree is being created. Threads may be started.
     virtual void forked() {}
 
     enum class Opened { Done, NotMine, NotYet };
     /// Target: opens a file and hands it to opener.provide(). NotYet: to be called again when others were opened.
     virtual Opened open(FileId, files::FileOpener&) { return Opened::NotMine; }
+    /// Target: a socket of takeSocket(). Empty: isn't this subsystem's.
+    virtual UniqueFd openSocket(std::uint32_t /*inode*/) { return {}; }
     /// Target: all processes have their files in place.
     virtual void complete(FileId, files::PlacedFiles&) {}
     /// Target: where a mapping is now; nothing if it isn't this subsystem's or hasn't moved.
@@ -117,10 +133,12 @@ public:
     virtual void finish() noexcept {}
 };
 
-/// A question that `criu check --feature` can ask.
+/// A question that `criu check --feature` can ask. Those named NAME_… are parts of NAME: told together with it.
 struct Feature {
     std::string name;
     std::function<bool()> test;  ///< may throw Error to say why not
+    /// Whether `criu check --extra` is to ask, too: the device is there. May throw Error: it isn't.
+    std::function<bool()> matters;
 };
 
 /// One driver's support. No state of a run.

@@ -37,16 +37,30 @@ std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
     return std::nullopt;
 }
 
-bool wanted(FeatureCategory category, const model::Options& options) noexcept {
-    switch (category) {
+bool isThere(const FeatureProbe& device) {
+    try {
+        return device.matters();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+bool wanted(const FeatureProbe& feature, const model::Options& options) {
+    switch (feature.category) {
         case FeatureCategory::Extra:
             return options.checkExtra;
         case FeatureCategory::Experimental:
             return options.checkExperimental;
         case FeatureCategory::OnRequest:
             return false;
+        case FeatureCategory::Device:
+            return options.checkExtra && isThere(feature);
     }
     return false;
+}
+
+std::string answer(std::string_view name, bool there) {
+    return fmt::format("{} is {}supported\n", name, there ? "" : "not ");
 }
 
 int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log& log, std::string& output) {
@@ -55,7 +69,11 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
             continue;
         // The answer is no failure of the command, so the reason is for the curious.
         const bool there = supported(feature, LogLevel::Info, log);
-        output = fmt::format("{} is {}supported\n", name, there ? "" : "not ");
+        output = answer(name, there);
+        if (there && feature.category == FeatureCategory::Device)
+            for (const FeatureProbe& part : features)
+                if (part.name.starts_with(fmt::format("{}_", name)))
+                    output += answer(part.name, supported(part, LogLevel::Info, log));
         return there ? 0 : 1;
     }
     std::vector<std::string_view> names;
@@ -98,7 +116,7 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     }
     unsigned missing = 0;
     for (const FeatureProbe& feature : features)
-        if (wanted(feature.category, options) && !supported(feature, LogLevel::Warning, log))
+        if (wanted(feature, options) && !supported(feature, LogLevel::Warning, log))
             ++missing;
 
     if (lacking != 0)

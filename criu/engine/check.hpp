@@ -19,13 +19,15 @@ enum class FeatureCategory {
     Extra,         ///< --extra: some programs can't be dumped or restored without
     Experimental,  ///< --experimental
     OnRequest,     ///< --feature only
+    Device,        ///< --extra if the device is there
 };
 
 /// A kernel feature as --feature knows it.
 struct FeatureProbe {
     std::string name;
     FeatureCategory category{};
-    std::function<bool()> supported;  ///< may throw Error to say why not
+    std::function<bool()> supported;     ///< may throw Error to say why not
+    std::function<bool()> matters = {};  ///< of a device: whether it is there; may throw Error if it isn't
 };
 
 /// Everything --feature knows, asked of `features`, which must outlive the result.

@@ -11,6 +11,7 @@
 #include "criu/engine/descriptor_reader.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
@@ -23,6 +24,7 @@ FileCollector::FileCollector(const model::Options& options, Log& log, const Imag
     : options_(options),
       log_(log),
       images_(images),
+      devices_(devices),
       paths_(options.ghostLimit),
       kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
 
@@ -37,7 +39,7 @@ void FileCollector::settle(files::Aftermath aftermath) noexcept {
     for (const auto& kind : kinds_)
         kind->settle(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
-        paths_.removeLinks();
+        paths_.removeLinks(log_);
 }
 
 void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks) {

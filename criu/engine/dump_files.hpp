@@ -61,6 +61,8 @@ public:
     void hold(const FileEntry& entry) override { held_.insert(&entry); }
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
     FileId addInFlight(UniqueFd fd) override;
+    [[nodiscard]] bool pluginsTakeSockets() const override { return devices_.takesSockets(); }
+    bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
@@ -106,6 +108,7 @@ private:
     const model::Options& options_;
     Log& log_;
     const ImageDir& images_;
+    device::DumpDevices& devices_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own

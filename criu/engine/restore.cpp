@@ -18,9 +18,9 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/file_plan.hpp"
 #include "criu/engine/pid_file.hpp"
 #include "criu/engine/restore_control.hpp"
-#include "criu/engine/restore_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_resume.hpp"
 #include "criu/engine/restore_task.hpp"
@@ -30,6 +30,7 @@
 #include "criu/kernel/stat.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "criu/task/registers.hpp"
 
 namespace criu::engine {
 namespace {
@@ -70,6 +71,16 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
     });
 }
 
+/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+std::optional<memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
+    const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
+                                 [](const auto& task) { return task->alive() && task::isCompat(task->core()); });
+    if (!any)
+        return std::nullopt;
+    kernel::Features().require(kernel::Feature::CompatTasks);
+    return memory::CompatVdso::ofKernel();
+}
+
 /// How the dump has locked connections.
 model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Options& options) {
     if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
@@ -91,16 +102,6 @@ std::string lockName(const RestoreImages& content) {
 kernel::ResourceLimits ownLimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
-}
-
-/// As many descriptors as allowed, while files of the tree are opened.
-int raiseFileLimit() {
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
-    constexpr rlim_t kPlenty = 1U << 30;
-    return static_cast<int>(std::min(limit.rlim_max, kPlenty));
 }
 
 /// Processes that exist because of this restore: killed unless the restore has come through.
@@ -283,7 +284,7 @@ private:
     void plan() {
         log_.info("Stage: plan");
         births_.emplace(planBirths(tree(), options_));
-        devices_.emplace(run_.devices, inventory(), options_, log_, images_);
+        devices_.emplace(run_.devices, inventory(), options_, log_, images_, run_.stop);
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
@@ -301,7 +302,7 @@ private:
     /// What exists outside of processes.
     void prepare() {
         limitsBefore_ = ownLimits();
-        const ServiceFds service = files_->chooseServiceFds(raiseFileLimit());
+        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
@@ -310,10 +311,10 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->descriptor() = lift(std::move(control_->descriptor()));
-        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_,
-                                  *networkSpace_, *control_, service, task::Credentials::ofSelf(),
-                                  task::Scheduling::of(0), ownLimits(),
-                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds)});
+        state_.emplace(RestoreRun{
+            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, *networkSpace_, *control_,
+            service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->setRootPid(tree().root().pid);
@@ -352,21 +353,35 @@ private:
         log_.info("Stage: registers");
         resumed_.emplace(*state_);
         scripts_->require(Stage::PostRestore);
-        if (options_.pidFile)
-            writePidFile(*options_.pidFile, tree().root().pid);
-        run_.stop.throwIfRequested();
         for (const auto& task : tree().tasks)
             if (task->alive())
                 devices_->resume(task->pid);
-        unlockNetwork();
-        scripts_->run(Stage::PreResume);
         cgroups_->freeze();
-        devices_->finish();
+        try {
+            if (options_.pidFile)
+                pidFile_.emplace(*options_.pidFile, tree().root().pid);
+            run_.stop.throwIfRequested();
+            // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+            unlockNetwork();
+        } catch (...) {
+            cgroups_->thaw();  // else the tasks couldn't end
+            throw;
+        }
+        tell(Stage::PreResume);
+    }
+
+    /// Of what can't be changed any more.
+    void tell(Stage stage) noexcept {
+        try {
+            scripts_->run(stage);
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void unlockNetwork() {
         if (networkSpace_->wasOwn())
-            scripts_->run(Stage::NetworkUnlock);
+            tell(Stage::NetworkUnlock);
         networkSpace_->inside([this] {
             files_->finish();
             network_->unlock();
@@ -375,13 +390,16 @@ private:
 
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
+        devices_->finish();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        if (pidFile_)
+            pidFile_->keep();
         sysvShm_->keep();
         cgroups_->keep();
         files_->remaps().removeLinks(log_);
         report();
-        scripts_->run(Stage::PostResume);
+        tell(Stage::PostResume);
 
         // Restored limits of criu itself matter for the command that --exec-cmd becomes.
         ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
@@ -423,6 +441,7 @@ private:
     std::optional<memory::SysvShmRestore> sysvShm_;
     std::optional<NewProcesses> processes_;
     std::optional<ResumedTree> resumed_;
+    std::optional<PidFile> pidFile_;
 };
 
 }  // namespace

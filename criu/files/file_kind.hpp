@@ -47,6 +47,10 @@ public:
     /// its users instead, after that has placed all else; other users get their descriptors from there.
     [[nodiscard]] virtual bool late() const { return false; }
 
+    /// Whether others go on to work for it once it is open, so that it should be before anything that takes long:
+    /// before memory is filled and children are created. Not together with late().
+    [[nodiscard]] virtual bool early() const { return false; }
+
     /// Of a late file: whether it can be opened in this process. If it can't in any of its users, the leader of
     /// session() opens it.
     [[nodiscard]] virtual bool opensIn(const model::Task&) const { return true; }
@@ -159,6 +163,10 @@ public:
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
     /// The id of a description that was found in flight, not in a descriptor table; dumped now if it is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
+    /// Whether a plugin might carry unix sockets that are connected to the outside.
+    [[nodiscard]] virtual bool pluginsTakeSockets() const = 0;
+    /// Has a plugin carry one; false if none does. `fd` stays the caller's.
+    virtual bool giveSocketToPlugin(int fd, std::uint32_t inode) = 0;
     /// The owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description, as an image message.
     virtual FownEntry* owner(const OpenFd& file) = 0;
     /// Descriptions of an inode, each by the first descriptor seen. All are known in finishDump().
@@ -214,6 +222,8 @@ public:
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
     /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
+    /// Has a plugin make a unix socket that was given to it at the dump; empty if none does.
+    virtual UniqueFd socketOfPlugin(std::uint32_t inode) = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags) = 0;
     /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have

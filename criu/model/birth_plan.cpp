@@ -13,10 +13,11 @@ namespace {
 
 /// Works on the image's processes; sessions and groups are looked up by number all the time.
 ///
-/// What the kernel's rules leave possible: a process gets into a session only by being created by somebody in it. So
-/// a process whose parent never was in its session was adopted: it descends from the session's leader, which once
-/// descended from that parent. All processes that adopted members of a session are therefore ancestors of the place
-/// where it began, and it is begun below the deepest of them, even if its leader was itself adopted by one above since.
+/// What the kernel's rules leave possible: a process gets into a session only by being created by somebody in it, and
+/// to another parent only upwards, to an ancestor. So a process whose parent never was in its session was adopted: it
+/// descends from the session's leader, and that once was below that parent. If it isn't there now it, or an ancestor
+/// that it has come with, was adopted by somebody further up since. The planner first finds below whom everybody must
+/// be born, from which follows who is adopted.
 class Planner {
 public:
     Planner(std::span<const BirthFacts> processes, pid_t outerSid) : outerSid_(outerSid) {
@@ -25,7 +26,9 @@ public:
         for (const BirthFacts& facts : processes)
             children_[facts.ppid].push_back(facts.pid);
         for (const BirthFacts& facts : processes)
-            noteAdopter(facts);
+            below_[facts.pid] = facts.ppid;
+        for (const BirthFacts& facts : processes)
+            require(facts.pid);
     }
 
     std::vector<Birth> run(std::span<const BirthFacts> processes) {
@@ -97,14 +100,57 @@ private:
     /// The session that a process must be born in; 0: any.
     pid_t wantedSession(pid_t pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
 
-    /// If its parent never was in its session, that has adopted it.
-    void noteAdopter(const BirthFacts& facts) {
-        const pid_t sid = wantedSession(facts.pid);
-        if (sid == 0 || facts.ppid == 0)
+    [[nodiscard]] bool isUnder(pid_t pid, pid_t ancestor) const {
+        for (pid_t at = pid; at != 0; at = birthParent(at))
+            if (at == ancestor)
+                return true;
+        return false;
+    }
+
+    [[nodiscard]] pid_t birthParent(pid_t pid) const {
+        const auto found = below_.find(pid);
+        return found == below_.end() ? 0 : found->second;
+    }
+
+    /// The ancestor of `pid`, or that itself, which is a child of the nearest common ancestor with `other`.
+    [[nodiscard]] pid_t branchOf(pid_t pid, pid_t other) const {
+        while (birthParent(pid) != 0 && !isUnder(other, birthParent(pid)))
+            pid = birthParent(pid);
+        return pid;
+    }
+
+    bool willEverBeIn(pid_t pid, pid_t sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
+
+    /// Sees to it that somebody of the session that a process must be born in is below the place where it is born.
+    void require(pid_t pid) {
+        const pid_t sid = wantedSession(pid);
+        const pid_t place = birthParent(pid);
+        if (sid == 0 || sid == outerSid_ || place == 0 || willEverBeIn(place, sid))
             return;
-        const BirthFacts& parent = facts_.at(facts.ppid);
-        if (parent.sid != sid && wantedSession(parent.pid) != sid)
-            adoptersOf_[sid].insert(parent.pid);
+        if (!below_.contains(sid)) {
+            below_[sid] = place;  // its leader is gone
+            return;
+        }
+        if (isUnder(sid, place))
+            return;
+        if (!facts_.contains(sid) && isUnder(place, birthParent(sid))) {
+            below_[sid] = place;
+            return;
+        }
+        // What the leader has come with was once below that place; or the other way around, if the leader is gone.
+        const pid_t leaders = branchOf(sid, place);
+        const pid_t others = branchOf(place, sid);
+        if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
+            return moveBelow(others, birthParent(sid), sid, place);
+        below_[leaders] = place;
+        if (facts_.contains(leaders))
+            require(leaders);
+    }
+
+    void moveBelow(pid_t branch, pid_t upper, pid_t sid, pid_t place) {
+        below_[branch] = upper;
+        below_[sid] = place;
+        require(branch);
     }
 
     /// Whether a session of which `leader` has a child was begun by a descendant of `leader`, so that the child was
@@ -120,15 +166,6 @@ private:
                 return false;
         }
         return sid > leader;  // pids are given in ascending order
-    }
-
-    /// Where a session begins: the deepest of its leader's parent and those that adopted members of it.
-    pid_t beginningOf(pid_t sid) {
-        pid_t deepest = parentOf(sid);
-        for (const pid_t adopter : adoptersOf_[sid])
-            if (deepest == 0 || descends(adopter, deepest))
-                deepest = adopter;
-        return deepest;
     }
 
     /// Plans a process of the image, after what it depends on.
@@ -147,14 +184,13 @@ private:
         if (facts.ppid == 0)
             return placeRoot(std::move(next), facts);
         ensure(facts.ppid);
+        const pid_t below = birthParent(pid);
+        ensure(below);
         if (isPlanned(pid))
             return;
         const pid_t sid = wantedSession(pid);
-        if (next.leadsSession) {
-            const pid_t beginning = beginningOf(pid);
-            if (beginning != facts.ppid)
-                return placeBelow(std::move(next), beginning, sid);
-        }
+        if (below != facts.ppid)
+            return placeBelow(std::move(next), below, sid);
         if (sid == 0) {
             const pid_t bornIn = finalSession(facts.ppid);
             birth(facts.ppid).afterSession.push_back(pid);
@@ -182,7 +218,9 @@ private:
                 fail("session {} has members, but process {} is in session {}", sid, sid, facts_.at(sid).sid);
             return ensure(sid);
         }
-        const pid_t beginning = beginningOf(sid);
+        const pid_t beginning = birthParent(sid);
+        if (beginning == 0)
+            fail("session {} has no place in the tree", sid);
         ensure(beginning);
         if (!isPlanned(sid))
             addLeader(sid, beginning);
@@ -210,14 +248,11 @@ private:
         adopt(std::move(next), next.parent, sid);
     }
 
-    /// A leader that was adopted after it had begun its session.
-    void placeBelow(Birth next, pid_t beginning, pid_t sid) {
-        ensure(beginning);
-        if (isPlanned(next.pid))
-            return;
-        if (sid != 0 && !isEverIn(beginning, sid))
+    /// A process that is born deeper in the tree than where it comes to.
+    void placeBelow(Birth next, pid_t below, pid_t sid) {
+        if (sid != 0 && !isEverIn(below, sid))
             ensureSession(sid);
-        adopt(std::move(next), beginning, sid != 0 ? sid : finalSession(beginning));
+        adopt(std::move(next), below, sid != 0 ? sid : finalSession(below));
     }
 
     /// A member of the session that is `below` a process, or that itself, clones a helper; the helper clones `next`
@@ -254,12 +289,8 @@ private:
 
     /// A helper with a free pid: it only exists to hand its child over.
     pid_t spareHelper(pid_t member, pid_t sid) {
-        pid_t pid = 0;
-        do
-            pid = ++lastSpare_;
-        while (facts_.contains(pid) || index_.contains(pid));
         Birth helper;
-        helper.pid = -pid;  // negative: any free pid will do
+        helper.pid = --lastSpare_;
         helper.parent = helper.creator = member;
         helper.helper = true;
         add(helper, sid);
@@ -304,8 +335,8 @@ private:
     pid_t lastSpare_ = 0;
     std::map<pid_t, BirthFacts> facts_;
     std::map<pid_t, std::vector<pid_t>> children_;
-    std::map<pid_t, pid_t> birthSessions_;         ///< those worked out so far
-    std::map<pid_t, std::set<pid_t>> adoptersOf_;  ///< by session
+    std::map<pid_t, pid_t> birthSessions_;  ///< those worked out so far
+    std::map<pid_t, pid_t> below_;          ///< the member of the tree that a process is born below
     std::map<pid_t, std::size_t> index_;
     std::map<pid_t, pid_t> bornIn_;
     std::set<pid_t> begun_;
@@ -320,15 +351,17 @@ BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, pid_t outerSid)
     for (std::size_t i = 0; i < plan.births_.size(); ++i)
         plan.index_.emplace(plan.births_[i].pid, i);
 
-    std::map<pid_t, unsigned> depths;
-    for (const BirthFacts& facts : processes)
-        depths[facts.pid] = facts.ppid == 0 ? 0 : depths[facts.ppid] + 1;
+    const auto depth = [&plan](pid_t pid) {
+        unsigned count = 0;
+        for (const Birth* at = &plan.of(pid); at->creator != 0; ++count)
+            at = &plan.of(at->adopted ? at->creator : at->parent);
+        return count;
+    };
     for (const Birth& birth : plan.births_)
-        if (birth.adopted &&
-            std::find(plan.adopters_.begin(), plan.adopters_.end(), birth.parent) == plan.adopters_.end())
+        if (birth.adopted && !plan.turnOf(birth.parent))
             plan.adopters_.push_back(birth.parent);
     std::stable_sort(plan.adopters_.begin(), plan.adopters_.end(),
-                     [&](pid_t one, pid_t other) { return depths[one] > depths[other]; });
+                     [&](pid_t one, pid_t other) { return depth(one) > depth(other); });
     return plan;
 }
 

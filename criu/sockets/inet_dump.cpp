@@ -5,7 +5,6 @@
 #include <linux/udp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
 
@@ -22,13 +22,6 @@ namespace {
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
-
-int option(int fd, int level, int name, const char* text) {
-    int value = 0;
-    socklen_t size = sizeof(value);
-    sys(::getsockopt(fd, level, name, &value, &size), "read socket option {}", text);
-    return value;
-}
 
 /// Of the peer also where getpeername(2) says that there is none (any more).
 InetEndpoint endOf(int fd, int family, bool peer) {
@@ -117,13 +110,12 @@ UniqueFd keptCopy(int fd) {
     UniqueFd kept = copy();
     if (kept)
         return kept;
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    const int limit = kernel::raiseFileLimit();
     kept = copy();
     if (!kept)
-        failErrno("copy a descriptor (at most {} are allowed)", limit.rlim_max);
+        kept = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!kept)
+        failErrno("copy a descriptor (at most {} are allowed)", limit);
     return kept;
 }
 
@@ -165,8 +157,8 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     const int fd = file.copy.get();
     InetType type;
     type.family = file.socketFamily;
-    type.type = option(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
-    type.protocol = option(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
+    type.type = readOption(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
+    type.protocol = readOption(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
 
     auto& out = *arena.make<InetSkEntry>();
     out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
@@ -227,6 +219,8 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
         }
         return;
     }
+    if (info.state == TcpState::SynReceived)
+        fail("{} is a connection whose handshake isn't done (TCP Fast Open), which can't be dumped", file.describe());
     const bool connected = info.state != TcpState::Close;
     if (connected && out.proto == kMptcp)
         refuseMptcp(file);
@@ -244,13 +238,16 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
     const int fd = file.copy.get();
     const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
-    if (udp && option(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
+    if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
         fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
     memberships_.read(fd, type.family, out, dump.arena());
     out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
     const kernel::InetSocketInfo* const info = find(type, out.ino);
-    if (info == nullptr)
+    if (info == nullptr) {
+        if (out.src_port != 0 || type.type == SOCK_RAW)
+            dump.log().warn("The kernel doesn't say whether {} is connected or shut down", file.describe());
         return;
+    }
     out.state = info->state;
     setShutdown(out, info->shutdown);
     if (out.dst_port == 0)  // connected all the same: raw sockets have no ports

@@ -44,7 +44,7 @@ public:
         if (entry.isk == nullptr)
             fail("file {} is said to be a socket but has no description of one", entry.id);
         auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options());
-        if (file->isInRepair())
+        if (file->isConnection())
             connections_.push_back(file);
         if (file->listens()) {
             const auto [first, fresh] = listeners_.emplace(file->ends().local.port, file);
@@ -80,7 +80,7 @@ private:
         for (std::size_t at = 0; at < connections_.size();) {
             const auto some = std::make_shared<Sockets>();
             for (; some->size() < kJob && at < connections_.size(); ++at)
-                if (const RestoredInet& file = *connections_[at]; tree.isHeld(file.id()))
+                if (const RestoredInet& file = *connections_[at]; file.isInRepair() && tree.isHeld(file.id()))
                     some->emplace_back(&file, tree.fetch(file.id()));
             const auto end = [some] {
                 for (auto& [file, socket] : *some) {

@@ -204,12 +204,8 @@ void NetworkLock::unlockNamespace() noexcept {
         if (method_ == Method::Nftables) {
             unlockNftables();
         } else if (method_ == Method::Iptables) {
-            for (const Iptables::Family family : families()) {
-                const Iptables iptables(family);
-                const std::string lines = iptablesNamespaceUnlock(iptables.filterRules());
-                if (!lines.empty())
-                    iptables.run(lines);
-            }
+            for (const Iptables::Family family : families())
+                lift(family, iptablesNamespaceUnlock);
         }
     } catch (const std::exception& error) {
         log_.error("The network can't be unlocked: {}", error.what());
@@ -273,12 +269,22 @@ void NetworkLock::unlockIptables() const {
         if (std::none_of(locked_->begin(), locked_->end(),
                          [&](const InetConnection& connection) { return connection.local.family == family; }))
             continue;
-        const Iptables iptables(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6);
-        if (!iptables.available())
-            continue;  // so nobody has used it either
-        const std::string lines = iptablesDeletions(*locked_, family, iptables.filterRules());
+        lift(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6,
+             [&](std::string_view saved) { return iptablesDeletions(*locked_, family, saved); });
+    }
+}
+
+void NetworkLock::lift(Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const {
+    const Iptables iptables(family);
+    if (!iptables.available())
+        return;  // so nobody has used it either
+    // What goes wrong for one family mustn't keep the other locked.
+    try {
+        const std::string lines = deletions(iptables.filterRules());
         if (!lines.empty())
             iptables.run(lines);
+    } catch (const std::exception& error) {
+        log_.error("The network can't be unlocked: {}", error.what());
     }
 }
 

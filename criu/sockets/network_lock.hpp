@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/kernel/iptables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
@@ -79,6 +81,7 @@ private:
     void unlockNftables() const;
     void unlockIptables() const;
     void unlockNamespace() noexcept;
+    void lift(kernel::Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const;
 
     model::NetworkLock method_;
     std::string runId_;

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <map>
@@ -101,6 +102,10 @@ public:
         out.tx_ring = ringOf(info->sendRing, arena);
         addMemberships(*info, out, arena);
         addFanout(file, out);
+        pollfd ask{file.copy.get(), POLLIN, 0};
+        sys(::poll(&ask, 1, 0), "poll a packet socket");
+        if (out.rx_ring == nullptr && (ask.revents & POLLIN) != 0)
+            dump.log().warn("Packets that wait in {} are dropped", file.describe());
         addMore(file.copy.get(), out, arena);
     }
 

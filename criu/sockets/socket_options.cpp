@@ -255,6 +255,13 @@ std::optional<int> findOption(KnownOptions known, int level, int option) noexcep
     return std::nullopt;
 }
 
+int readOption(int fd, int level, int option, const char* text) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(fd, level, option, &value, &size), "read socket option {}", text);
+    return value;
+}
+
 SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions known) {
     const auto number = [&](int level, int option, const char* name) {
         const std::optional<int> listed = findOption(known, level, option);

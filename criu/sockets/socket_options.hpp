@@ -21,6 +21,9 @@ using KnownOptions = std::span<const KnownOption>;
 
 [[nodiscard]] std::optional<int> findOption(KnownOptions known, int level, int option) noexcept;
 
+/// The value of an option that is a number. Throws Error with `text`, its name.
+int readOption(int fd, int level, int option, const char* text);
+
 /// Reads them. What this kernel or this family of sockets doesn't know is left out. Throws Error for a filter that
 /// can't be read back (extended BPF). `family`: AF_…, of the socket.
 SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions known = {});

@@ -110,7 +110,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         dumpPath(file, info->name, out, dump.arena());
     out.peer = peerOf(*info, shown);
     peers_.emplace(inode, out.peer);
-    write(entry, shown, dump);
+    write(entry, file, dump);
 
     if (info->type == SOCK_DGRAM && info->peer == 0U) {
         out.has_peer_lost = 1;
@@ -123,14 +123,17 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 
 // CRIU 4.2 reads the entries in one pass: a socket must come behind the one that it is connected to, unless that is
 // connected to it as well.
-void UnixDump::write(FileEntry& entry, const std::string& shown, files::FileDump& dump) {
+void UnixDump::write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump) {
     const std::uint32_t inode = entry.usk->ino;
     const std::uint32_t peer = entry.usk->peer;
     dump.hold(entry);
     const auto seen = peers_.find(peer);
     const bool mutual = seen != peers_.end() && seen->second == inode;
     if (peer != 0 && !mutual && !written_.contains(peer)) {
-        waiting_[peer].push_back({&entry, shown});
+        UniqueFd copy;
+        if (dump.pluginsTakeSockets())
+            copy.reset(sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "copy {}", file.describe()));
+        waiting_[peer].push_back({&entry, file.describe(), std::move(copy)});
         return;
     }
     dump.add(entry);
@@ -153,8 +156,13 @@ void UnixDump::release(std::uint32_t inode, files::FileDump& dump) {
     }
 }
 
-void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, const model::Options& options) const {
-    const UnixSkEntry& entry = *socket.entry->usk;
+void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, files::FileDump& dump) const {
+    const model::Options& options = dump.options();
+    UnixSkEntry& entry = *socket.entry->usk;
+    if (socket.copy && dump.giveSocketToPlugin(socket.copy.get(), entry.ino)) {
+        entry.uflags |= static_cast<std::uint32_t>(UnixFlag::Callback);
+        return;
+    }
     if (isListed(options, entry.ino))
         return;
     const auto refuse = [&](std::string_view why, std::string_view hint) {
@@ -201,7 +209,7 @@ void UnixDump::finish(files::FileDump& dump) {
         const std::uint32_t outside = found->first;
         const UnixSocketInfo* const info = find(outside);
         for (const Waiting& socket : found->second)
-            checkOutside(socket, info, dump.options());
+            checkOutside(socket, info, dump);
         addOutside(outside, info, dump);
         release(outside, dump);
     }

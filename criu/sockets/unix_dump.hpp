@@ -30,14 +30,15 @@ private:
     struct Waiting {
         FileEntry* entry = nullptr;
         std::string shown;
+        UniqueFd copy;  ///< for plugins; empty if there are none that want sockets
     };
 
     void readAll();
     const kernel::UnixSocketInfo* find(std::uint32_t inode);
     std::uint32_t peerOf(const kernel::UnixSocketInfo& info, const std::string& shown) const;
-    void write(FileEntry& entry, const std::string& shown, files::FileDump& dump);
+    void write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump);
     void release(std::uint32_t inode, files::FileDump& dump);
-    void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, const model::Options& options) const;
+    void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, files::FileDump& dump) const;
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
     bool read_ = false;

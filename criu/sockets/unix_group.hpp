@@ -87,7 +87,7 @@ private:
     const ProcessLock& lock_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
-    std::vector<const UnixSocket*> given_;  ///< by --inherit-fd: they are as they are
+    std::vector<const UnixSocket*> given_;  ///< from outside or by a plugin: they are as they are
 };
 
 }  // namespace criu::sockets

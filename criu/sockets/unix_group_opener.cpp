@@ -19,7 +19,7 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
           [&opener](UniqueFd fd) { return opener.lift(std::move(fd)); }) {}
 
 void UnixGroupOpener::run() {
-    adoptInherited();
+    adoptGiven();
     // Names that are gone again first: another socket may have the same name since.
     std::vector<UnixSocket*> sockets(group_.sockets_);
     std::stable_partition(sockets.begin(), sockets.end(),
@@ -103,15 +103,20 @@ void UnixGroupOpener::connectOutside(UnixSocket& socket) {
     connectName(fdOf(socket), socket.outside->name, -1);
 }
 
-void UnixGroupOpener::adoptInherited() {
+void UnixGroupOpener::adoptGiven() {
     for (UnixSocket* const socket : group_.sockets_) {
-        const int given = opener_.inherited(fmt::format("socket:[{}]", socket->entry->ino));
-        if (given < 0)
+        UniqueFd given;
+        const int inherited = opener_.inherited(fmt::format("socket:[{}]", socket->entry->ino));
+        if (inherited >= 0)
+            given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
+        else if (socket->has(UnixFlag::Callback))
+            given = opener_.socketOfPlugin(socket->entry->ino);
+        if (!given)
             continue;
         group_.given_.push_back(socket);
         connected_.insert(socket);
         settled_.insert(socket);
-        provide(*socket, UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", given)));
+        provide(*socket, std::move(given));
     }
 }
 

@@ -27,7 +27,8 @@ private:
     void giveName(UnixSocket& socket);
     void connectTo(int fd, const UnixSocket& target);
     void connectOutside(UnixSocket& socket);
-    void adoptInherited();
+    /// Those that come from --inherit-fd or from plugins.
+    void adoptGiven();
     void answerAsService(UnixSocket& socket);
 
     /// Fills the queue of `target`, now or later. `usual`: for packets that say nothing of their sender.

@@ -34,6 +34,7 @@ void ContentMover::stop(bool drop) noexcept {
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
+        over_ = over_ || drop;
         for (const auto& [minor, worker] : workers_) {
             if (drop)
                 worker->jobs.clear();
@@ -51,6 +52,8 @@ void ContentMover::add(std::uint32_t renderMinor, ContentJob job) {
     const std::lock_guard lock(mutex_);
     if (failure_)
         return;
+    if (bytes_ == 0)
+        began_ = Clock::now();
     bytes_ += job.size;
     auto& worker = workers_[renderMinor];
     const bool fresh = !worker;
@@ -64,8 +67,15 @@ void ContentMover::add(std::uint32_t renderMinor, ContentJob job) {
     }
 }
 
+void ContentMover::throwIfOver() {
+    if (over_)
+        fail("given up");
+    if (stop_ != nullptr)
+        stop_->throwIfRequested();
+}
+
 void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
-    std::unique_ptr<Copier> copier;
+    Transfer transfer(kernel_, renderMinor, direction_, limit_, [this] { throwIfOver(); });
     std::unique_lock lock(mutex_);
     for (;;) {
         worker.ready.wait(lock, [&] { return !worker.jobs.empty() || ending_; });
@@ -77,26 +87,31 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
         std::exception_ptr failure;
         try {
             inContext([&] { return fmt::format("content of {} bytes, {}", job.size, renderPath(renderMinor)); },
-                      [&] {
-                          if (!copier)
-                              copier = std::make_unique<Copier>(kernel_, renderMinor, limit_);
-                          if (direction_ == Direction::Save)
-                              copier->save(job.dmabuf.get(), job.size, job.file, job.offset);
-                          else
-                              copier->load(job.dmabuf.get(), job.size, job.file, job.offset);
-                      });
+                      [&] { transfer.move(job); });
         } catch (...) {
             failure = std::current_exception();
         }
         job.dmabuf.reset();
         lock.lock();
+        ended_ = Clock::now();
+        if (refusal_.empty())
+            refusal_ = transfer.refusal();
         if (failure) {
             if (!failure_)
                 failure_ = failure;
+            over_ = true;
             for (const auto& [minor, other] : workers_)
                 other->jobs.clear();
         }
     }
+}
+
+void ContentMover::report(Log& log) const {
+    const auto time = bytes_ == 0 ? Clock::duration::zero() : ended_ - began_;
+    log.info("amdgpu: {} bytes of GPU memory {} in {} ms", bytes_, direction_ == Direction::Save ? "saved" : "restored",
+             std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    if (!refusal_.empty())
+        log.warn("amdgpu: buffers were copied by the processor, since the GPU's copy engine refused: {}", refusal_);
 }
 
 void ContentMover::finish() {

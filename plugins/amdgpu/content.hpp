@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -11,25 +13,18 @@
 #include <string>
 #include <thread>
 
-#include "plugins/amdgpu/copier.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "plugins/amdgpu/transfer.hpp"
 
 namespace criu::amdgpu {
 
-/// The content of one buffer and its place in a file.
-struct ContentJob {
-    UniqueFd dmabuf;
-    std::uint64_t size = 0;
-    int file = -1;  ///< stays the caller's, open until finish()
-    std::uint64_t offset = 0;
-};
-
-/// Moves contents, one thread for each GPU. The first failure is kept, what hasn't begun is dropped; destruction waits
-/// for what has.
+/// Moves contents, one thread for each GPU. The first failure is kept, the rest given up, as it is by destruction.
 class ContentMover {
 public:
-    enum class Direction { Save, Load };
-    ContentMover(Kernel& kernel, Direction direction, std::uint64_t bufferLimit)
-        : kernel_(kernel), direction_(direction), limit_(bufferLimit) {}
+    /// `stop`: ends what is under way; may be null.
+    ContentMover(Kernel& kernel, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
+        : kernel_(kernel), direction_(direction), limit_(bufferLimit), stop_(stop) {}
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
@@ -37,9 +32,11 @@ public:
     void add(std::uint32_t renderMinor, ContentJob job);
     /// Returns when all is moved; throws the first failure. Afterwards there are no threads.
     void finish();
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    /// After finish(): how much it was, how long it took, and whether GPUs did it.
+    void report(Log& log) const;
 
 private:
+    using Clock = std::chrono::steady_clock;
     struct Worker {
         std::deque<ContentJob> jobs;
         std::condition_variable ready;
@@ -47,14 +44,20 @@ private:
     };
     void work(std::uint32_t renderMinor, Worker& worker);
     void stop(bool drop) noexcept;
+    void throwIfOver();
 
     Kernel& kernel_;
     Direction direction_;
     std::uint64_t limit_;
+    StopRequest* stop_;
     std::uint64_t bytes_ = 0;
+    Clock::time_point began_{};      ///< the first copy
+    Clock::time_point ended_{};      ///< the last one
+    std::atomic<bool> over_{false};  ///< what is under way is no use any more
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;
+    std::string refusal_;
     std::map<std::uint32_t, std::unique_ptr<Worker>> workers_;
 };
 

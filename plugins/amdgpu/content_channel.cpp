@@ -53,9 +53,9 @@ void sendMessage(int socket, const Message& message, int fd) {
 
 }  // namespace
 
-ContentChannel::ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit,
+ContentChannel::ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
                                const std::function<UniqueFd(UniqueFd)>& lift)
-    : images_(images), mover_(kernel, ContentMover::Direction::Load, bufferLimit) {
+    : images_(images), mover_(kernel, Direction::Load, bufferLimit, &stop) {
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make sockets for GPU buffers");
     sending_.reset(ends[0]);

@@ -25,7 +25,8 @@ struct ContentRequest {
 /// another network namespace.
 class ContentChannel {
 public:
-    ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit,
+    /// `stop`: ends copies that are under way.
+    ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
                    const std::function<UniqueFd(UniqueFd)>& lift);
     ~ContentChannel();
     ContentChannel(const ContentChannel&) = delete;
@@ -41,7 +42,7 @@ public:
     /// Master: returns when all that was sent is in its buffers; throws the first failure. Nobody may send any more.
     /// False: it was called before.
     bool finish();
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return mover_.bytes(); }
+    void report(Log& log) const { mover_.report(log); }
 
 private:
     void serve();

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "plugins/amdgpu/content_io.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -21,39 +24,32 @@ constexpr std::uint64_t kAlign = std::uint64_t{2} << 20;  // of addresses: lets 
 constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxHalf = kCommandBytes / 2 / (kCommandDwords * sizeof(std::uint32_t)) * kMaxPerCommandOld / 2;
 constexpr std::uint64_t kPatienceSeconds = 60;
+constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds
+constexpr std::uint64_t kSettleTime = 5'000'000'000;
 constexpr std::uint32_t kReadWrite = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
 
 std::uint64_t alignUp(std::uint64_t value, std::uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
-std::uint64_t deadline() {
+constexpr std::uint64_t kSecond = 1'000'000'000;  // nanoseconds
+
+std::uint64_t monotonic() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    constexpr std::uint64_t kBillion = 1'000'000'000;
-    return (static_cast<std::uint64_t>(now.tv_sec) + kPatienceSeconds) * kBillion;
+    return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void writeAll(int file, std::span<const std::byte> data, std::uint64_t offset) {
-    while (!data.empty()) {
-        const ssize_t done = ::pwrite(file, data.data(), data.size(), static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
-            continue;
-        sys(done, "write the content of a GPU buffer");
-        data = data.subspan(static_cast<std::size_t>(done));
-        offset += static_cast<std::uint64_t>(done);
-    }
-}
-
-void readAll(int file, std::span<std::byte> data, std::uint64_t offset) {
-    while (!data.empty()) {
-        const ssize_t done = ::pread(file, data.data(), data.size(), static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (sys(done, "read the content of a GPU buffer") == 0)
-            fail("the image with the content of GPU buffers is cut short: nothing is at {:#x}", offset);
-        data = data.subspan(static_cast<std::size_t>(done));
-        offset += static_cast<std::uint64_t>(done);
+/// What is to be done before anything is copied.
+template <typename Body>
+void preparing(const Body& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        // A reset, after which nobody knows what is in video memory; a card that is gone.
+        if (error.code() == ECANCELED || error.code() == ENODEV)
+            throw;
+        throw EngineRefused(error);
     }
 }
 
@@ -110,6 +106,7 @@ public:
 
 private:
     void drop() noexcept {
+        copier_.settle();
         if (list_ != 0) {
             drm_amdgpu_bo_list args{};
             args.in.operation = AMDGPU_BO_LIST_OP_DESTROY;
@@ -135,19 +132,22 @@ private:
     bool mapped_ = false;
 };
 
-Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit)
+Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, Pulse pulse)
     : kernel_(kernel),
       fd_(kernel.open(renderPath(renderMinor), O_RDWR)),
       drm_(kernel, fd_.get()),
-      limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)) {
-    const drm_amdgpu_info_device device = drm_.information();
-    family_ = device.family;
-    base_ = alignUp(std::max<std::uint64_t>(device.virtual_address_offset, kAlign), kAlign);
-    drm_amdgpu_ctx args{};
-    args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CTX, &args, "make a GPU context");
-    context_ = args.out.alloc.ctx_id;
-    commands_ = makeOwn(kCommandBytes, base_);
+      limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)),
+      pulse_(std::move(pulse)) {
+    preparing([&] {
+        const drm_amdgpu_info_device device = drm_.information();
+        family_ = device.family;
+        base_ = alignUp(std::max<std::uint64_t>(device.virtual_address_offset, kAlign), kAlign);
+        drm_amdgpu_ctx args{};
+        args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+        kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CTX, &args, "make a GPU context");
+        context_ = args.out.alloc.ctx_id;
+        commands_ = makeOwn(kCommandBytes, base_);
+    });
 }
 
 Copier::~Copier() {
@@ -207,31 +207,56 @@ void Copier::submit(std::size_t half, std::uint64_t from, std::uint64_t to, std:
     args.in.bo_list_handle = list;
     args.in.num_chunks = 1;
     args.in.chunks = reinterpret_cast<std::uint64_t>(&chunks);
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CS, &args, "submit a copy to the GPU");
-    pending.sequence = args.out.handle;
+    preparing([&] { kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_CS, &args, "submit a copy to the GPU"); });
+    pending.sequence = submitted_ = args.out.handle;
     pending.size = size;
 }
 
-void Copier::await(Pending& pending) const {
+void Copier::await(Pending& pending) {
+    const std::uint64_t patience = monotonic() + kPatienceSeconds * kSecond;
+    for (;;) {
+        pulse_();
+        const std::uint64_t now = monotonic();
+        drm_amdgpu_wait_cs args{};
+        args.in.handle = pending.sequence;
+        args.in.timeout = std::min(now + kLookEvery, patience);
+        args.in.ip_type = AMDGPU_HW_IP_DMA;
+        args.in.ctx_id = context_;
+        kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args, "wait for the GPU");
+        if (args.out.status == 0)
+            break;
+        if (now >= patience)
+            fail("the GPU didn't copy {} bytes within {} seconds", pending.size, kPatienceSeconds);
+    }
+    awaited_ = pending.sequence;
+}
+
+/// After a failure: lets the GPU end what it was given before the memory is taken away.
+void Copier::settle() noexcept {
+    if (awaited_ == submitted_)
+        return;
     drm_amdgpu_wait_cs args{};
-    args.in.handle = pending.sequence;
-    args.in.timeout = deadline();
+    args.in.handle = submitted_;
+    args.in.timeout = monotonic() + kSettleTime;
     args.in.ip_type = AMDGPU_HW_IP_DMA;
     args.in.ctx_id = context_;
-    kernel_.ioctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args, "wait for the GPU");
-    if (args.out.status != 0)
-        fail("the GPU didn't copy {} bytes within {} seconds", pending.size, kPatienceSeconds);
+    kernel_.tryIoctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args);
+    awaited_ = submitted_;
 }
 
 void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    prepare(size);
-    const Target target(*this, dmabuf, size);
+    std::optional<Target> target;
+    preparing([&] {
+        prepare(size);
+        target.emplace(*this, dmabuf, size);
+    });
     Pending pending[2];
     std::uint64_t next = 0;
     const auto start = [&](std::size_t half) {
         const std::uint64_t piece = std::min(size - next, halfSize());
         pending[half].done = next;
-        submit(half, target.address() + next, bounce_.address + half * halfSize(), piece, target.list(), pending[half]);
+        submit(half, target->address() + next, bounce_.address + half * halfSize(), piece, target->list(),
+               pending[half]);
         next += piece;
     };
     if (size != 0)
@@ -240,23 +265,27 @@ void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOf
         await(pending[half]);
         if (next < size)
             start(half ^ 1);
-        writeAll(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
-                 fileOffset + pending[half].done);
+        writeContent(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
+                     fileOffset + pending[half].done);
         pending[half].size = 0;
     }
 }
 
 void Copier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    prepare(size);
-    const Target target(*this, dmabuf, size);
+    std::optional<Target> target;
+    preparing([&] {
+        prepare(size);
+        target.emplace(*this, dmabuf, size);
+    });
     Pending pending[2];
     std::size_t half = 0;
     for (std::uint64_t next = 0; next < size; half ^= 1) {
         if (pending[half].size != 0)
             await(pending[half]);
         const std::uint64_t piece = std::min(size - next, halfSize());
-        readAll(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
-        submit(half, bounce_.address + half * halfSize(), target.address() + next, piece, target.list(), pending[half]);
+        readContent(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
+        submit(half, bounce_.address + half * halfSize(), target->address() + next, piece, target->list(),
+               pending[half]);
         next += piece;
     }
     for (Pending& last : pending)

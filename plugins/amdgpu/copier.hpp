@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/pulse.hpp"
 
 namespace criu::amdgpu {
 
@@ -13,12 +14,20 @@ namespace criu::amdgpu {
 /// zero, older ones from one.
 std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
 
+/// The copy engine can't be had, or doesn't take a copy: others may try. Not thrown where a copy was begun and failed,
+/// or where the GPU's memory may be lost.
+class EngineRefused : public Error {
+public:
+    explicit EngineRefused(Error error) : Error(std::move(error)) {}
+};
+
 /// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer
-/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error.
+/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error or
+/// EngineRefused.
 class Copier {
 public:
     /// `limit`: most bytes of the bounce buffer.
-    Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit);
+    Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, Pulse pulse);
     ~Copier();
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
@@ -46,16 +55,20 @@ private:
     void prepare(std::uint64_t size);
     void submit(std::size_t half, std::uint64_t from, std::uint64_t to, std::uint64_t size, std::uint32_t list,
                 Pending& pending);
-    void await(Pending& pending) const;
+    void await(Pending& pending);
+    void settle() noexcept;
     [[nodiscard]] std::uint64_t halfSize() const noexcept { return bounce_.size / 2; }
 
     Kernel& kernel_;
     UniqueFd fd_;
     Drm drm_;
     std::uint64_t limit_;
+    Pulse pulse_;
     std::uint32_t family_ = 0;
     std::uint64_t base_ = 0;
     std::uint32_t context_ = 0;
+    std::uint64_t submitted_ = 0;  ///< the last copy
+    std::uint64_t awaited_ = 0;    ///< the last one that is known to have ended
     Own commands_;
     Own bounce_;
 };

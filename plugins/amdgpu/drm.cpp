@@ -23,20 +23,33 @@ std::string Drm::driver() const {
     return name;
 }
 
+bool Drm::canList() const {
+    std::vector<uapi::GemListEntry> entries(kFirstRoom);
+    return tryList(entries).has_value();
+}
+
+/// How many there are, of which `entries` has as many as it has room for; nothing on kernels that can't tell.
+std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
+    uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
+                              static_cast<std::uint32_t>(entries.size()), 0};
+    const int code = kernel_.tryIoctl(fd_, uapi::kGemListHandles, &args);
+    if (code == EINVAL || code == ENOTTY || code == EOPNOTSUPP)
+        return std::nullopt;
+    if (code != 0)
+        failWith(code, "list the buffers of a render node");
+    if (args.count > kMostRoom)
+        fail("a render node tells of {} buffers", args.count);
+    return args.count;
+}
+
 std::vector<uapi::GemListEntry> Drm::buffers() const {
     std::vector<uapi::GemListEntry> entries(kFirstRoom);
     for (int round = 0; round < kMaxRounds; ++round) {
-        uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
-                                  static_cast<std::uint32_t>(entries.size()), 0};
-        const int code = kernel_.tryIoctl(fd_, uapi::kGemListHandles, &args);
-        if (code == EINVAL || code == ENOTTY || code == EOPNOTSUPP)
+        const std::optional<std::uint32_t> count = tryList(entries);
+        if (!count)
             return {};
-        if (code != 0)
-            failWith(code, "list the buffers of a render node");
-        if (args.count > kMostRoom)
-            fail("a render node tells of {} buffers", args.count);
-        const bool all = args.count <= entries.size();
-        entries.resize(args.count);
+        const bool all = *count <= entries.size();
+        entries.resize(*count);
         if (all)
             return entries;
     }

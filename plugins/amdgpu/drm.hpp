@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_; }
     /// "amdgpu" for nodes of this driver.
     [[nodiscard]] std::string driver() const;
+    /// Whether the kernel can tell what buffers a file has.
+    [[nodiscard]] bool canList() const;
     /// All buffers the file has handles of; none on kernels that can't tell.
     [[nodiscard]] std::vector<uapi::GemListEntry> buffers() const;
     /// Where the file's GPU address space has a buffer.
@@ -35,6 +38,8 @@ public:
     [[nodiscard]] drm_amdgpu_info_device information() const;
 
 private:
+    [[nodiscard]] std::optional<std::uint32_t> tryList(std::vector<uapi::GemListEntry>& entries) const;
+
     Kernel& kernel_;
     int fd_;
 };

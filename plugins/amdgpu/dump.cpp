@@ -15,6 +15,7 @@ namespace criu::amdgpu {
 namespace {
 
 constexpr int kUnpauseAttempts = 3;
+constexpr useconds_t kUnpausePause = 20'000;  // between them
 
 UniqueFd copyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
@@ -38,7 +39,14 @@ AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint
     : kernel_(kernel), context_(context), bufferLimit_(bufferLimit) {}
 
 AmdgpuDump::~AmdgpuDump() {
-    letGoOn();
+    if (const std::exception_ptr failure = letGoOn()) {
+        // The dump has failed already, for another reason.
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& error) {
+            context_.log.error("amdgpu: {}", error.what());
+        }
+    }
 }
 
 bool AmdgpuDump::isKfd(const struct stat& status) {
@@ -105,6 +113,9 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     const Kfd kfd(kernel_, process.kfd.get());
     // The driver answers only checkpoint calls by another process' descriptor.
     Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).requireCriu();
+    // The driver counts stops: one that was never undone would outlast this dump.
+    if (kfd.unpauseLeftOver())
+        context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
     process.info = kfd.pause();
     process.paused = true;
     // From here on it is undone with this object.
@@ -210,7 +221,7 @@ GpuId AmdgpuDump::userId(GpuId local) const {
 
 void AmdgpuDump::saveContents(const Topology& topology) {
     std::vector<UniqueFd> files;
-    ContentMover mover(kernel_, ContentMover::Direction::Save, bufferLimit_);
+    ContentMover mover(kernel_, Direction::Save, bufferLimit_, &context_.stop);
     for (Process& process : processes_)
         for (const uapi::KfdDevice& device : process.state.devices) {
             const Node* const gpu = topology.findGpu(device.actualGpuId);
@@ -244,7 +255,7 @@ void AmdgpuDump::saveContents(const Topology& topology) {
             mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
         }
     mover.finish();
-    context_.log.info("amdgpu: {} bytes of GPU memory saved", mover.bytes());
+    mover.report(context_.log);
 }
 
 void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {
@@ -350,26 +361,46 @@ void AmdgpuDump::dumpLate(pid_t) {
 
 void AmdgpuDump::release(bool goOn) {
     // Queues of processes that are about to be killed stay stopped: they mustn't write to what is shared with others.
-    if (goOn)
-        letGoOn();
-    for (Process& process : processes_)
-        process.paused = false;
+    if (!goOn)
+        for (Process& process : processes_)
+            process.paused = false;
+    if (const std::exception_ptr failure = letGoOn())
+        std::rethrow_exception(failure);
 }
 
-void AmdgpuDump::letGoOn() noexcept {
+std::exception_ptr AmdgpuDump::letGoOn() noexcept {
+    std::exception_ptr first;
     for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
         if (!std::exchange(process->paused, false))
             continue;
-        // A process whose queues stay stopped hangs, so a driver that is short of something is asked again.
-        for (int attempt = 1; attempt <= kUnpauseAttempts; ++attempt) {
-            try {
-                Kfd(kernel_, process->kfd.get()).unpause();
-                break;
-            } catch (const std::exception& error) {
-                context_.log.warn("amdgpu: process {}: {} (attempt {} of {})", process->pid, error.what(), attempt,
-                                  kUnpauseAttempts);
-            }
+        try {
+            unpause(*process);
+        } catch (const std::exception& error) {
+            if (first)
+                context_.log.error("amdgpu: {}", error.what());
+            else
+                first = std::current_exception();
         }
+    }
+    return first;
+}
+
+/// A process whose queues stay stopped hangs, so a driver that is short of something is asked again.
+void AmdgpuDump::unpause(const Process& process) {
+    for (int attempt = 1;; ++attempt) {
+        try {
+            Kfd(kernel_, process.kfd.get()).unpause();
+            return;
+        } catch (Error& error) {
+            if (attempt == kUnpauseAttempts) {
+                error.addContext(fmt::format("process {} stays without its GPU queues", process.pid));
+                error.addHint("another dump of it with --leave-running tries again");
+                throw;
+            }
+            context_.log.warn("amdgpu: process {}: {} (attempt {} of {})", process.pid, error.what(), attempt,
+                              kUnpauseAttempts);
+        }
+        ::usleep(kUnpausePause);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <exception>
 #include <map>
 #include <vector>
 
@@ -90,7 +91,9 @@ private:
     void saveContents(const Topology& topology);
     void writeKfd(const Process& process, const Topology& topology);
     void writeRender(const RenderNode& node, const Topology& topology);
-    void letGoOn() noexcept;
+    /// Starts the queues again that were stopped. Returns the first failure; the others are in the log.
+    std::exception_ptr letGoOn() noexcept;
+    void unpause(const Process& process);
 
     Kernel& kernel_;
     device::Context context_;

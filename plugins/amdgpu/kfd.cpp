@@ -11,6 +11,8 @@ constexpr std::uint32_t kFirstMinor = 8;  // from which on there is AMDKFD_IOC_C
 constexpr std::uint64_t kMaxPrivateData = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxBuffers = 1U << 22;
 
+constexpr const char* kUnpauseText = "let the queues of the process go on (KFD_CRIU_OP_UNPAUSE)";
+
 /// The driver refuses null pointers, also where there is nothing to point to.
 template <typename T>
 std::uint64_t address(std::vector<T>& values) {
@@ -65,9 +67,17 @@ KfdState Kfd::checkpoint(const KfdProcess& process) const {
 }
 
 void Kfd::unpause() const {
+    if (!unpauseLeftOver())
+        failWith(EINVAL, "{}", kUnpauseText);
+}
+
+bool Kfd::unpauseLeftOver() const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::Unpause;
-    kernel_.ioctl(fd_, uapi::kKfdCriu, &args, "let the queues of the process go on (KFD_CRIU_OP_UNPAUSE)");
+    const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
+    if (code != 0 && code != EINVAL)
+        failWith(code, "{}", kUnpauseText);
+    return code == 0;
 }
 
 void Kfd::restore(KfdState& state) const {

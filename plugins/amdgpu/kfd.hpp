@@ -45,6 +45,8 @@ public:
     [[nodiscard]] KfdState checkpoint(const KfdProcess& process) const;
     /// Lets queues go on that pause() has stopped.
     void unpause() const;
+    /// The same for a process that an earlier dump has left stopped. False: none has.
+    [[nodiscard]] bool unpauseLeftOver() const;
     /// In the process that is restored: `state` in, and out with new mmap offsets and DMA-BUF descriptors.
     void restore(KfdState& state) const;
     /// Starts a restored process' queues. False: the driver knows of no such process.

@@ -2,6 +2,7 @@
 #include "plugins/amdgpu/restore.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -202,7 +203,7 @@ std::size_t AmdgpuRestore::descriptors() const {
 void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
-        channel_.emplace(kernel_, context_.images, bufferLimit_, lift);
+        channel_.emplace(kernel_, context_.images, bufferLimit_, context_.stop, lift);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
@@ -219,6 +220,17 @@ void AmdgpuRestore::forked() {
         channel_->start();
 }
 
+/// A child begins with a copy of what its creator has. Render nodes may be meant for both, compute state is not: there
+/// doorbells and the like have the same offsets in all processes.
+AmdgpuRestore::Own& AmdgpuRestore::own() {
+    if (own_.pid != ::getpid()) {
+        own_.pid = ::getpid();
+        own_.kfd = -1;
+        std::erase_if(own_.moved, [](const Moved& moved) { return moved.oldMinor == 0; });
+    }
+    return own_;
+}
+
 int AmdgpuRestore::keep(files::FileOpener& opener, UniqueFd fd) {
     return kept_.emplace_back(opener.lift(std::move(fd))).get();
 }
@@ -231,6 +243,8 @@ void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
         requests.clear();
         return;
     }
+    if (requests.empty())
+        return;
     std::map<std::string, std::uint64_t> needed;
     for (const ContentRequest& request : requests) {
         std::uint64_t& size = needed[request.image];
@@ -239,11 +253,12 @@ void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
     std::map<std::string, UniqueFd> files;
     for (const auto& [name, size] : needed)
         files.emplace(name, openContent(context_.images, name, size));
-    ContentMover mover(kernel_, ContentMover::Direction::Load, bufferLimit_);
+    ContentMover mover(kernel_, Direction::Load, bufferLimit_, nullptr);
     for (ContentRequest& request : requests)
         mover.add(request.renderMinor,
                   {std::move(request.dmabuf), request.size, files.at(request.image).get(), request.offset});
     mover.finish();
+    mover.report(context_.log);
 }
 
 device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& opener) {
@@ -281,7 +296,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         int drm = -1;
         for (const FileId other : companions_[id])
             if (drm < 0 && nodes_.at(other)->drm_render_minor == gpu->renderMinor)
-                if (const auto open = renderFds_.find(other); open != renderFds_.end())
+                if (const auto open = own().renderFds.find(other); open != own().renderFds.end())
                     drm = open->second;
         if (drm < 0)
             drm = keep(opener, kernel_.open(renderPath(to.renderMinor), O_RDWR));
@@ -306,7 +321,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     for (std::size_t at = 0; at < state.buffers.size(); ++at)
         if (state.buffers[at].dmabufFd != kNoDmabuf)
             dmabufs[at].reset(static_cast<int>(state.buffers[at].dmabufFd));
-    kfd_ = keep(opener, copyOf(file.get()));
+    const int kept = own().kfd = keep(opener, copyOf(file.get()));
 
     std::map<GpuId, std::uint64_t> filled;
     std::vector<ContentRequest> contents;
@@ -314,8 +329,8 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContentOf(entry);
-        moved_.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
-                          buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfd_});
+        own().moved.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
+                               buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kept});
         if (!content)
             continue;
         if (!dmabufs[at])
@@ -337,7 +352,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {
     const Node& to = newGpu(image.drm_render_minor, image.gpu_id);
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
-    const int fd = renderFds_[id] = keep(opener, copyOf(file.get()));
+    const int fd = own().renderFds[id] = keep(opener, copyOf(file.get()));
     const Drm drm(kernel_, fd);
     std::vector<ContentRequest> contents;
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
@@ -370,20 +385,19 @@ void AmdgpuRestore::restoreBuffer(FileId, const CriuRenderNode& image, std::size
         drm.changeHandle(drm.importBuffer(dmabuf.get()), entry.handle);
     for (const DrmVmEntry* const vm : list(entry.vm_entries, entry.n_vm_entries))
         drm.mapVa(entry.handle, vm->addr, vm->offset, vm->size, static_cast<std::uint32_t>(vm->flags));
-    moved_.push_back({image.drm_render_minor, entry.offset, entry.size, drm.mmapOffset(entry.handle), fd});
+    own().moved.push_back({image.drm_render_minor, entry.offset, entry.size, drm.mmapOffset(entry.handle), fd});
 }
 
 void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
     const auto node = nodes_.find(id);
-    const auto fd = renderFds_.find(id);
-    if (node == nodes_.end() || fd == renderFds_.end())
+    if (node == nodes_.end())
         return;
     const CriuRenderNode& image = *node->second;
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
         const DrmBoEntry& entry = *image.bo_entries[at];
         if (isImported(entry))
             inContext([&] { return fmt::format("imported buffer {}", entry.handle); },
-                      [&] { restoreBuffer(id, image, at, fd->second, objects_->fetch(entry.object)); });
+                      [&] { restoreBuffer(id, image, at, own().renderFds.at(id), objects_->fetch(entry.object)); });
     }
 }
 
@@ -395,11 +409,11 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
         if (!scan.skip("/dev/dri/renderD") || !scan.number(minor) || !scan.done())
             return std::nullopt;
     }
-    for (const Moved& moved : moved_)
+    for (const Moved& moved : own().moved)
         if (moved.oldMinor == minor && mapping.offset >= moved.offset && mapping.offset - moved.offset < moved.size)
             return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), copyOf(moved.fd)};
-    if (minor == 0 && kfd_ >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
-        return device::Relocated{mapping.offset, copyOf(kfd_)};
+    if (minor == 0 && own().kfd >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
+        return device::Relocated{mapping.offset, copyOf(own().kfd)};
     fail("memory at {:#x} maps offset {:#x} of {}, where no buffer of the process was", mapping.start, mapping.offset,
          path);
 }
@@ -407,7 +421,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
 void AmdgpuRestore::resume(pid_t pid) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
     if (channel_ && channel_->finish())
-        context_.log.info("amdgpu: {} bytes of GPU memory restored", channel_->bytes());
+        channel_->report(context_.log);
     if (pids_.empty())
         return;
     if (!masterKfd_)

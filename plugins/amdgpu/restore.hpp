@@ -29,6 +29,7 @@ public:
     [[nodiscard]] bool owns(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const override;
     [[nodiscard]] bool late(FileId id) const override { return dmabufs_.contains(id); }
+    [[nodiscard]] bool early(FileId id) const override { return kfds_.contains(id) || nodes_.contains(id); }
     void forked() override;
 
     Opened open(FileId id, files::FileOpener& opener) override;
@@ -40,7 +41,7 @@ private:
     /// Like AmdgpuDump::Object; buffers in images of 4.2 are given one when they are read.
     using Object = std::uint64_t;
 
-    /// Where a range of mmap offsets has gone. Of the process that this runs in.
+    /// Where a range of mmap offsets has gone.
     struct Moved {
         std::uint32_t oldMinor = 0;  ///< 0: of /dev/kfd
         std::uint64_t offset = 0;
@@ -81,11 +82,17 @@ private:
     std::optional<ContentChannel> channel_;
     UniqueFd masterKfd_;
 
-    // Of the process that this runs in.
-    std::vector<Moved> moved_;
+    /// Of the process that this runs in.
+    struct Own {
+        pid_t pid = 0;
+        std::vector<Moved> moved;
+        std::map<FileId, int> renderFds;
+        int kfd = -1;
+    };
+    Own& own();
+
+    Own own_;
     std::vector<UniqueFd> kept_;
-    std::map<FileId, int> renderFds_;
-    int kfd_ = -1;
 };
 
 }  // namespace criu::amdgpu

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/subsystem.hpp"
 
-#include <fcntl.h>
-
 #include <utility>
 
 #include "criu/kernel/scan.hpp"
 #include "plugins/amdgpu/dump.hpp"
+#include "plugins/amdgpu/features.hpp"
 #include "plugins/amdgpu/restore.hpp"
 
 namespace criu::amdgpu {
@@ -29,15 +28,7 @@ public:
         return std::make_unique<AmdgpuRestore>(
             *kernel_, context, MatchRules::from(context.options.gpuChecks, environment_), bufferLimit(context.options));
     }
-    [[nodiscard]] std::vector<device::Feature> features() const override {
-        return {{"amdgpu", [this] {
-                     const UniqueFd kfd = kernel_->open(kKfdPath, O_RDWR);
-                     Kfd(*kernel_, kfd.get()).requireCriu();
-                     if (Topology::read(kernel_->topology()).gpus().empty())
-                         fail("the compute driver is there, but no GPU that it could use");
-                     return true;
-                 }}};
-    }
+    [[nodiscard]] std::vector<device::Feature> features() const override { return amdgpu::features(*kernel_); }
 
 private:
     [[nodiscard]] std::uint64_t bufferLimit(const model::Options& options) const {

@@ -17,15 +17,22 @@ CRIU_MODES = {
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
     "no_parallel": ["kfd_memory", "kfd_processes"],
     "small_buffer": ["kfd_memory", "render_buffers"],
+    "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "old_family": ["kfd_memory", "render_buffers"],
     "mapped": ["kfd_memory"],
     "linked": ["kfd_memory"],
     "unchecked": ["kfd_events"],
     "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],
+    "stuck_queues": ["kfd_queues"],
+    "ended_copy": ["kfd_memory"],
+    "check": ["plain"],
     "dump_faults": ["kfd_queues"],
     "restore_faults": ["render_buffers"],
 }
+
+# With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
+BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")]
 
 # Those that need no GPU support in criu.
 PLAIN = [
@@ -40,7 +47,7 @@ def all_cases(with_criu, with_other):
     """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
-        cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
+        cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs] + BULK
     if with_other:
         cases += [(mode, program, "") for mode in ("to_other", "from_other") for program in PROGRAMS]
     return cases + PLAIN

@@ -16,6 +16,8 @@ import tempfile
 
 XZ = b"\xfd7zXZ\x00"
 EXIT_PORT = 0xF4
+# With these two features kernel and libc copy memory by an instruction that QEMU interprets byte by byte.
+CPU = "max,-erms,-fsrm"
 PACKAGES = "scripts/packages-gpu lists the packages"
 
 
@@ -167,7 +169,7 @@ class Machine:
 
     def argv(self):
         """QEMU's command line: a serial console, a disk for results, nothing else."""
-        return [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", "max",
+        return [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", CPU,
                 "-smp", str(self.cpus), "-m", str(self.memory), "-M", "q35", "-nodefaults", "-no-user-config",
                 "-display", "none", "-no-reboot", "-serial", "stdio",
                 "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04",

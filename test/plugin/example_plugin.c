@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A plugin that carries descriptors of /dev/cpu_dma_latency (each holds a number) and mappings of a loop device, and
-// writes every call to the file $EXAMPLE_LOG. $EXAMPLE_FAIL names a call that is to fail.
+// A plugin that carries descriptors of /dev/cpu_dma_latency (each holds a number), mappings of a loop device, and
+// connections to the server at $EXAMPLE_SERVER, and writes every call to the file $EXAMPLE_LOG. $EXAMPLE_FAIL names a
+// call that is to fail.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/c/criu-plugin.h"
@@ -96,6 +99,47 @@ static int restore_file(int id, bool* retry_needed) {
     return failed != 0 ? failed : fd;
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_EXT_FILE, restore_file)
+
+/* The server, if that is what a socket is connected to. */
+static int is_server(const struct sockaddr_un* address) {
+    const char* const server = getenv("EXAMPLE_SERVER");
+    return server != NULL && address->sun_family == AF_UNIX && strcmp(address->sun_path, server) == 0;
+}
+
+static int dump_socket(int fd, int inode) {
+    struct sockaddr_un peer = {0};
+    socklen_t size = sizeof(peer) - 1;
+    if (getpeername(fd, (struct sockaddr*)&peer, &size) != 0)
+        return -errno;
+    if (!is_server(&peer))
+        return -ENOTSUP;
+    const int image = open_image(inode, O_WRONLY | O_CREAT | O_TRUNC);
+    if (image < 0 || write(image, &peer, sizeof(peer)) != sizeof(peer))
+        return -EIO;
+    close(image);
+    if (add_inventory_plugin(name) != 0)
+        return -EINVAL;
+    return note("DUMP_UNIX_SK", "%s", "");
+}
+CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__DUMP_UNIX_SK, dump_socket)
+
+static int restore_socket(int inode) {
+    struct sockaddr_un peer;
+    const int image = open_image(inode, O_RDONLY);
+    if (image < 0)
+        return -ENOTSUP;
+    if (read(image, &peer, sizeof(peer)) != sizeof(peer))
+        return -EIO;
+    close(image);
+    const int failed = note("RESTORE_UNIX_SK", "%s", "");
+    if (failed != 0)
+        return failed;
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr*)&peer, sizeof(peer)) != 0)
+        return -errno;
+    return fd;
+}
+CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, restore_socket)
 
 static int handle_mapping(int fd, const struct stat* stat_of) {
     (void)fd;

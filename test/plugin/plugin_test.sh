@@ -30,7 +30,7 @@ fails() { ! "$@"; }
 start() {
     rm -rf images out
     mkdir images
-    setsid "$user" </dev/null >>out 2>&1 &
+    setsid "$user" "$@" </dev/null >>out 2>&1 &
     pid=$!
     until grep -q . out; do sleep 0.01; done
     if grep -q SKIP out; then
@@ -92,6 +92,32 @@ for hook in init RESTORE_INIT RESTORE_ASYNCHRONOUS RESTORE_EXT_FILE UPDATE_VMA_M
 done
 expect "restore after all" restore -L "$plugins"
 expect "the program found all as it was" finished "PASS moved by 4096"
+
+# A connection to somebody outside, which the plugin makes anew.
+export EXAMPLE_SERVER=$work/server
+"$(dirname "$user")/socket_user" serve "$EXAMPLE_SERVER" </dev/null >server.out 2>&1 &
+server=$!
+until [[ -S $EXAMPLE_SERVER ]]; do sleep 0.01; done
+device_user=$user user=$(dirname "$user")/socket_user
+start use "$EXAMPLE_SERVER"
+expect "a connection to the outside can't be dumped without the plugin" fails dump
+EXAMPLE_FAIL=DUMP_UNIX_SK expect "DUMP_UNIX_SK fails" fails dump -L "$plugins"
+expect "DUMP_UNIX_SK is in the log" grep -q "Error.*example.*DUMP_UNIX_SK" images/dump.log
+EXAMPLE_SERVER=$work/another expect "the plugin doesn't want it" fails dump -L "$plugins"
+expect "it is refused as ever" grep -q "Error.*outside of the tree" images/dump.log
+expect "dump of a connection" dump -L "$plugins"
+expect "hooks of its dump" calls "init 0,PAUSE_DEVICES,CHECKPOINT_DEVICES,DUMP_DEVICES_LATE,DUMP_UNIX_SK,exit 0 well"
+wait "$pid" 2>/dev/null
+expect "its restore without the plugin" fails restore
+expect "names the plugin" grep -q "Error.*without the plugin example" images/restore.log
+EXAMPLE_FAIL=RESTORE_UNIX_SK expect "RESTORE_UNIX_SK fails" fails restore -L "$plugins"
+expect "the log says so" grep -q "Warn.*RESTORE_UNIX_SK failed" images/restore.log
+expect "RESTORE_UNIX_SK: nothing is left" gone
+expect "restore of a connection" restore -L "$plugins"
+expect "hooks of its restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RESTORE_UNIX_SK,RESUME_DEVICES_LATE,exit 2 well"
+expect "the server answers" finished PASS
+kill "$server"
+user=$device_user
 
 # A tree that has nothing for the plugin isn't hindered by it.
 setsid sleep 1000 </dev/null >/dev/null 2>&1 &

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -76,7 +78,7 @@ TEST_CASE("amdgpu: content goes to a file and back") {
     if (limit == 1 && size > 4096)
         return;  // page by page: long
     FakeKernel kernel(family);
-    Copier copier(kernel, 128, limit);
+    Copier copier(kernel, 128, limit, [] {});
     const auto bytes = randomBytes(size, 1);
     const UniqueFd source = FakeKernel::makeBuffer(size);
     put(source.get(), bytes);
@@ -92,7 +94,7 @@ TEST_CASE("amdgpu: content goes to a file and back") {
 
 TEST_CASE("amdgpu: several buffers, small and large in turn") {
     FakeKernel kernel(kNewFamily);
-    Copier copier(kernel, 128, std::uint64_t{2} << 20);
+    Copier copier(kernel, 128, std::uint64_t{2} << 20, [] {});
     const UniqueFd file = FakeKernel::makeBuffer(0);
     std::uint64_t offset = 0;
     for (const std::size_t size : {std::size_t{4096}, std::size_t{3} << 20, std::size_t{8192}, std::size_t{6} << 20}) {
@@ -107,34 +109,97 @@ TEST_CASE("amdgpu: several buffers, small and large in turn") {
 
 TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
     constexpr std::size_t kSize = std::size_t{3} << 20;
+    const bool forGood = GENERATE(false, true);
     const auto bytes = randomBytes(kSize, 2);
     const UniqueFd source = FakeKernel::makeBuffer(kSize);
     put(source.get(), bytes);
     unsigned failed = 0;
     for (unsigned call = 1;; ++call) {
         FakeKernel kernel(kNewFamily);
-        kernel.failCall(call);
+        if (forGood)
+            kernel.failFrom(call);
+        else
+            kernel.failCall(call);
         const UniqueFd file = FakeKernel::makeBuffer(0);
         bool threw = false;
         try {
-            ContentMover mover(kernel, ContentMover::Direction::Save, std::uint64_t{1} << 20);
+            ContentMover mover(kernel, Direction::Save, std::uint64_t{1} << 20, nullptr);
             mover.add(128, {UniqueFd(::dup(source.get())), kSize, file.get(), 0});
             mover.finish();
         } catch (const Error&) {
             threw = true;
             ++failed;
         }
-        if (!threw)  // no such call, or one of the clean-up
+        if (!threw)  // no such call, one of the clean-up, or the processor has done it
             CHECK(get(file.get(), kSize) == bytes);
         if (kernel.calls() < call)
             break;
     }
-    CHECK(failed > 10);
+    CHECK(failed > (forGood ? 10 : 2));
+}
+
+TEST_CASE("amdgpu: where the copy engine refuses the processor copies") {
+    constexpr std::size_t kSize = (std::size_t{20} << 20) + 4096;
+    const auto bytes = randomBytes(kSize, 3);
+    const UniqueFd source = FakeKernel::makeBuffer(kSize);
+    put(source.get(), bytes);
+    FakeKernel kernel(kNewFamily);
+    const UniqueFd file = FakeKernel::makeBuffer(0);
+    const auto run = [&](Direction direction, int buffer) {
+        Transfer transfer(kernel, 128, direction, 1 << 20, [] {});
+        transfer.move({UniqueFd(::dup(buffer)), kSize, file.get(), 8});
+        return transfer.refusal();
+    };
+    SECTION("both ways") {
+        kernel.refuseCopies(EINVAL);
+        CHECK_THAT(run(Direction::Save, source.get()), Catch::Contains("submit a copy"));
+        CHECK(get(file.get(), kSize, 8) == bytes);
+        const UniqueFd target = FakeKernel::makeBuffer(kSize);
+        run(Direction::Load, target.get());
+        CHECK(get(target.get(), kSize) == bytes);
+        CHECK(kernel.executed() == 0);
+    }
+    SECTION("not what it can't reach") {
+        kernel.refuseCopies(EINVAL);
+        kernel.hideMemory();
+        CHECK_THROWS_WITH(run(Direction::Save, source.get()),
+                          Catch::Contains("submit a copy") && Catch::Contains("mmap offset"));
+    }
+    SECTION("not after a reset") {
+        kernel.refuseCopies(ECANCELED);
+        CHECK_THROWS_WITH(run(Direction::Save, source.get()), Catch::Contains("submit a copy"));
+        CHECK(get(file.get(), 0).empty());
+    }
+    SECTION("not where it works") {
+        CHECK(run(Direction::Save, source.get()).empty());
+        CHECK(kernel.executed() > 0);
+    }
+}
+
+TEST_CASE("amdgpu: a copy can be ended between two pieces") {
+    constexpr std::size_t kSize = std::size_t{8} << 20;
+    FakeKernel kernel(kNewFamily);
+    unsigned pulses = 0;
+    Copier copier(kernel, 128, std::uint64_t{2} << 20, [&] {
+        if (++pulses == 3)
+            fail("enough");
+    });
+    const UniqueFd file = FakeKernel::makeBuffer(kSize);
+    const UniqueFd buffer = FakeKernel::makeBuffer(kSize);
+    CHECK_THROWS_WITH(copier.save(buffer.get(), kSize, file.get(), 0), Catch::Contains("enough"));
+    CHECK(kernel.executed() < kSize >> 20);
+    pulses = 0;
+    const unsigned before = kernel.executed();
+    CHECK_THROWS_WITH(copier.load(buffer.get(), kSize, file.get(), 0), Catch::Contains("enough"));
+    CHECK(kernel.executed() - before < kSize >> 20);
+    // Nothing is left of it that would hinder the next.
+    pulses = 3;
+    CHECK_NOTHROW(copier.load(buffer.get(), kSize, file.get(), 0));
 }
 
 TEST_CASE("amdgpu: a content image that is cut short is refused") {
     FakeKernel kernel(kNewFamily);
-    Copier copier(kernel, 128, 1 << 20);
+    Copier copier(kernel, 128, 1 << 20, [] {});
     const UniqueFd file = FakeKernel::makeBuffer(4095);
     const UniqueFd target = FakeKernel::makeBuffer(8192);
     CHECK_THROWS_WITH(copier.load(target.get(), 8192, file.get(), 0), Catch::Contains("cut short"));
@@ -166,8 +231,9 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
                               UniqueFd(::dup(targets[gpu * kBuffers + at].get()))});
     };
     const auto same = [](UniqueFd fd) { return fd; };
+    StopRequest stop;
     SECTION("well") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
         channel.start();
         send(channel);
         CHECK(channel.finish());
@@ -176,25 +242,32 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
             CHECK(get(targets[at].get(), kSize) == contents[at]);
     }
     SECTION("nothing at all is sent") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
         channel.start();
         CHECK(channel.finish());
     }
     SECTION("with an error on the way") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
-        kernel.failCall(50);
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
+        kernel.failFrom(50);
         channel.start();
         send(channel);
         CHECK_THROWS_AS(channel.finish(), Error);
     }
     SECTION("from an image that isn't there") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
         channel.start();
         channel.send({128, "missing", kContentStart, kSize, UniqueFd(::dup(targets[0].get()))});
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("missing"));
     }
+    SECTION("stopped by the user") {
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
+        ::kill(::getpid(), SIGTERM);
+        channel.start();
+        send(channel);
+        CHECK_THROWS_WITH(channel.finish(), Catch::Contains("stopped by SIGTERM"));
+    }
     SECTION("given up before the end") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, same);
+        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
         channel.start();
         send(channel);
     }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,17 @@ public:
     void failCall(unsigned number) {
         failAt_ = number;
         calls_ = 0;
+        forGood_ = false;
     }
+    /// It and all after it.
+    void failFrom(unsigned number) {
+        failCall(number);
+        forGood_ = true;
+    }
+    /// Copies aren't taken.
+    void refuseCopies(int code) { refusal_ = code; }
+    /// Buffers of others can't be mapped.
+    void hideMemory() { hidden_ = true; }
     [[nodiscard]] unsigned calls() const { return calls_; }
     [[nodiscard]] unsigned executed() const { return executed_; }
 
@@ -70,12 +81,15 @@ public:
             }
             case DRM_IOCTL_AMDGPU_GEM_MMAP: {
                 auto& args = *static_cast<drm_amdgpu_gem_mmap*>(arguments);
+                if (hidden_ && file.imported.contains(args.in.handle))
+                    return EPERM;
                 args.out.addr_ptr = std::uint64_t{args.in.handle} << 32;
                 return 0;
             }
             case DRM_IOCTL_PRIME_FD_TO_HANDLE: {
                 auto& args = *static_cast<drm_prime_handle*>(arguments);
                 args.handle = add(file, UniqueFd(::dup(args.fd)));
+                file.imported.insert(args.handle);
                 return 0;
             }
             case DRM_IOCTL_GEM_CLOSE:
@@ -98,7 +112,7 @@ public:
                 return 0;
             }
             case DRM_IOCTL_AMDGPU_CS:
-                return execute(file, *static_cast<drm_amdgpu_cs*>(arguments));
+                return refusal_ != 0 ? refusal_ : execute(file, *static_cast<drm_amdgpu_cs*>(arguments));
             case DRM_IOCTL_AMDGPU_WAIT_CS:
                 static_cast<drm_amdgpu_wait_cs*>(arguments)->out.status = 0;
                 return 0;
@@ -110,7 +124,8 @@ public:
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
         const std::lock_guard lock(mutex_);
         const UniqueFd& buffer = files_.at(inode(fd)).buffers.at(static_cast<std::uint32_t>(offset >> 32));
-        void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(), 0);
+        void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(),
+                                static_cast<off_t>(offset & 0xffffffff));
         if (at == MAP_FAILED)
             failErrno("map a buffer");
         return {at, size};
@@ -132,10 +147,14 @@ private:
     };
     struct File {
         std::map<std::uint32_t, UniqueFd> buffers;
+        std::set<std::uint32_t> imported;
         std::map<std::uint64_t, Range> space;
     };
 
-    bool failsNow() { return ++calls_ == failAt_; }
+    bool failsNow() {
+        ++calls_;
+        return failAt_ != 0 && (forGood_ ? calls_ >= failAt_ : calls_ == failAt_);
+    }
 
     static ino_t inode(int fd) {
         struct stat status {};
@@ -198,6 +217,9 @@ private:
     std::map<ino_t, File> files_;
     unsigned calls_ = 0;
     unsigned failAt_ = 0;
+    bool forGood_ = false;
+    int refusal_ = 0;
+    bool hidden_ = false;
     unsigned executed_ = 0;
     std::string topology_;
 };

@@ -88,6 +88,7 @@ public:
     [[nodiscard]] std::vector<pid_t> users(FileId) const override { return {1}; }
 
     model::Options options_;
+    StopRequest stop_;
 
 private:
     char name_[20] = "/tmp/images-XXXXXX";
@@ -100,7 +101,7 @@ private:
 struct Plan {
     explicit Plan(FakeImages& images, const Machine& here)
         : sysfs(here),
-          context{images.options(), images.log(), images.images(), inventory},
+          context{images.options(), images.log(), images.images(), inventory, images.stop_},
           restore(kernel, context, {}, 1 << 20) {
         kernel.setTopology(sysfs.root());
         restore.prepare(images);

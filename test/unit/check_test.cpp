@@ -19,6 +19,14 @@ const std::vector<FeatureProbe> kFeatures{
     {"missing", FeatureCategory::Extra, [] { return false; }},
     {"wild", FeatureCategory::Experimental, []() -> bool { failWith(EPERM, "tame it"); }},
     {"asked", FeatureCategory::OnRequest, [] { return false; }},
+    {"absent", FeatureCategory::Device, [] { return false; }, []() -> bool { failWith(ENOENT, "open it"); }},
+    {"absent_part", FeatureCategory::Device, [] { return false; }, [] { return false; }},
+};
+
+const std::vector<FeatureProbe> kDevice{
+    {"device", FeatureCategory::Device, [] { return true; }, [] { return true; }},
+    {"device_shiny", FeatureCategory::Device, [] { return false; }, [] { return true; }},
+    {"device_dull", FeatureCategory::Device, [] { return true; }, [] { return true; }},
 };
 
 struct Outcome {
@@ -139,4 +147,22 @@ TEST_CASE("every feature name of CRIU 4.2 is known, in the same category") {
         REQUIRE(found != probes.end());
         CHECK(found->category == category);
     }
+}
+
+TEST_CASE("check: a device's features are asked for only where it is") {
+    model::Options options;
+    CHECK(run(options, {kFine}, kDevice).status == 0);
+    options.checkExtra = true;
+    CHECK(run(options, {kFine}, kDevice).status == 1);
+    CHECK_THAT(run(options, {kFine}, kDevice).output, Contains("1 features"));
+}
+
+TEST_CASE("check: a device's parts are told with it") {
+    const Outcome all = run(asking("device"), {kFine}, kDevice);
+    CHECK(all.status == 0);
+    CHECK(all.output == "device is supported\ndevice_shiny is not supported\ndevice_dull is supported\n");
+    const Outcome part = run(asking("device_shiny"), {kFine}, kDevice);
+    CHECK(part.status == 1);
+    CHECK(part.output == "device_shiny is not supported\n");
+    CHECK(run(asking("absent"), {kFine}).output == "absent is not supported\n");
 }

@@ -206,6 +206,32 @@ mode_swapped() {
     verify
 }
 
+# The GPUs take no copies: the processor does it, where it can.
+mode_no_engine() {
+    start
+    echo "drm.cs 1 22 1000000" >$controls/fault
+    if [ "$program" = kfd_memory ]; then # has memory that the processor doesn't reach
+        dump images --leave-running
+        [ $code = 1 ] || fail "a dump without copy engines ended with $code"
+        grep -q "Error.*copy engine can't be used.*nor the processor" "$dir/dump-images.log" ||
+            fail "the log doesn't say what is wrong: $(errors "$dir/dump-images.log")"
+        echo >$controls/clear
+        still_works "a dump without copy engines"
+        verify
+        return
+    fi
+    dump_well images
+    grep -q "Warn.*copied by the processor" "$dir/dump-images.log" || fail "the log doesn't tell who copied"
+    for option in --parallel --no-parallel; do
+        restore_well images "restore$option" "$option"
+        grep -q "Warn.*copied by the processor" "$dir/restore$option.log" || fail "the log doesn't tell who copied"
+        [ $option = --no-parallel ] || end_program
+    done
+    echo >$controls/clear
+    still_works "the restore"
+    verify
+}
+
 # Contents are put in place while, or not while, processes are restored.
 mode_no_parallel() {
     start
@@ -362,6 +388,42 @@ mode_restore_faults() {
     verify
 }
 
+# Queues that can't be started again: a dump that leaves the program behind like that has failed, and left no images
+# that somebody would take for good. Fewer failures than criu tries are none.
+mode_stuck_queues() {
+    start
+    for option in --leave-running --leave-stopped; do
+        echo "kfd.criu.unpause 2 5 3" >$controls/fault
+        dump images-stuck "$option"
+        [ $code = 1 ] || fail "a dump with $option whose queues can't be started again ended with $code"
+        grep -q "Error.*process $pid stays without its GPU queues.*UNPAUSE" "$dir/dump-images-stuck.log" ||
+            fail "the log doesn't say what is wrong: $(errors "$dir/dump-images-stuck.log")"
+        [ ! -e "$dir/images-stuck/inventory.img" ] || fail "there is an inventory after a failed dump"
+        grep -q "^State:.S" "/proc/$pid/status" || fail "the program doesn't run after the failed dump"
+        # As the message says.
+        dump_well images-again --leave-running
+        still_works "the next dump"
+    done
+    # The dump fails anyway, then this, too.
+    echo "kfd.criu.checkpoint 1 12" >$controls/fault
+    echo "kfd.criu.unpause 2 5 3" >$controls/fault
+    dump images-stuck --leave-running
+    [ $code = 1 ] || fail "a dump with two failures ended with $code"
+    grep -q "Error.*CHECKPOINT" "$dir/dump-images-stuck.log" || fail "the log doesn't tell the first failure"
+    grep -q "Error.*stays without its GPU queues" "$dir/dump-images-stuck.log" ||
+        fail "the log doesn't tell the second failure"
+    echo "kfd.criu.unpause 2 5 2" >$controls/fault
+    dump_well images-again --leave-running
+    still_works "a dump that had to try again"
+    # Queues of who is killed aren't started.
+    echo "kfd.criu.unpause 2 5 3" >$controls/fault
+    dump_well images
+    echo >$controls/clear
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # A restore that got over an error has to be right in every byte. The images bring the program back for the next turn.
 verify_and_restart() {
     echo "an error of $1 did not keep the restore from succeeding"
@@ -401,6 +463,49 @@ mode_interrupted() {
     verify
 }
 
+# usage: end_in_copy SIGNAL NAME ARGUMENTS...: runs criu, and ends it while the GPUs copy, which would take long; sets $code
+end_in_copy() {
+    signal=$1
+    name=$2
+    shift 2
+    echo >$controls/clear
+    echo 1 >$controls/bandwidth
+    # shellcheck disable=SC2046
+    /bin/criu "$@" --gpu-buffer 256K -v4 -o "$dir/$name.log" $(cat /guest/criu-arguments 2>/dev/null) \
+        </dev/null >"$dir/$name.log.out" 2>&1 &
+    running=$!
+    until_true 20 copies_or_gone $running || fail "$name: the GPUs were not told to copy"
+    gone $running && fail "$name: criu was done before it could be ended"
+    kill -"$signal" $running
+    until_true 3 gone $running || fail "$name: criu went on in spite of SIG$signal"
+    wait $running
+    code=$?
+    echo 0 >$controls/bandwidth
+    [ $code = 1 ] || fail "$name ended with $code"
+    grep -q "Error.*stopped by SIG" "$dir/$name.log" || fail "$name: $(errors "$dir/$name.log")"
+}
+
+copies_or_gone() { [ "$(sed -n 's/^drm.cs //p' $controls/hits)0" -ge 40 ] || gone "$1"; }
+
+# A stop is noticed while contents are copied, not only before and after.
+mode_ended_copy() {
+    start
+    mkdir -p "$dir/images"
+    for way in TERM HUP; do # a shell starts its background commands without SIGINT
+        end_in_copy $way "dump-$way" dump -t "$pid" -D "$dir/images"
+        [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
+        still_works "SIG$way in a copy"
+    done
+    dump_well images
+    for option in --parallel --no-parallel; do
+        end_in_copy TERM "restore$option" restore -d -D "$dir/images" $option
+        gone "$pid" || fail "a failed restore left the program behind"
+    done
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 passed_or_gone() { grep -q "^$1 " $controls/hits || gone "$2"; }
 
 # The distribution's driver, without hardware: criu has to do without a GPU.
@@ -411,7 +516,57 @@ mode_real_driver() {
     done </modules/amdgpu
     until_true 10 test -e /dev/kfd || fail "there is no /dev/kfd"
     /programs/no_gpu_check "$dir" >"$dir/check" 2>&1 || fail "$(tail -n 3 "$dir/check")"
+    asked amdgpu 1 "amdgpu is not supported"
+    missing_in_all ""
     mode_once
+}
+
+# usage: asked FEATURE STATUS LINES: what `criu check --feature` says
+asked() {
+    said=$(/bin/criu check --feature "$1" 2>>"$dir/check.err")
+    code=$?
+    [ $code = "$2" ] || fail "check --feature $1 ended with $code"
+    [ "$said" = "$3" ] || fail "check --feature $1 said: $said"
+}
+
+# usage: missing_in_all FEATURES: those of GPUs that `criu check --all` misses
+missing_in_all() {
+    /bin/criu check --all -v4 >"$dir/check-all" 2>&1
+    code=$?
+    said=$(sed -n 's/.*Warn.*feature \(amdgpu[a-z_]*\) is missing.*/\1/p' "$dir/check-all" | tr '\n' ' ')
+    [ "$said" = "$1" ] || fail "check --all misses '$said', not '$1'"
+    [ -z "$1" ] || [ $code = 1 ] || fail "check --all with something missing ended with $code"
+}
+
+# What `criu check` says of the driver, complete and in parts.
+mode_check() {
+    whole="amdgpu is supported
+amdgpu_list_handles is supported
+amdgpu_mapping_info is supported
+amdgpu_change_handle is supported
+amdgpu_dmabuf is supported
+amdgpu_svm is supported"
+    asked amdgpu 0 "$whole"
+    missing_in_all ""
+    for case in list_handles:drm.gem_list_handles mapping_info:drm.gem_op change_handle:drm.gem_change_handle \
+        dmabuf:drm.prime_handle_to_fd; do
+        echo "${case#*:} 1 22 1000" >$controls/fault
+        asked "amdgpu_${case%:*}" 1 "amdgpu_${case%:*} is not supported"
+        asked amdgpu 0 "$(echo "$whole" | sed "s/\(amdgpu_${case%:*} is\)/\1 not/")"
+        missing_in_all "amdgpu_${case%:*} "
+        echo >$controls/clear
+    done
+    reload_simulator capability=0
+    asked amdgpu_svm 1 "amdgpu_svm is not supported"
+    echo "kfd.get_version 1 22 1000" >$controls/fault
+    asked amdgpu 1 "amdgpu is not supported"
+    missing_in_all "amdgpu amdgpu_svm "
+    echo >$controls/clear
+    unload_simulator || fail "the simulator is still in use"
+    asked amdgpu 1 "amdgpu is not supported"
+    asked amdgpu_dmabuf 1 "amdgpu_dmabuf is not supported"
+    missing_in_all ""
+    load_simulator
 }
 
 # No driver of any kind.

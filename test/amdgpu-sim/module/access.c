@@ -30,8 +30,8 @@ static bool resident(const struct sim_view* view, const struct sim_bo* bo) {
     return false;
 }
 
-/* What is at an address; -EFAULT if nothing is that may be accessed like this. The address space is locked. */
-static int find(struct sim_view* view, u64 address, bool write, struct stretch* found) {
+/* What is at an address; false if nothing is that may be accessed like this. The address space is locked. */
+static bool look_up(const struct sim_view* view, u64 address, bool write, struct stretch* found) {
     u64 needed = write ? AMDGPU_VM_PAGE_WRITEABLE : AMDGPU_VM_PAGE_READABLE, end;
     struct sim_mapping* mapping;
 
@@ -54,10 +54,18 @@ static int find(struct sim_view* view, u64 address, bool write, struct stretch* 
                                       .offset = offset_in_page(offset),
                                       .size = PAGE_SIZE - offset_in_page(offset)};
         }
-        return 0;
+        return true;
     }
     if (view->svm && view->svm->allowed(view->svm->context, address, write, &end)) {
         *found = (struct stretch){.mm = view->svm->mm, .offset = address, .size = end - address};
+        return true;
+    }
+    return false;
+}
+
+/* The same; -EFAULT, and the fault is noted. */
+static int find(struct sim_view* view, u64 address, bool write, struct stretch* found) {
+    if (look_up(view, address, write, found)) {
         return 0;
     }
     view->fault_address = address;
@@ -126,6 +134,31 @@ int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size) 
     return move(view, address, (void*)buffer, size, true);
 }
 
+/* Copies from page to page as far as both ends lie in buffers. Returns how much that was; the address space is locked.
+ */
+static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
+    u64 done = 0;
+
+    while (done < size) {
+        struct stretch target, source;
+        char *target_memory, *source_memory;
+        u64 step;
+
+        if (!look_up(view, from + done, false, &source) || !source.page || !look_up(view, to + done, true, &target) ||
+            !target.page) {
+            break;
+        }
+        step = min3(size - done, source.size, target.size);
+        source_memory = kmap_local_page(source.page);
+        target_memory = kmap_local_page(target.page);
+        memmove(target_memory + target.offset, source_memory + source.offset, step);
+        kunmap_local(target_memory);
+        kunmap_local(source_memory);
+        done += step;
+    }
+    return done;
+}
+
 /* As an SDMA engine copies: bytes before a fault have been copied. */
 int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
     u64 block = 64 << 10;
@@ -133,9 +166,17 @@ int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
     int result = buffer ? 0 : -ENOMEM;
 
     while (size && !result) {
-        u64 step = min(size, block);
+        u64 step = min(size, block), copied;
 
-        result = sim_read(view, from, buffer, step) ?: sim_write(view, to, buffer, step);
+        mutex_lock(&view->vm->lock);
+        copied = copy_pages(view, to, from, step);
+        mutex_unlock(&view->vm->lock);
+        if (copied < step) {
+            /* Memory of a process is at an end, or nothing is: find out byte for byte. */
+            step -= copied;
+            result = sim_read(view, from + copied, buffer, step) ?: sim_write(view, to + copied, buffer, step);
+            step += copied;
+        }
         from += step;
         to += step;
         size -= step;

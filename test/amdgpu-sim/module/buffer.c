@@ -8,6 +8,25 @@
 #include "sim.h"
 
 atomic_t sim_bo_count = ATOMIC_INIT(0);
+static atomic64_t system_bytes = ATOMIC64_INIT(0);
+static u64 system_peak;
+
+/* Of buffers in system memory. */
+static void account(s64 bytes) {
+    u64 now = atomic64_add_return(bytes, &system_bytes);
+
+    if (now > READ_ONCE(system_peak)) {
+        WRITE_ONCE(system_peak, now); /* two at the same moment may lose one of them: good enough for a figure */
+    }
+}
+
+u64 sim_system_peak(void) {
+    return READ_ONCE(system_peak);
+}
+
+void sim_system_peak_reset(void) {
+    WRITE_ONCE(system_peak, atomic64_read(&system_bytes));
+}
 
 static void bo_free(struct drm_gem_object* object) {
     struct sim_bo* bo = sim_bo_of(object);
@@ -22,6 +41,9 @@ static void bo_free(struct drm_gem_object* object) {
         kvfree(bo->pages);
     } else if (bo->pinned) {
         drm_gem_shmem_unpin(&bo->base);
+        if (!bo->charged) {
+            account(-(s64)object->size);
+        }
     }
     atomic_dec(&sim_bo_count);
     drm_gem_shmem_free(&bo->base);
@@ -108,6 +130,9 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
         return ERR_PTR(result);
     }
     bo->pinned = true;
+    if (!bo->charged) {
+        account(sim_gem(bo)->size);
+    }
     bo->pages = bo->base.pages;
     return bo;
 }

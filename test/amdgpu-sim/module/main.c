@@ -30,6 +30,10 @@ module_param_array(fw_version, uint, NULL, 0444);
 static unsigned int sdma_fw_version[SIM_MAX_GPUS] = {8, 8, 8, 8};
 module_param_array(sdma_fw_version, uint, NULL, 0444);
 
+unsigned int sim_capability = 0x2c78a280;
+module_param_named(capability, sim_capability, uint, 0444);
+MODULE_PARM_DESC(capability, "capability word of all GPUs in the topology");
+
 unsigned int sim_family = AMDGPU_FAMILY_AI;
 module_param_named(family, sim_family, uint, 0444);
 MODULE_PARM_DESC(family, "AMDGPU_FAMILY_ number that programs are told; 141 (AI, GFX9)");

@@ -2,9 +2,9 @@
 /*
  * Points that every request passes. In debugfs (amdgpu_sim/):
  *   hits   "NAME COUNT" for each point passed since the last "clear"
- *   fault  write "NAME N ERRNO": the Nth pass from now on fails with that error, once
+ *   fault  write "NAME N ERRNO [COUNT]": the Nth pass from now on fails with that error, and so do the next COUNT - 1
  *   delay  write "NAME N MILLISECONDS": the Nth pass from now on takes that much longer, once
- *   clear  write anything: no faults, no delays, no hits
+ *   clear  write anything: no faults, no delays, no hits, no peak
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -16,7 +16,8 @@
 
 struct point {
     u32 hits;
-    u32 fail_in; /* passes until it fails, 0: it doesn't */
+    u32 fail_in;  /* passes until it fails, 0: it doesn't */
+    u32 failures; /* how many in a row are left */
     int error;
     u32 delay_in;
     u32 delay_ms;
@@ -95,6 +96,7 @@ int sim_point(unsigned int number) {
     point->hits++;
     if (point->fail_in && --point->fail_in == 0) {
         error = point->error;
+        point->fail_in = --point->failures ? 1 : 0;
     }
     if (point->delay_in && --point->delay_in == 0) {
         delay = point->delay_ms;
@@ -134,8 +136,8 @@ static int hits_show(struct seq_file* file, void* unused) {
 }
 DEFINE_SHOW_ATTRIBUTE(hits);
 
-/* "NAME NUMBER NUMBER" as written to fault and delay. */
-static int parse(const char __user* text, size_t size, struct point** point, u32* nth, u32* value) {
+/* "NAME NUMBER NUMBER [NUMBER]" as written to fault and delay. */
+static int parse(const char __user* text, size_t size, struct point** point, u32* nth, u32* value, u32* count) {
     char line[96], name[64];
     unsigned int i;
 
@@ -146,7 +148,8 @@ static int parse(const char __user* text, size_t size, struct point** point, u32
         return -EFAULT;
     }
     line[size] = 0;
-    if (sscanf(line, "%63s %u %u", name, nth, value) != 3 || !*nth || !*value) {
+    *count = 1;
+    if (sscanf(line, "%63s %u %u %u", name, nth, value, count) < 3 || !*nth || !*value || !*count) {
         return -EINVAL;
     }
     for (i = 0; i < SIM_POINTS; i++) {
@@ -160,8 +163,8 @@ static int parse(const char __user* text, size_t size, struct point** point, u32
 
 static ssize_t fault_write(struct file* file, const char __user* text, size_t size, loff_t* position) {
     struct point* point;
-    u32 nth, error;
-    int result = parse(text, size, &point, &nth, &error);
+    u32 nth, error, count;
+    int result = parse(text, size, &point, &nth, &error, &count);
 
     if (result) {
         return result;
@@ -172,14 +175,15 @@ static ssize_t fault_write(struct file* file, const char __user* text, size_t si
     spin_lock(&points_lock);
     point->error = -(int)error;
     point->fail_in = nth;
+    point->failures = count;
     spin_unlock(&points_lock);
     return size;
 }
 
 static ssize_t delay_write(struct file* file, const char __user* text, size_t size, loff_t* position) {
     struct point* point;
-    u32 nth, delay;
-    int result = parse(text, size, &point, &nth, &delay);
+    u32 nth, delay, count;
+    int result = parse(text, size, &point, &nth, &delay, &count);
 
     if (result) {
         return result;
@@ -195,13 +199,15 @@ static ssize_t clear_write(struct file* file, const char __user* text, size_t si
     spin_lock(&points_lock);
     memset(points, 0, sizeof(points));
     spin_unlock(&points_lock);
+    sim_system_peak_reset();
     return size;
 }
 
 static int state_show(struct seq_file* file, void* unused) {
     unsigned int i;
 
-    seq_printf(file, "processes %u\nbuffers %d\n", sim_process_count(), atomic_read(&sim_bo_count));
+    seq_printf(file, "processes %u\nbuffers %d\nsystem_peak %llu\n", sim_process_count(), atomic_read(&sim_bo_count),
+               sim_system_peak());
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 

@@ -51,6 +51,7 @@ static inline struct sim_gpu* sim_gpu_of(struct drm_device* drm) {
 extern struct sim_gpu* sim_gpus[SIM_MAX_GPUS]; /* in the order of topology nodes */
 extern unsigned int sim_gpu_count;
 extern unsigned int sim_family; /* AMDGPU_FAMILY_* of all GPUs */
+extern unsigned int sim_capability;
 extern bool sim_xgmi;
 extern bool sim_vram_visible;
 extern bool sim_plain_counts;
@@ -102,6 +103,8 @@ struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size);
 struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
                                      struct sg_table* table);
 extern atomic_t sim_bo_count;
+u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
+void sim_system_peak_reset(void);
 
 /* address_space.c: what a GPU sees at which address, for one render file */
 struct sim_mapping {

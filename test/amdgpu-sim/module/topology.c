@@ -114,7 +114,7 @@ static bool make_properties(struct folder* node, unsigned int number, const stru
                gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 8 : 0, gpu ? 1 : 0, gpu ? of->simd_count / 32 : 0,
                gpu ? 4 : 0, gpu ? 32 : 0, gpu ? 90010 : 0, gpu ? 0x1002 : 0, of->device_id, number << 8,
                gpu ? gpu->drm.render->index : 0, gpu && sim_xgmi ? 1 : 0, gpu ? 2 : 0, gpu ? 3 : 0, gpu ? 8 : 0,
-               gpu ? 24 : 0, of->fw_version, gpu ? 0x2c78a280u : 0, of->sdma_fw_version, of->gpu_id);
+               gpu ? 24 : 0, of->fw_version, gpu ? sim_capability : 0, of->sdma_fw_version, of->gpu_id);
 }
 
 /* Node 0 has the processors, node N the Nth GPU. */

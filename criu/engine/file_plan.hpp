@@ -31,7 +31,7 @@ struct PlannedFile {
     pid_t completer = 0;             ///< the first user
     pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
     bool late = false;               ///< opened when all processes exist
-    bool inheritedByOthers = false;  ///< opened before the opener's children are created
+    bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
 };
 
 /// Who opens which file: planned before any process exists. A description used by one process is opened there; one
@@ -121,83 +121,6 @@ private:
     UniqueFd ownTerminal_;
     UniqueFd handOverTo_;  ///< a pair of sockets
     UniqueFd handedOverFrom_;
-};
-
-/// The descriptors of one process while it is being restored.
-class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
-public:
-    /// `task`: null for helpers.
-    TaskFiles(const FilePlan& plan, const ServiceFds& service, const memory::Segments& segments,
-              const model::Task* task, pid_t pid, Log& log)
-        : plan_(plan), service_(service), segments_(segments), task_(task), pid_(pid), log_(log) {}
-
-    /// What came from the creator by fork.
-    void inheritFrom(const TaskFiles& creator);
-
-    /// Opens what children will inherit. Before any is created.
-    void openShared();
-    /// Has terminals control the session that this process has just begun.
-    void beginSession();
-    /// Settles who is in the foreground of them. When everybody is in its group.
-    void groupsJoined();
-    /// Opens the rest and puts everything at its numbers. After all children are created.
-    void place();
-    /// Opens what needs all processes, as far as this process is to do it. After they exist.
-    void openLate();
-    /// Gets what others have opened late. After they have.
-    void fetchLate();
-    /// After all processes have their descriptors at their numbers.
-    void complete();
-
-    // files::FileOpener and files::PlacedFiles
-    [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
-    [[nodiscard]] Log& log() override { return log_; }
-    [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
-    void provide(FileId id, UniqueFd fd) override;
-    UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
-    [[nodiscard]] int find(FileId id) const override;
-    [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
-    [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
-    UniqueFd openPath(FileId regular, int flags) override;
-    void postpone() override { postponed_ = true; }
-    UniqueFd openDevice(FileId regular, int flags) override;
-    [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
-    void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
-    [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
-    UniqueFd fetch(FileId id) override;
-
-    // memory::MappedFiles
-    UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
-    int segment(const VmaEntry& vma) override;
-    memory::MappedDeviceFile device(const VmaEntry& vma) override;
-    UniqueFd placedSocket(const VmaEntry& vma) override;
-
-private:
-    [[nodiscard]] bool leadsTable() const;
-    void open(const PlannedFile& planned);
-    bool openPostponed();
-    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
-    void putAll(FileId id, UniqueFd fd);
-    void put(int fd, const model::FdSlot& slot) const;
-    void completeFiles();
-    void setLocks();
-    [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
-
-    const FilePlan& plan_;
-    const ServiceFds& service_;
-    const memory::Segments& segments_;
-    const model::Task* task_;
-    pid_t pid_;
-    Log& log_;
-    /// What provide() does with a description: keep it for children, or put it at its numbers.
-    enum class Phase { Sharing, Placing, Late };
-    Phase phase_ = Phase::Sharing;
-    std::map<FileId, int> shared_;  ///< descriptors in the service range
-    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
-    std::multimap<FileId, const model::FdSlot*> slots_;
-    std::set<const files::RestoredFile*> opened_;
-    std::vector<const PlannedFile*> pending_;  ///< postponed
-    bool postponed_ = false;
 };
 
 }  // namespace criu::engine

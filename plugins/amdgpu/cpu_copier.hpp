@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/pulse.hpp"
+
+namespace criu::amdgpu {
+
+/// Moves the content of a GPU's buffers to and from files by the processor, where that can reach them: system memory,
+/// and video memory within its window. Needs no engine, but is slow for video memory. For one thread; throws Error.
+class CpuCopier {
+public:
+    CpuCopier(Kernel& kernel, std::uint32_t renderMinor, Pulse pulse);
+
+    void save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+    void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+
+private:
+    template <typename Piece>
+    void forEachPiece(int dmabuf, std::uint64_t size, const Piece& piece);
+
+    Kernel& kernel_;
+    UniqueFd fd_;
+    Drm drm_;
+    Pulse pulse_;
+};
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,120 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Restore of GPU memory, measured: how much is won by filling buffers while processes are restored, and by filling those
+# of two GPUs at the same time. Runs in the virtual machine; figures are lines "::figure NAME VALUE".
+. /guest/modes.sh
+
+turns=${TURNS:-3}
+limit=200
+
+# Memory in large pieces, as on hardware: otherwise most of the time goes into single pages.
+echo always >/sys/kernel/mm/transparent_hugepage/shmem_enabled
+mount -o remount,huge=always /work
+
+figure() { echo "::figure $*"; }
+
+now() { awk '{printf "%d", $1 * 1000}' /proc/uptime; } # ms; the kernel counts in steps of 10
+
+# The middle one of numbers.
+median() { printf '%s\n' "$@" | sort -n | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
+
+# usage: with PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: has images of such a tree
+with() {
+    arguments=$*
+    dir="/work/bench-$(echo "$*" | tr ' ' -)"
+    program=kfd_bulk
+    mkdir -p "$dir"
+    echo 0 >$controls/bandwidth
+    start
+    began=$(now)
+    dump_well images
+    figure "dump of $1 processes with $2 x $3 MiB and $4 MiB of their own: ms" $(($(now) - began))
+    until_true 20 gone "$pid" || fail "the program is still there after the dump"
+    cat "$dir"/images/* >/dev/null # from now on in the page cache
+}
+
+# usage: timed NAME OPTION: restores, ends the tree; sets $took (ms), $filled (ms that contents took), $peak
+# and $bounce (KiB: criu's memory, and beside it that of buffers in system memory, of which the program has none)
+timed() {
+    name=$1
+    shift
+    echo >$controls/clear
+    began=$(now)
+    # shellcheck disable=SC2046
+    busybox time -v -o "$dir/$name.time" /bin/criu restore -d -D "$dir/images" -v4 -o "$dir/$name.log" "$@" \
+        </dev/null >"$dir/$name.log.out" 2>&1 || fail "restore failed: $(errors "$dir/$name.log")"
+    took=$(($(now) - began))
+    filled=$(sed -n 's/.*of GPU memory restored in \([0-9]*\) ms.*/\1/p' "$dir/$name.log" | sort -n | tail -n 1)
+    peak=$(sed -n 's/.*Maximum resident set size.*: //p' "$dir/$name.time")
+    bounce=$(awk '/^system_peak/ {print int($2 / 1024)}' $controls/state)
+    verify
+}
+
+# usage: rounds OPTION: medians of $turns restores
+rounds() {
+    all_took=
+    all_filled=
+    all_peak=
+    for turn in $(seq $turns); do
+        timed "restore$1-$turn" "$1"
+        all_took="$all_took $took"
+        all_filled="$all_filled ${filled:-0}"
+        all_peak="$all_peak $peak"
+    done
+    # shellcheck disable=SC2086
+    {
+        took=$(median $all_took)
+        filled=$(median $all_filled)
+        peak=$(median $all_peak)
+    }
+}
+
+# usage: compare PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: parallel beside sequential, contents taking as long as the rest
+compare() {
+    with "$1" 1 1 "$4"
+    rounds --parallel
+    rest=$took
+    small_peak=$peak
+    rm -rf "$dir"
+    figure "restore of $1 processes without GPU memory: ms" "$rest"
+    with "$@"
+    # MiB in all on each GPU, of two, when processes take turns.
+    per_gpu=$(($1 * $2 * $3 / 2))
+    rounds --no-parallel
+    figure "sequential, GPUs as fast as the simulation: ms" "$took"
+    bandwidth=$((per_gpu * 1000 / rest))
+    echo "$bandwidth" >$controls/bandwidth
+    figure "bandwidth of each GPU: MiB/s" "$bandwidth"
+    rounds --no-parallel
+    sequential=$took
+    figure "sequential: ms" "$took"
+    figure "sequential, of that in contents: ms" "$filled"
+    rounds --parallel
+    figure "parallel: ms" "$took"
+    figure "parallel, contents: ms" "$filled"
+    figure "criu's peak beyond that without GPU memory: KiB" $((peak - small_peak))
+    figure "bounce buffers and commands in system memory: KiB" "$bounce"
+    figure "parallel saves: %" "$(echo "$sequential $took" | awk '{printf "%.1f", 100 * ($1 - $2) / $1}')"
+    rm -rf "$dir"
+}
+
+echo "::begin one process with two GPUs"
+compare 1 2 512 512
+one_bandwidth=$bandwidth
+
+echo "::begin four processes, one GPU each, two GPUs in all"
+compare 4 1 128 128
+
+echo "::begin two GPUs at the same time"
+with 1 1 512 1
+echo "$one_bandwidth" >$controls/bandwidth
+rounds --parallel
+single=$filled
+figure "contents of one GPU: ms" "$single"
+rm -rf "$dir"
+with 1 2 512 1
+echo "$one_bandwidth" >$controls/bandwidth
+rounds --parallel
+figure "contents of two GPUs: ms" "$filled"
+figure "two GPUs beside one after the other" "$(echo "$filled $single" | awk '{printf "%.2f", $1 / (2 * $2)}')"
+rm -rf "$dir"
