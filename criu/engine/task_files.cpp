@@ -202,12 +202,9 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
     return {std::move(where.fd), where.offset};
 }
 
-int TaskFiles::placedSocket(const VmaEntry& vma) {
-    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
-    const int fd = find(id);
-    if (fd < 0)
-        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
-    return fd;
+UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
+    return inContext([&] { return fmt::format("memory at {:#x}", vma.start); },
+                     [&] { return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)}); });
 }
 
 int TaskFiles::segment(const VmaEntry& vma) {

@@ -418,8 +418,9 @@ void AddressSpace::mapSockets(MappedFiles& files) {
             continue;
         const int flags = static_cast<int>(vma.flags) & (MAP_SHARED | MAP_PRIVATE);
         placed.protection = static_cast<int>(vma.prot);
+        const UniqueFd socket = files.placedSocket(vma);
         if (::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection, flags | MAP_FIXED,
-                   files.placedSocket(vma), static_cast<off_t>(vma.pgoff)) == MAP_FAILED)
+                   socket.get(), static_cast<off_t>(vma.pgoff)) == MAP_FAILED)
             failErrno("map the ring of socket {} at {:#x}", vma.shmid, vma.start);
     }
 }
