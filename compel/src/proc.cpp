@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <memory>
@@ -91,6 +93,27 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
                         .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10),
                         .threads = parseNumber<std::size_t>(statusField(*text, "Threads"), 10)};
+}
+
+bool isKernelWorker(pid_t tid) {
+    // Nearly every other thread has a list of robust futexes. To ask for it costs much less than to read a file.
+    void* head = nullptr;
+    std::size_t size = 0;
+    if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
+        return false;
+    constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
+    constexpr unsigned ioWorker = 0x10;    // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
+    constexpr unsigned userWorker = 0x4000;
+    const auto text = readWholeFile(join("/proc/", tid, "/stat"));
+    if (!text)
+        return false;
+    std::size_t at = text->rfind(')');
+    for (std::size_t field = 0; field <= flagsField && at != std::string::npos; ++field)
+        at = text->find(' ', at + 1);
+    if (at == std::string::npos)
+        return false;
+    const std::string_view rest = std::string_view(*text).substr(at + 1);
+    return (parseNumber<unsigned>(rest.substr(0, rest.find(' ')), 10) & (ioWorker | userWorker)) != 0;
 }
 
 std::vector<pid_t> listThreads(pid_t pid) {

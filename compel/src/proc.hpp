@@ -22,6 +22,9 @@ struct ThreadStatus {
 };
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 
+/// Whether a thread is one in which the kernel works for its process (PF_USER_WORKER): of io_uring, or vhost.
+bool isKernelWorker(pid_t tid);
+
 /// Throws Error if the process is gone.
 std::vector<pid_t> listThreads(pid_t pid);
 

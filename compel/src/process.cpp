@@ -61,6 +61,7 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         pid_ = other.pid_;
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
+        workers_ = other.workers_;
         syscallInstruction_ = other.syscallInstruction_;
     }
     return *this;
@@ -95,9 +96,14 @@ std::vector<pid_t> FrozenProcess::seizeNewThreads(const FreezeOptions& options) 
     const auto listed = listThreads(pid_);
     threads_.reserve(listed.size());
     std::vector<pid_t> dead;
+    workers_ = 0;
     for (const pid_t tid : listed) {
         if (known.contains(tid))
             continue;
+        if (isKernelWorker(tid)) {
+            ++workers_;
+            continue;
+        }
         try {
             threads_.push_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
             threads_.back().tracee.interrupt();
@@ -119,7 +125,8 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;
     });
-    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) ? Found::All : Found::Perhaps;
+    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) + workers_ ? Found::All
+                                                                                               : Found::Perhaps;
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {

@@ -5,8 +5,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -49,7 +52,51 @@ void startIdleThreads(int count) {
 
 std::atomic<int> delivered;
 
+/// Has the kernel make a thread that works for this process. False if there is no io_uring.
+bool makeKernelWorker() {
+    io_uring_params parameters{};
+    const int ring = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &parameters));
+    if (ring < 0)
+        return false;
+    const auto map = [ring](std::size_t size, off_t offset) {
+        return static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring, offset));
+    };
+    char* const rings = map(parameters.sq_off.array + sizeof(unsigned), IORING_OFF_SQ_RING);
+    auto& request = *reinterpret_cast<io_uring_sqe*>(map(sizeof(io_uring_sqe), IORING_OFF_SQES));
+    static char byte = 0;
+    request = {};
+    request.opcode = IORING_OP_READ;
+    request.flags = IOSQE_ASYNC;
+    request.fd = ::open("/proc/self/exe", O_RDONLY);
+    request.addr = reinterpret_cast<std::uintptr_t>(&byte);
+    request.len = 1;
+    *reinterpret_cast<unsigned*>(rings + parameters.sq_off.array) = 0;
+    __atomic_store_n(reinterpret_cast<unsigned*>(rings + parameters.sq_off.tail), 1, __ATOMIC_RELEASE);
+    return ::syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) == 1;
+}
+
 }  // namespace
+
+TEST_CASE("threads in which the kernel works for a process aren't its threads") {
+    Child child([](const Child::Talk& talk) {
+        talk.say(makeKernelWorker() ? "made" : "none");
+        return talk.hear() == "end" ? 7 : 1;
+    });
+    if (child.hear() == "none")
+        return;
+    CHECK(threadsListed(child.pid()) == 2);
+    for (int round = 0; round < 3; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        CHECK(process.threads().size() == 1);
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+        remote.restore();
+        process.detach();
+    }
+    CHECK(threadsListed(child.pid()) == 2);
+    child.say("end");
+    CHECK(child.exitCode() == 7);
+}
 
 TEST_CASE("threads that come and go while they are seized are all stopped") {
     Child child([](const Child::Talk& talk) {

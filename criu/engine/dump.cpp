@@ -286,6 +286,9 @@ private:
     void dumpTask(FrozenTask& task, std::uint32_t number) {
         log_.info("Dumping process {} ({})", task.pid(), task.status.name);
         const std::uint32_t table = files_.addTable(task);  // which it knows already
+        task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
+        if (task.hasRings && task.compat)
+            fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
         MmEntry& mm = memory_.collect(task);
         fillMemoryLayout(task, mm, files_.arena());
         mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;

@@ -253,12 +253,20 @@ std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const 
     return found;
 }
 
-FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
+FileId FileCollector::open(FdTypes type, dev_t device, ino_t inode) const {
     const auto at = known_.lower_bound(Key{device, inode, 0, {}});
     if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
-        at->second.empty() || at->second.front()->type != FD_TYPES__PACKETSK)
+        at->second.empty() || at->second.front()->type != type)
         return {};
     return at->second.front()->id;
+}
+
+bool FileCollector::has(FdTypes type, pid_t pid) const {
+    const auto at = tableOfProcess_.find(pid);
+    if (at == tableOfProcess_.end())
+        return false;
+    const std::vector<const Known*>& all = tables_[at->second].known;
+    return std::any_of(all.begin(), all.end(), [type](const Known* known) { return known->type == type; });
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {

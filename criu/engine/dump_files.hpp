@@ -41,8 +41,11 @@ public:
     /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
-    /// The packet socket of an inode, if its descriptor was dumped before; else 0.
-    [[nodiscard]] FileId packetSocket(dev_t device, ino_t inode) const;
+    /// The file of a type and inode (packet socket, io_uring), if its descriptor was dumped before; else 0.
+    [[nodiscard]] FileId open(FdTypes type, dev_t device, ino_t inode) const;
+
+    /// Whether a process has a descriptor of this type, once its table was dumped.
+    [[nodiscard]] bool has(FdTypes type, pid_t pid) const;
 
     /// Writes files.img and what kinds have of their own.
     void finish();

@@ -38,7 +38,11 @@ public:
     }
 
     FileId socketFor(const kernel::Vma& vma) override {
-        return files_.packetSocket(::makedev(vma.devMajor, vma.devMinor), vma.inode);
+        return files_.open(FD_TYPES__PACKETSK, ::makedev(vma.devMajor, vma.devMinor), vma.inode);
+    }
+
+    FileId ioUringFor(const kernel::Vma& vma) override {
+        return files_.open(FD_TYPES__IO_URING, ::makedev(vma.devMajor, vma.devMinor), vma.inode);
     }
 
 private:

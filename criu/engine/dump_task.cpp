@@ -22,6 +22,7 @@
 #include "criu/task/compat.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/limits.hpp"
+#include "criu/task/registered_rings.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/signals.hpp"
@@ -62,14 +63,16 @@ struct ProcessQuestions {
 
 /// One thread that is being asked.
 struct Interview {
-    Interview(compel::FrozenThread& who, bool compat, pie::StepList& steps, pie::RemoteData& data)
+    Interview(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),
+          rings(task.hasRings, steps, data),
           signalStack(steps, data),
-          state(compat, steps, data),
+          state(task.compat, steps, data),
           controls(steps, data),
           secureBits(steps, data) {}
 
     compel::FrozenThread& thread;
+    task::RegisteredRingsQuery rings;
     task::SignalStackQuery signalStack;
     task::ThreadStateQuery state;
     task::ThreadControlsQuery controls;
@@ -143,8 +146,9 @@ public:
         readSeccomp();
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = cgroups_.setOf(kernel::parseCgroups(leaderGroups_));
+        const std::size_t perThread = kRoomPerThread + (task_.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
         const std::size_t room =
-            pageAlignUp(kRoomForProcess + kRoomPerThread * std::min(threads.size(), kThreadsAtOnce) + posixTimerRoom());
+            pageAlignUp(kRoomForProcess + perThread * std::min(threads.size(), kThreadsAtOnce) + posixTimerRoom());
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(), room,
                                     task_.process->syscallInstruction());
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
@@ -171,7 +175,7 @@ private:
         std::vector<RemoteProgram> programs;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
-            auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_.compat, steps, data);
+            auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_, steps, data);
             interview->seccomp = places_[i];
             interview->dispatch = dispatch_->of(i);
             if (i == 0)
@@ -182,6 +186,7 @@ private:
         std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs);
         for (std::size_t i = 0; i < interviews.size(); ++i) {
             interviews[i]->run.emplace(std::move(runs[i]));
+            interviews[i]->rings.refuse(data, interviews[i]->thread.tracee.tid());
             finish(std::move(interviews[i]), answers);
         }
     }

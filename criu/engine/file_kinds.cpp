@@ -5,6 +5,7 @@
 #include "criu/files/epoll.hpp"
 #include "criu/files/eventfd.hpp"
 #include "criu/files/fsnotify.hpp"
+#include "criu/files/io_uring.hpp"
 #include "criu/files/pidfd.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/files/refused.hpp"
@@ -33,6 +34,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makeFanotifyKind(with.paths, with.remaps));
     kinds.push_back(files::makePidFdKind());
     kinds.push_back(files::makeBpfMapKind());
+    kinds.push_back(files::makeIoUringKind());
     kinds.push_back(namespaces::makeNamespaceFileKind());
     kinds.push_back(tty::makeTtyKind());
     kinds.push_back(device::makeDeviceFileKind(with.dumpDevices, with.restoreDevices));

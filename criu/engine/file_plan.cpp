@@ -12,6 +12,7 @@
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/memory/vma_status.hpp"
 #include "criu/namespaces/image_order.hpp"
 
 namespace criu::engine {
@@ -85,6 +86,16 @@ std::vector<pid_t> FilePlan::users(FileId id) const {
                                        [&](const model::FdSlot& slot) { return slot.file == id; }))
             found.push_back(task->pid);
     return found;
+}
+
+pid_t FilePlan::mapperOf(FileId id) const {
+    for (const auto& task : content_.tree.tasks)
+        if (task->mm)
+            for (const VmaEntry* const vma : list((**task->mm).vmas, (**task->mm).n_vmas))
+                if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == id.value)
+                    return task->pid;
+    const std::vector<pid_t> all = users(id);
+    return all.empty() ? 0 : all.front();
 }
 
 pid_t FilePlan::commonCreator(pid_t one, pid_t other) const {

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
     [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
     [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+    /// The first process that has the file mapped; one that just has it if none does.
+    [[nodiscard]] pid_t mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }

@@ -98,6 +98,11 @@ void RestoreProgram::composeMemory(pie::StepList& steps) {
     in_.space.addUnmapSteps(keep, steps);
     vdso_.addSteps(parkingAt_, steps);
     in_.space.addMoveSteps(steps);
+    memory::RangeSet others = vdso_.finalPlaces();
+    others.add({area_.start, parkingAt_});
+    others.add({data_.base(), area_.end});
+    in_.space.addIoUringSteps(in_.files, others, steps);
+    in_.files.addMemorySteps(steps, data_);
     task::restoreMemoryLayout(**in_.task.mm, exe_.get(), steps, data_);
     // A table that other processes use too is cleaned by the master, when all of them have come this far.
     if (in_.task.files->users.size() == 1)
@@ -187,7 +192,9 @@ void RestoreProgram::run() {
     std::memcpy(reinterpret_cast<void*>(area_.start), code.data(), code.size());
     sys(::mprotect(reinterpret_cast<void*>(area_.start), codeSize, PROT_READ | PROT_EXEC), "protect the restorer");
     mapAt(controlAt_, in_.run.control.size(), PROT_READ | PROT_WRITE, MAP_SHARED, in_.run.control.fd());
-    mapAt(data_.base(), dataSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    // All that was set aside: nothing else may come to lie there.
+    mapAt(data_.base(), area_.end - data_.base(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+          -1);
     std::memcpy(reinterpret_cast<void*>(data_.base()), bytes.data(), bytes.size());
 
     ControlPage& shared = in_.run.control.page();

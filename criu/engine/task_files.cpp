@@ -207,6 +207,21 @@ UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
                      [&] { return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)}); });
 }
 
+int TaskFiles::numberOf(FileId id) const {
+    if (const int fd = find(id); fd >= 0)
+        return fd;
+    // In a table that another process has filled.
+    const auto& slots = task_->files->slots;
+    const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
+    return slot == slots.end() ? -1 : slot->fd;
+}
+
+void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const {
+    for (const PlannedFile& planned : plan_.planned())
+        if (const auto id = planned.file->registersMemory(); id && plan_.mapperOf(*id) == pid_)
+            planned.file->addMemorySteps(numberOf(*id), steps, data);
+}
+
 int TaskFiles::segment(const VmaEntry& vma) {
     return segments_.descriptorFor(vma);
 }

@@ -40,6 +40,8 @@ public:
     void fetchLate();
     /// After all processes have their descriptors at their numbers.
     void complete();
+    /// Steps for files that the kernel is to be given memory of this process for, when that is in place.
+    void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
     [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
@@ -75,6 +77,7 @@ private:
     void completeFiles();
     void setLocks();
     [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
+    [[nodiscard]] int numberOf(FileId id) const;
 
     const FilePlan& plan_;
     const ServiceFds& service_;

@@ -17,6 +17,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/pie/program_builder.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
 
@@ -72,6 +73,12 @@ public:
 
     /// The signal owner (F_SETOWN) recorded for one of the descriptions; null if it has none. Set by the framework.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
+
+    /// The description that the kernel is to be given memory of a process for, when that is in place.
+    [[nodiscard]] virtual std::optional<FileId> registersMemory() const { return std::nullopt; }
+
+    /// Steps for that: of the process that has the file mapped, where `fd` is its number.
+    virtual void addMemorySteps(int /*fd*/, pie::StepList&, pie::RemoteData&) const {}
 
     /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
     /// them as a descriptor; then they are opened in the same process as this one, where find() has them.

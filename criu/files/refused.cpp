@@ -19,9 +19,6 @@ struct Refusal {
 constexpr Refusal kRefusals[] = {
     {"anon_inode:[userfaultfd]", "a userfaultfd", "the kernel doesn't tell its ranges and waiting faults",
      "have the program close it before the dump"},
-    {"anon_inode:[io_uring]", "an io_uring", "requests in flight and registered resources can't be read out",
-     "start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 for node), or with the sysctl "
-     "kernel.io_uring_disabled=2"},
     {"anon_inode:[perf_event]", "a performance counter", "its configuration can't be read out", ""},
     {"anon_inode:bpf-prog", "a BPF program", "its source and relocations can't be read out",
      "have the program pin and close it before the dump"},

@@ -21,6 +21,9 @@
 namespace criu::memory {
 namespace {
 
+/// Nobody may map anything below (mmap_min_addr is 0 or this, as good as everywhere).
+constexpr std::uint64_t kLowestFilled = 65536;
+
 constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (6.13)
 constexpr unsigned kMaxAdvice = 63;
 constexpr int kHugeShift = 26;  // MAP_HUGE_SHIFT: log2 of the page size lies from this bit on in mmap's flags
@@ -221,7 +224,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (hasContent(pagemap, *vma))
             placed.protection = PROT_READ | PROT_WRITE;
         int flags = static_cast<int>(vma->flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
-        if (is(*vma, VmaStatus::Socket)) {  // keeps the place until there is the socket
+        // Keeps the place until there is the file.
+        if (is(*vma, VmaStatus::Socket) || is(*vma, VmaStatus::IoUring)) {
             placed.protection = PROT_NONE;
             flags = MAP_PRIVATE | MAP_ANONYMOUS;
         }
@@ -430,6 +434,8 @@ void AddressSpace::seal() {
     for (PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         void* const at = reinterpret_cast<void*>(placed.at);
+        if (is(vma, VmaStatus::IoUring))
+            continue;
         if (placed.protection != static_cast<int>(vma.prot)) {
             placed.protection = static_cast<int>(vma.prot);
             sys(::mprotect(at, placed.size(), placed.protection), "protect memory of {:#x}", vma.start);
@@ -463,6 +469,39 @@ void AddressSpace::addMoveSteps(pie::StepList& steps) const {
                                      placed.size(), MREMAP_MAYMOVE | MREMAP_FIXED, placed.vma->start);
         step.judge = pie::Judge::Equals;
     }
+}
+
+void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const {
+    if (std::none_of(vmas_.begin(), vmas_.end(),
+                     [](const PlacedVma& placed) { return is(*placed.vma, VmaStatus::IoUring); }))
+        return;
+    RangeSet taken = others;
+    for (const PlacedVma& placed : vmas_)
+        taken.add({placed.vma->start, placed.vma->end});
+    const std::vector<Range> gaps = taken.gaps();
+    // What can't be filled (the lowest addresses) isn't chosen by the kernel either; the result tells.
+    constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    for (const Range& gap : gaps) {
+        const std::uint64_t start = std::max(gap.start, kLowestFilled);
+        if (start < gap.end)
+            steps.call(pie::Subject::MapMemory, start, SYS_mmap, start, gap.end - start, PROT_NONE, kFiller, -1, 0)
+                .judge = pie::Judge::Any;
+    }
+    for (const PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        if (!is(vma, VmaStatus::IoUring))
+            continue;
+        steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
+        steps
+            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
+                  files.placedSocket(vma), vma.pgoff)
+            .judge = pie::Judge::Equals;
+        for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
+            if ((vma.madv >> advice & 1U) != 0)
+                steps.call(pie::Subject::AdviseMemory, vma.start, SYS_madvise, vma.start, placed.size(), advice);
+    }
+    for (const Range& gap : gaps)
+        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
 }
 
 }  // namespace criu::memory

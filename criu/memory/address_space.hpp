@@ -28,7 +28,7 @@ public:
     virtual ~MappedFiles() = default;
     /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
-    /// A descriptor of the process for a socket that is mapped. When descriptors are at their numbers.
+    /// A descriptor of the process for a socket or io_uring that is mapped. When descriptors are at their numbers.
     virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
     /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
     virtual int segment(const VmaEntry& vma) = 0;
@@ -80,6 +80,9 @@ public:
 
     /// Steps that take away all memory but this and `keep` (the restorer's own, the vDSO).
     void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
+    /// Steps that map rings of io_uring, for which the kernel doesn't accept a place but chooses one: when all else is
+    /// where it belongs and no other place is free. `others`: what is there beside this.
+    void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
     /// Steps that move what isn't in place yet; once the vDSO is.
     void addMoveSteps(pie::StepList& steps) const;
 

@@ -23,6 +23,10 @@ namespace {
 /// Where room is looked for when there is none near the vDSO's old place.
 constexpr std::uint64_t kScratchBase = 0x100000000;
 
+/// Where the kernel's vDSO for a 32-bit task may lie.
+constexpr std::uint64_t kLowestCompat = 0x100000;
+constexpr std::uint64_t kCompatEnd = 0xffffe000;
+
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
@@ -61,6 +65,19 @@ bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
         return false;
     return wanted.data.empty() ||
            here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
+}
+
+/// A thread that goes on in the midst of what was replaced would find other code.
+void refuseWithin(const model::Task& task, const VdsoLayout& wanted, const std::vector<VdsoRedirection>& replaced) {
+    for (const VdsoRedirection& function : replaced) {
+        const Range range{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};
+        for (const model::Thread& thread : task.threads) {
+            const std::uint64_t at = instructionPointerOf(**thread.core);
+            if (at > range.start && at < range.end)
+                fail("thread {} was dumped in the first instructions of the vDSO's {}, which differs in this kernel",
+                     thread.tid, function.name);
+        }
+    }
 }
 
 void addMove(std::uint64_t from, std::uint64_t size, std::uint64_t to, pie::StepList& steps) {
@@ -121,7 +138,7 @@ VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images, const C
     if (code.empty())
         fail("the images lack the vDSO's code at {:#x}", wanted.code.start);
     if (compat != nullptr) {
-        move.planCompat(*compat, wanted, code);
+        move.planCompat(task, *compat, wanted, std::move(code));
         return move;
     }
     if (here.code.size() == 0) {
@@ -137,13 +154,31 @@ VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images, const C
     return move;
 }
 
-void VdsoMove::planCompat(const CompatVdso& kernels, const VdsoLayout& wanted, std::span<const std::byte> code) {
-    if (!sameLayout(kernels.layout, wanted) || !std::equal(code.begin(), code.end(), kernels.code.begin()))
-        fail(
-            "the kernel's vDSO for 32-bit tasks isn't the one that the process was dumped with: it can be restored on "
-            "the same kernel only");
-    moveAll(kernels.layout, wanted.code.start);
+void VdsoMove::planCompat(const model::Task& task, const CompatVdso& kernels, const VdsoLayout& wanted,
+                          std::vector<std::byte> code) {
     compatSize_ = kernels.size();
+    if (sameLayout(kernels.layout, wanted) && code == kernels.code) {
+        moveAll(kernels.layout, wanted.code.start);
+        return;
+    }
+    RangeSet occupied = ownMappings();
+    for (const VmaEntry* vma : list((*task.mm)->vmas, (*task.mm)->n_vmas))
+        if (vma->start < kTaskSize)
+            occupied.add({vma->start, vma->end});
+    const auto room = occupied.findHole(compatSize_, kLowestCompat, kCompatEnd);
+    if (!room)
+        fail("no room of {} bytes for the vDSO of 32-bit tasks", compatSize_);
+    reserved_ = mapAt(*room, compatSize_, PROT_NONE);
+    occupied.add({*room, *room + compatSize_});
+    const std::uint64_t presentAt = *room + kernels.layout.code.start;
+    moveAll(kernels.layout, presentAt);
+    refuseWithin(task, wanted, redirectCompatVdso(code, wanted.code.start, kernels.code, presentAt));
+
+    const auto scratch = occupied.findHole(code.size(), kScratchBase);
+    if (!scratch)
+        fail("no room of {} bytes for a vDSO", code.size());
+    compatOld_ = {keepOld(*scratch, code), wanted.code.start};
+    emptyData_ = wanted.data;
 }
 
 void VdsoMove::moveAll(const VdsoLayout& here, std::uint64_t newCode) {
@@ -185,23 +220,34 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
         moveAll(here, presentAt);
     }
 
-    for (const VdsoRedirection& function : redirectVdso(code, codeOf(here), presentAt)) {
-        const Range replaced{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};
-        for (const model::Thread& thread : task.threads) {
-            const std::uint64_t at = instructionPointerOf(**thread.core);
-            if (at > replaced.start && at < replaced.end)
-                fail("thread {} was dumped in the first instructions of the vDSO's {}, which differs in this kernel",
-                     thread.tid, function.name);
-        }
-    }
-    proxyCode_ = mapAt(findRoom(code.size()), code.size(), PROT_READ | PROT_WRITE);
+    refuseWithin(task, wanted, redirectVdso(code, codeOf(here), presentAt));
+    pieces_.push_back({keepOld(findRoom(code.size()), code), wanted.code.start});
+    emptyData_ = wanted.data;
+}
+
+Range VdsoMove::keepOld(std::uint64_t at, std::span<const std::byte> code) {
+    proxyCode_ = mapAt(at, code.size(), PROT_READ | PROT_WRITE);
     std::memcpy(proxyCode_.data(), code.data(), code.size());
     sys(::mprotect(proxyCode_.data(), proxyCode_.size(), PROT_READ | PROT_EXEC), "protect the old vDSO");
-    const auto start = reinterpret_cast<std::uint64_t>(proxyCode_.data());
-    const Range from{start, start + proxyCode_.size()};
-    present_.add(from);
-    pieces_.push_back({from, wanted.code.start});
-    emptyData_ = wanted.data;
+    const Range kept{at, at + proxyCode_.size()};
+    present_.add(kept);
+    return kept;
+}
+
+RangeSet VdsoMove::finalPlaces() const {
+    RangeSet places;
+    if (compatSize_ == 0) {
+        places = present_;
+        for (const Piece& piece : pieces_)
+            places.remove(piece.from);
+    }
+    if (compatOld_.from.size() != 0)
+        places.add({compatOld_.to, compatOld_.to + compatOld_.from.size()});
+    for (const Piece& piece : pieces_)
+        places.add({piece.to, piece.to + piece.from.size()});
+    for (const Range& range : emptyData_)
+        places.add(range);
+    return places;
 }
 
 std::uint64_t VdsoMove::parkingSize() const noexcept {
@@ -217,6 +263,18 @@ void VdsoMove::addCompatSteps(std::uint64_t parking, pie::StepList& steps) const
     steps.call(pie::Subject::MoveVdso, parking, SYS_arch_prctl, kMapCompatVdso, parking);
     for (const Piece& piece : pieces_)
         addMove(parking + piece.from.start, piece.from.size(), piece.to, steps);
+    if (compatOld_.from.size() != 0)
+        addMove(compatOld_.from.start, compatOld_.from.size(), compatOld_.to, steps);
+    addEmptyData(steps);
+}
+
+void VdsoMove::addEmptyData(pie::StepList& steps) const {
+    for (const Range& range : emptyData_) {
+        constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+        pie::Step& step = steps.call(pie::Subject::MoveVdso, range.start, SYS_mmap, range.start, range.size(),
+                                     PROT_READ, kFlags, -1, 0);
+        step.judge = pie::Judge::EqualsFirst;
+    }
 }
 
 void VdsoMove::addSteps(std::uint64_t parking, pie::StepList& steps) const {
@@ -249,12 +307,7 @@ void VdsoMove::addSteps(std::uint64_t parking, pie::StepList& steps) const {
         for (const Piece& piece : pieces_)
             remap(piece.from.start, piece.from.size(), piece.to);
     }
-    for (const Range& range : emptyData_) {
-        constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-        pie::Step& step = steps.call(pie::Subject::MoveVdso, range.start, SYS_mmap, range.start, range.size(),
-                                     PROT_READ, kFlags, -1, 0);
-        step.judge = pie::Judge::EqualsFirst;
-    }
+    addEmptyData(steps);
 }
 
 }  // namespace criu::memory

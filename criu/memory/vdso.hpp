@@ -42,6 +42,9 @@ public:
     /// Present places, to be kept while the rest of criu's memory goes.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
+    /// Where all of it is when the steps are done.
+    [[nodiscard]] RangeSet finalPlaces() const;
+
     /// `parking`: free room for the whole vDSO, used when old and new place overlap, and for a new one; see
     /// parkingSize().
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;
@@ -53,11 +56,15 @@ private:
         std::uint64_t to = 0;
     };
     void moveAll(const VdsoLayout& here, std::uint64_t newCode);
-    void planCompat(const CompatVdso& kernels, const VdsoLayout& wanted, std::span<const std::byte> code);
+    void planCompat(const model::Task& task, const CompatVdso& kernels, const VdsoLayout& wanted,
+                    std::vector<std::byte> code);
     void addCompatSteps(std::uint64_t parking, pie::StepList& steps) const;
+    void addEmptyData(pie::StepList& steps) const;
+    Range keepOld(std::uint64_t at, std::span<const std::byte> code);
     void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
 
     std::vector<Piece> pieces_;
+    Piece compatOld_;               ///< a 32-bit task's dumped code, redirected
     std::uint64_t compatSize_ = 0;  ///< of a 32-bit task's vDSO, in which the pieces are offsets; 0 for others
     RangeSet present_;
     Mapping proxyCode_;             ///< of the dumped vDSO, redirected; moved to its place as one of the pieces

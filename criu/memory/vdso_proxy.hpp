@@ -30,6 +30,13 @@ struct VdsoRedirection {
 std::vector<VdsoRedirection> redirectVdso(std::span<std::byte> old, std::span<const std::byte> present,
                                           std::uint64_t presentAt);
 
+/// The same of vDSOs for 32-bit tasks. `oldAt`: the address where `old` will lie; like the other, below 4 GiB.
+std::vector<VdsoRedirection> redirectCompatVdso(std::span<std::byte> old, std::uint64_t oldAt,
+                                                std::span<const std::byte> present, std::uint64_t presentAt);
+
+/// Architecture: the same as writeVdsoJump() in the code of 32-bit tasks; `at`: the address of `function`.
+std::size_t writeCompatVdsoJump(std::span<std::byte> function, std::uint64_t at, std::uint64_t target) noexcept;
+
 /// Architecture: writes a jump to `target` over the beginning of a function. Returns the bytes changed or skipped, 0 if
 /// there isn't enough room; then nothing is changed.
 std::size_t writeVdsoJump(std::span<std::byte> function, std::uint64_t target) noexcept;

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <array>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -45,6 +46,22 @@ private:
     std::span<const std::byte> bytes_;
 };
 
+/// The structures of 64-bit files, and those of 32-bit ones.
+struct Native {
+    using Header = Elf64_Ehdr;
+    using Segment = Elf64_Phdr;
+    using Dynamic = Elf64_Dyn;
+    using Symbol = Elf64_Sym;
+    using BloomWord = std::uint64_t;
+};
+struct Compat {
+    using Header = Elf32_Ehdr;
+    using Segment = Elf32_Phdr;
+    using Dynamic = Elf32_Dyn;
+    using Symbol = Elf32_Sym;
+    using BloomWord = std::uint32_t;
+};
+
 /// Offsets of the tables that symbols need.
 struct Tables {
     std::uint64_t symbols = 0;
@@ -54,10 +71,13 @@ struct Tables {
 };
 
 /// What to take off an address to get an offset.
-std::uint64_t biasOf(const Image& image, const Elf64_Ehdr& header, std::optional<Elf64_Phdr>& dynamic) {
+template <typename Elf>
+std::uint64_t biasOf(const Image& image, const typename Elf::Header& header,
+                     std::optional<typename Elf::Segment>& dynamic) {
     std::optional<std::uint64_t> bias;
     for (unsigned index = 0; index < header.e_phnum; ++index) {
-        const auto segment = image.at<Elf64_Phdr>(header.e_phoff + std::uint64_t{index} * header.e_phentsize);
+        const auto segment =
+            image.at<typename Elf::Segment>(header.e_phoff + std::uint64_t{index} * header.e_phentsize);
         if (segment.p_type == PT_LOAD && !bias)
             bias = segment.p_vaddr - segment.p_offset;
         else if (segment.p_type == PT_DYNAMIC)
@@ -68,10 +88,12 @@ std::uint64_t biasOf(const Image& image, const Elf64_Ehdr& header, std::optional
     return *bias;
 }
 
-Tables findTables(const Image& image, std::uint64_t bias, const Elf64_Phdr& dynamic) {
+template <typename Elf>
+Tables findTables(const Image& image, std::uint64_t bias, const typename Elf::Segment& dynamic) {
+    using Entry = typename Elf::Dynamic;
     Tables tables;
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.p_filesz; at += sizeof(Elf64_Dyn)) {
-        const auto entry = image.at<Elf64_Dyn>(dynamic.p_offset + at);
+    for (std::uint64_t at = 0; at + sizeof(Entry) <= dynamic.p_filesz; at += sizeof(Entry)) {
+        const auto entry = image.at<Entry>(dynamic.p_offset + at);
         const std::uint64_t offset = entry.d_un.d_ptr - bias;
         switch (entry.d_tag) {
             case DT_NULL:
@@ -96,7 +118,7 @@ Tables findTables(const Image& image, std::uint64_t bias, const Elf64_Phdr& dyna
 }
 
 /// The symbol table itself doesn't tell its length; hash tables do.
-std::uint32_t countSymbols(const Image& image, const Tables& tables) {
+std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t bloomWord) {
     if (tables.hash != 0)
         return image.at<std::uint32_t>(tables.hash + 4);  // nchain
     if (tables.gnuHash == 0)
@@ -104,7 +126,7 @@ std::uint32_t countSymbols(const Image& image, const Tables& tables) {
     const auto buckets = image.at<std::uint32_t>(tables.gnuHash);
     const auto first = image.at<std::uint32_t>(tables.gnuHash + 4);
     const auto bloom = image.at<std::uint32_t>(tables.gnuHash + 8);
-    const std::uint64_t bucketsAt = tables.gnuHash + 16 + std::uint64_t{8} * bloom;
+    const std::uint64_t bucketsAt = tables.gnuHash + 16 + std::uint64_t{bloomWord} * bloom;
     image.require(bucketsAt, std::uint64_t{4} * buckets);
     std::uint32_t last = 0;
     for (std::uint32_t bucket = 0; bucket < buckets; ++bucket)
@@ -118,22 +140,19 @@ std::uint32_t countSymbols(const Image& image, const Tables& tables) {
     return last + 1;
 }
 
-}  // namespace
-
-std::vector<VdsoFunction> readVdsoFunctions(std::span<const std::byte> bytes) {
-    const Image image(bytes);
-    const auto header = image.at<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
-        fail("the vDSO isn't a 64-bit ELF file");
-    std::optional<Elf64_Phdr> dynamic;
-    const std::uint64_t bias = biasOf(image, header, dynamic);
-    const Tables tables = findTables(image, bias, *dynamic);
-    const std::uint32_t count = countSymbols(image, tables);
-    image.require(tables.symbols, sizeof(Elf64_Sym) * std::uint64_t{count});
+template <typename Elf>
+std::vector<VdsoFunction> readFunctions(const Image& image) {
+    using Symbol = typename Elf::Symbol;
+    const auto header = image.at<typename Elf::Header>(0);
+    std::optional<typename Elf::Segment> dynamic;
+    const std::uint64_t bias = biasOf<Elf>(image, header, dynamic);
+    const Tables tables = findTables<Elf>(image, bias, *dynamic);
+    const std::uint32_t count = countSymbols(image, tables, sizeof(typename Elf::BloomWord));
+    image.require(tables.symbols, sizeof(Symbol) * std::uint64_t{count});
 
     std::vector<VdsoFunction> functions;
     for (std::uint32_t index = 0; index < count; ++index) {
-        const auto symbol = image.at<Elf64_Sym>(tables.symbols + sizeof(Elf64_Sym) * std::uint64_t{index});
+        const auto symbol = image.at<Symbol>(tables.symbols + sizeof(Symbol) * std::uint64_t{index});
         if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
             continue;
         const std::uint64_t offset = symbol.st_value - bias;
@@ -141,6 +160,23 @@ std::vector<VdsoFunction> readVdsoFunctions(std::span<const std::byte> bytes) {
         functions.push_back({image.text(tables.names + symbol.st_name), offset, symbol.st_size});
     }
     return functions;
+}
+
+}  // namespace
+
+std::vector<VdsoFunction> readVdsoFunctions(std::span<const std::byte> bytes) {
+    const Image image(bytes);
+    const auto identity = image.at<std::array<unsigned char, EI_NIDENT>>(0);
+    if (std::memcmp(identity.data(), ELFMAG, SELFMAG) != 0)
+        fail("the vDSO isn't an ELF file");
+    switch (identity[EI_CLASS]) {
+        case ELFCLASS64:
+            return readFunctions<Native>(image);
+        case ELFCLASS32:
+            return readFunctions<Compat>(image);
+        default:
+            fail("the vDSO is neither a 64-bit nor a 32-bit ELF file");
+    }
 }
 
 }  // namespace criu::memory

@@ -17,8 +17,8 @@ struct VdsoFunction {
     friend bool operator==(const VdsoFunction&, const VdsoFunction&) = default;
 };
 
-/// Functions of a vDSO as it lies in memory, found through its dynamic symbols (64-bit ELF). Nothing in `image` is
-/// trusted: Error if it's no such file or refers beyond its end.
+/// Functions of a vDSO as it lies in memory, found through its dynamic symbols (64-bit or 32-bit ELF). Nothing in
+/// `image` is trusted: Error if it's no such file or refers beyond its end.
 std::vector<VdsoFunction> readVdsoFunctions(std::span<const std::byte> image);
 
 }  // namespace criu::memory

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/io_uring.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/sysv_shm.hpp"
 
@@ -44,6 +45,8 @@ constexpr std::pair<VmFlag, int> kAdvice[] = {
         error.addHint(hint);
     throw error;
 }
+
+constexpr std::string_view kIoUring = "anon_inode:[io_uring]";
 
 bool isVdsoData(const Vma& vma) {
     return vma.name.starts_with("[vvar");
@@ -131,6 +134,8 @@ private:
         }
         if (vma.name.starts_with("socket:["))
             return classifySocket(vma, entry);
+        if (vma.name == kIoUring)
+            return classifyIoUring(vma, entry);
         classifyFile(vma, entry);
     }
 
@@ -143,13 +148,25 @@ private:
         entry.shmid = socket.value;
     }
 
+    /// What is in them goes with the open file.
+    void classifyIoUring(const Vma& vma, VmaEntry& entry) {
+        const FileId ring = files_.ioUringFor(vma);
+        if (ring == FileId{})
+            refuse(vma, "mapped from an io_uring that is no descriptor any more");
+        if (!vma.shared ||
+            (vma.pgoff != 0 && vma.pgoff != kernel::kIoUringAlsoRings && vma.pgoff != kernel::kIoUringRequests))
+            refuse(vma, "a part of an io_uring");
+        entry.status = VmaStatus::Regular | VmaStatus::IoUring;
+        entry.shmid = ring.value;
+    }
+
     static void refuseUnknown(const Vma& vma) {
         if (vma.flags.has(VmFlag::UffdMissing) || vma.flags.has(VmFlag::UffdWriteProtect) ||
             vma.flags.has(VmFlag::UffdMinor))
             refuse(vma, "an area whose faults a userfaultfd handles");
         if (vma.flags.has(VmFlag::ShadowStack))
             refuse(vma, "a shadow stack");
-        if (vma.name.starts_with("anon_inode:"))
+        if (vma.name.starts_with("anon_inode:") && vma.name != kIoUring)
             refuse(vma, "an object without a path");
     }
 

@@ -35,6 +35,9 @@ public:
     /// The image id of the packet socket whose ring this is; 0 if it isn't one that somebody has open.
     virtual FileId socketFor(const kernel::Vma&) { return {}; }
 
+    /// The same of the io_uring that is mapped.
+    virtual FileId ioUringFor(const kernel::Vma&) { return {}; }
+
     /// Device memory that a device subsystem takes care of; its file id goes to `file`.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
 };

@@ -27,6 +27,7 @@ enum class VmaStatus : std::uint32_t {
     Guard = 1U << 16,
     Uprobes = 1U << 17,
     Plugin = 1U << 27,
+    IoUring = 1U << 28,  ///< not of CRIU 4.2
 };
 
 constexpr std::uint32_t bit(VmaStatus status) noexcept {

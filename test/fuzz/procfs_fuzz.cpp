@@ -9,6 +9,7 @@
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/fdinfo.hpp"
 #include "criu/kernel/feature_cache.hpp"
+#include "criu/kernel/io_uring.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/mountinfo.hpp"
@@ -36,6 +37,7 @@ constexpr void (*kParsers[])(std::string_view) = {
     [](std::string_view text) { static_cast<void>(criu::kernel::parseTimerFd(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parsePidFd(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseBpfMap(text)); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseIoUring(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseTunInterface(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseLimits(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseTimers(text)); },

@@ -110,7 +110,9 @@ TEST_CASE("a damaged vDSO is an error, never a crash") {
     CHECK(errors > 0);
     auto bytes = whole;
     in<Elf64_Ehdr>(bytes, 0).e_ident[EI_CLASS] = ELFCLASS32;
-    CHECK_THAT(test::errorOf([&] { readVdsoFunctions(bytes); }), Catch::Contains("64-bit ELF"));
+    CHECK_THROWS_AS(readVdsoFunctions(bytes), Error);
+    in<Elf64_Ehdr>(bytes, 0).e_ident[EI_CLASS] = 3;
+    CHECK_THAT(test::errorOf([&] { readVdsoFunctions(bytes); }), Catch::Contains("64-bit"));
 }
 
 TEST_CASE("a redirected copy works through the real one") {
@@ -161,6 +163,22 @@ TEST_CASE("code that isn't redirected makes system calls") {
     const auto redirected = redirectVdso(code, stranger, 0x1000);
     CHECK(std::none_of(redirected.begin(), redirected.end(),
                        [](const VdsoRedirection& function) { return function.name == "__vdso_clock_gettime"; }));
+}
+
+TEST_CASE("a jump of 32-bit code leads as far as it says, around the end of memory, too") {
+    std::vector<std::byte> small(4, std::byte{0x90});
+    CHECK(writeCompatVdsoJump(small, 0x1000, 0x2000) == 0);
+    std::vector<std::byte> plain(16, std::byte{0x90});
+    CHECK(writeCompatVdsoJump(plain, 0xf7fc4540, 0x00106540) == 5);
+    CHECK(plain[0] == std::byte{0xe9});
+    CHECK(in<std::uint32_t>(plain, 1) == static_cast<std::uint32_t>(0x00106540 - 0xf7fc4545));
+    CHECK(plain[5] == std::byte{0x90});
+    std::vector<std::byte> padded(16, std::byte{0x90});
+    const std::byte pad[] = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfb}};
+    std::copy(std::begin(pad), std::end(pad), padded.begin());
+    CHECK(writeCompatVdsoJump(padded, 0x1000, 0x2000) == 9);
+    CHECK(padded[4] == std::byte{0xe9});
+    CHECK(in<std::uint32_t>(padded, 5) == 0x2000 - 0x1009);
 }
 
 TEST_CASE("a jump needs room, and leaves the landing pad of indirect branches") {

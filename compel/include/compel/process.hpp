@@ -46,7 +46,9 @@ public:
     ~FrozenProcess();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-    /// The thread-group leader comes first.
+    /// The thread-group leader comes first. Threads in which the kernel works for the process (io_uring, vhost) aren't
+    /// among them: they have no code of the process to run. They aren't stopped either, which would make what they wait
+    /// for fail; but nobody gives them new work.
     [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
     [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
     [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
@@ -77,6 +79,7 @@ private:
     pid_t pid_;
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
+    std::size_t workers_ = 0;  ///< the kernel's own threads when they were last counted
     std::optional<std::optional<RemoteAddress>> syscallInstruction_;
 };
 

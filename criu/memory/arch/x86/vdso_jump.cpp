@@ -11,20 +11,43 @@ namespace {
 /// What functions start with that indirect calls may lead to, where branches are tracked (ENDBR64).
 constexpr std::array<std::byte, 4> kLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
+/// The same in 32-bit code (ENDBR32).
+constexpr std::array<std::byte, 4> kCompatLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e},
+                                                     std::byte{0xfb}};
+
+/// jmp of 32-bit code: by the distance that follows.
+constexpr std::byte kCompatJump{0xe9};
+
+/// Bytes at the beginning of a function that have to stay.
+std::size_t paddingOf(std::span<const std::byte> function, std::span<const std::byte> pad) {
+    const bool padded = function.size() >= pad.size() && std::equal(pad.begin(), pad.end(), function.begin());
+    return padded ? pad.size() : 0;
+}
+
 /// jmp *0(%rip): to the address that follows. Touches no register.
 constexpr std::array<std::byte, 6> kJump{std::byte{0xff}, std::byte{0x25}};
 
 }  // namespace
 
 std::size_t writeVdsoJump(std::span<std::byte> function, std::uint64_t target) noexcept {
-    const bool padded =
-        function.size() >= kLandingPad.size() && std::equal(kLandingPad.begin(), kLandingPad.end(), function.begin());
-    const std::size_t skipped = padded ? kLandingPad.size() : 0;
+    const std::size_t skipped = paddingOf(function, kLandingPad);
     const std::size_t size = skipped + kJump.size() + sizeof(target);
     if (function.size() < size)
         return 0;
     std::copy(kJump.begin(), kJump.end(), function.begin() + static_cast<std::ptrdiff_t>(skipped));
     std::memcpy(function.data() + skipped + kJump.size(), &target, sizeof(target));
+    return size;
+}
+
+std::size_t writeCompatVdsoJump(std::span<std::byte> function, std::uint64_t at, std::uint64_t target) noexcept {
+    const std::size_t skipped = paddingOf(function, kCompatLandingPad);
+    const std::size_t size = skipped + sizeof(kCompatJump) + sizeof(std::uint32_t);
+    if (function.size() < size)
+        return 0;
+    // Addresses of 32-bit code wrap around, so every distance fits.
+    const auto distance = static_cast<std::uint32_t>(target - (at + size));
+    function[skipped] = kCompatJump;
+    std::memcpy(function.data() + skipped + sizeof(kCompatJump), &distance, sizeof(distance));
     return size;
 }
 

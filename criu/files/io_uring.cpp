@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/io_uring.hpp"
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/files/io_uring_probe.hpp"
+#include "criu/kernel/io_uring.hpp"
+#include "images/io-uring.hpp"
+
+namespace criu::files {
+namespace {
+
+std::string plural(std::uint32_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+[[noreturn]] void refuse(const OpenFd& file, std::string_view what) {
+    Error error(0, fmt::format("{} is an io_uring {}, which can't be dumped", file.describe(), what));
+    error.addHint(
+        "try again when it is idle, or start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 "
+        "for node), or with the sysctl kernel.io_uring_disabled=2");
+    throw error;
+}
+
+/// Every request has had its completion. That is what the counters say as long as each request makes exactly one, so
+/// rings on which some made more or none are refused.
+void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
+    const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
+    if (inFlight > 0)
+        refuse(file, fmt::format("with {} in flight", plural(static_cast<std::uint32_t>(inFlight), "request")));
+    if (info.waiting != 0)
+        refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")));
+    if (inFlight < 0)
+        refuse(file,
+               "on which requests have made several completions each, so that nobody can tell how many are still "
+               "in flight");
+    if (info.overflowed != 0)
+        refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")));
+    if (info.sqTaken > kMostIoUringRequests)
+        refuse(file,
+               fmt::format("that has served {}: counting as far would take too long", plural(info.sqTaken, "request")));
+}
+
+class IoUringKind final : public FileKind {
+public:
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__IO_URING; }
+    [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[io_uring]"); }
+
+    void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
+        if (file.inFlight)
+            refuse(file, "in a socket's queue");
+        const kernel::IoUringInfo info = kernel::parseIoUring(file.info.text);
+        requireIdle(file, info);
+        if (info.polledByKernel)
+            refuse(file, "with a kernel thread that submits for it (IORING_SETUP_SQPOLL)");
+        if (info.personalities)
+            refuse(file, "with registered credentials");
+        if (info.busyPolling)
+            refuse(file, "that polls network devices");
+        IoUringProbe probe(file.copy.get(), info);
+        if (const auto what = probe.whatCantBeCarried(); !what.empty())
+            refuse(file, what);
+
+        Arena& arena = dump.arena();
+        auto& out = *arena.make<IoUringEntry>();
+        entry.io_uring = &out;
+        out.id = entry.id;
+        out.flags = file.statusFlags();
+        out.fown = dump.owner(file);
+        out.file_slots = info.fileSlots;
+        out.buffer_slots = info.bufferSlots;
+        probe.store(out, arena);
+        storeBuffers(info, out, arena);
+
+        Pending pending{file.pid, file.describe(), &out, info.files, probe.hasEventFd()};
+        if (!pending.files.empty() || pending.hasEventFd)
+            pending_.push_back(std::move(pending));
+    }
+
+    void finishDump(FileDump& dump) override {
+        for (const Pending& ring : pending_) {
+            const Candidates candidates = candidatesOf(ring.pid, dump);
+            storeFiles(ring, candidates, dump.arena());
+            if (ring.hasEventFd) {
+                ring.entry->has_eventfd_id = 1;
+                ring.entry->eventfd_id =
+                    only(ring, "the eventfd it is to signal", "anon_inode:[eventfd]", candidates).value;
+            }
+        }
+    }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.io_uring == nullptr)
+            fail("file {} is an io_uring without data", entry.id);
+        return makeRestoredIoUring(*entry.io_uring);
+    }
+
+private:
+    /// What can be settled only when all descriptors of the process are known.
+    struct Pending {
+        pid_t pid = 0;
+        std::string name;
+        IoUringEntry* entry = nullptr;
+        std::vector<kernel::IoUringFile> files;
+        bool hasEventFd = false;
+    };
+    /// Descriptions that a process has open, by what their links say.
+    using Candidates = std::map<std::string, std::set<FileId>, std::less<>>;
+
+    static void storeBuffers(const kernel::IoUringInfo& info, IoUringEntry& out, Arena& arena) {
+        out.buffers = arena.array<IoUringBuffer*>(info.buffers.size());
+        for (const kernel::IoUringBuffer& buffer : info.buffers) {
+            auto& to = *arena.make<IoUringBuffer>();
+            to.slot = buffer.slot;
+            to.address = buffer.address;
+            to.size = buffer.size;
+            out.buffers[out.n_buffers++] = &to;
+        }
+    }
+
+    static Candidates candidatesOf(pid_t pid, FileDump& dump) {
+        const kernel::ProcPid process = kernel::ProcDir().open(pid);
+        Candidates found;
+        for (const SeenFd& seen : dump.descriptorsOf(pid))
+            found[escaped(process.readLink(fmt::format("fd/{}", seen.fd)))].insert(seen.id);
+        return found;
+    }
+
+    /// As fdinfo shows paths.
+    static std::string escaped(std::string_view path) {
+        std::string out;
+        for (const char byte : path) {
+            if (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\\')
+                out += fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
+            else
+                out += byte;
+        }
+        return out;
+    }
+
+    /// The kernel doesn't tell which description is registered, only its path. There must be no doubt.
+    static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
+        const auto found = all.find(path);
+        if (found == all.end())
+            fail("{} is an io_uring, and {} ({}) isn't a descriptor of the process, so it can't be dumped", ring.name,
+                 what, path);
+        if (found->second.size() != 1)
+            fail("{} is an io_uring, and {} ({}) may be one of {} that the process has open, so it can't be dumped",
+                 ring.name, what, path, found->second.size());
+        return *found->second.begin();
+    }
+
+    static void storeFiles(const Pending& ring, const Candidates& candidates, Arena& arena) {
+        IoUringEntry& out = *ring.entry;
+        out.files = arena.array<IoUringFile*>(ring.files.size());
+        for (const kernel::IoUringFile& file : ring.files) {
+            auto& to = *arena.make<IoUringFile>();
+            to.slot = file.slot;
+            to.file_id = only(ring, fmt::format("its registered file {}", file.slot), file.path, candidates).value;
+            out.files[out.n_files++] = &to;
+        }
+    }
+
+    std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<FileKind> makeIoUringKind() {
+    return std::make_unique<IoUringKind>();
+}
+
+}  // namespace criu::files

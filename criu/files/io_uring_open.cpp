@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/files/io_uring.hpp"
+#include "criu/image/record.hpp"
+#include "criu/kernel/io_uring.hpp"
+#include "images/io-uring.hpp"
+
+namespace criu::files {
+namespace {
+
+/// Flags that change what program and kernel see of each other. Of others only the following matters: without it, a
+/// request that fails would keep those behind it from being submitted, which a program that had asked for it doesn't
+/// expect; whether it had, the kernel doesn't tell.
+constexpr std::uint32_t kCarriedFlags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | kernel::kIoUringNoArray;
+constexpr std::uint32_t kAlwaysSet = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL;
+constexpr std::uint32_t kMostSlots = 1U << 20;
+
+void copyTo(std::span<std::byte> to, const ProtobufCBinaryData& from, std::string_view what) {
+    if (from.len != to.size())
+        fail("the image has {} bytes of {} of an io_uring instead of {}", from.len, what, to.size());
+    if (from.len != 0)
+        std::memcpy(to.data(), from.data, from.len);
+}
+
+class RestoredIoUring final : public RestoredFile {
+public:
+    explicit RestoredIoUring(const IoUringEntry& entry) : entry_(entry) {
+        if (entry.sq_head != entry.cq_tail || entry.sq_head > kMostIoUringRequests ||
+            entry.cq_tail - entry.cq_head > entry.cq_entries || entry.sq_tail - entry.sq_head > entry.sq_entries ||
+            (entry.setup_flags & ~kCarriedFlags) != 0 || entry.file_slots > kMostSlots ||
+            entry.buffer_slots > kMostSlots)
+            fail("io_uring {} has counters {} to {} and {} to {}, flags {:#x}, which don't fit together", entry.id,
+                 entry.sq_head, entry.sq_tail, entry.cq_head, entry.cq_tail, entry.setup_flags);
+        for (const IoUringFile* const file : list(entry.files, entry.n_files))
+            requireSlot(file->slot, entry.file_slots);
+        for (const IoUringBuffer* const buffer : list(entry.buffers, entry.n_buffers))
+            requireSlot(buffer->slot, entry.buffer_slots);
+    }
+
+    [[nodiscard]] std::string describe() const override { return fmt::format("io_uring {}", entry_.id); }
+
+    void open(FileOpener& opener) override {
+        io_uring_params parameters{};
+        parameters.flags = entry_.setup_flags | kAlwaysSet;
+        parameters.cq_entries = entry_.cq_entries;
+        UniqueFd ring = kernel::createIoUring(entry_.sq_entries, parameters);
+        if (parameters.sq_entries != entry_.sq_entries || parameters.cq_entries != entry_.cq_entries)
+            fail("io_uring {} can't have {} and {} entries", entry_.id, entry_.sq_entries, entry_.cq_entries);
+        {
+            const kernel::IoUringMemory memory(ring.get(), parameters);
+            advance(ring.get(), memory);
+            fill(memory);
+        }
+        sys(::fcntl(ring.get(), F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of an io_uring",
+            entry_.flags);
+        opener.provide(FileId{entry_.id}, std::move(ring));
+    }
+
+    void complete(PlacedFiles& files) override {
+        const int ring = files.find(FileId{entry_.id});
+        if (ring < 0)
+            fail("io_uring {} isn't among the descriptors of the process", entry_.id);
+        std::vector<UniqueFd> fetched;
+        const auto find = [&](std::uint32_t id) {
+            if (const int fd = files.find(FileId{id}); fd >= 0)
+                return fd;
+            return fetched.emplace_back(files.fetch(FileId{id})).get();
+        };
+        if (entry_.file_slots != 0) {
+            std::vector<int> all(entry_.file_slots, -1);
+            for (const IoUringFile* const file : list(entry_.files, entry_.n_files))
+                all[file->slot] = find(file->file_id);
+            require(kernel::registerIoUring(ring, IORING_REGISTER_FILES, all.data(), entry_.file_slots),
+                    "files with an io_uring");
+        }
+        if (entry_.has_eventfd_id != 0) {
+            const int eventFd = find(entry_.eventfd_id);
+            require(kernel::registerIoUring(ring, IORING_REGISTER_EVENTFD, &eventFd, 1), "an eventfd with an io_uring");
+        }
+    }
+
+    [[nodiscard]] std::optional<FileId> registersMemory() const override {
+        return entry_.buffer_slots != 0 ? std::optional(FileId{entry_.id}) : std::nullopt;
+    }
+
+    void addMemorySteps(int fd, pie::StepList& steps, pie::RemoteData& data) const override {
+        std::vector<iovec> all(entry_.buffer_slots);
+        for (const IoUringBuffer* const buffer : list(entry_.buffers, entry_.n_buffers))
+            all[buffer->slot] = {reinterpret_cast<void*>(buffer->address), buffer->size};
+        steps.call(pie::Subject::AsyncIo, entry_.id, SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS,
+                   data.put(std::as_bytes(std::span(all))), all.size());
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
+
+private:
+    static void requireSlot(std::uint32_t slot, std::uint32_t count) {
+        if (slot >= count)
+            fail("an io_uring has something registered at {} of {}", slot, count);
+    }
+
+    static void require(int result, std::string_view what) {
+        if (result < 0)
+            failWith(-result, "register {}", what);
+    }
+
+    /// The kernel keeps its counters to itself, so a new ring's have to get there the way the old one's did: by
+    /// requests. These do nothing. The program's counter of completions taken must never be ahead of where it will
+    /// stay: the kernel concludes from it which places are free, and remembers that for a while.
+    void advance(int ring, const kernel::IoUringMemory& memory) const {
+        const std::span<std::uint32_t> array = memory.sqArray();
+        for (std::size_t i = 0; i < array.size(); ++i)
+            array[i] = static_cast<std::uint32_t>(i);
+        for (std::uint32_t done = 0; done < entry_.sq_head;) {
+            const std::uint32_t count = std::min(entry_.sq_entries, entry_.sq_head - done);
+            __atomic_store_n(&memory.cqHead(), std::min(done, entry_.cq_head), __ATOMIC_RELEASE);
+            __atomic_store_n(&memory.sqTail(), done + count, __ATOMIC_RELEASE);
+            const long taken = sys(::syscall(SYS_io_uring_enter, ring, count, 0, 0, nullptr, 0),
+                                   "submit {} requests to a new io_uring", count);
+            if (taken != static_cast<long>(count))
+                fail("a new io_uring has taken {} of {} requests", taken, count);
+            done += count;
+        }
+        __atomic_store_n(&memory.cqHead(), entry_.cq_head, __ATOMIC_RELEASE);
+        if (memory.sqHead() != entry_.sq_head || memory.cqTail() != entry_.cq_tail)
+            fail("a new io_uring counts {} requests and {} completions instead of {}", memory.sqHead(), memory.cqTail(),
+                 entry_.sq_head);
+    }
+
+    void fill(const kernel::IoUringMemory& memory) const {
+        copyTo(std::as_writable_bytes(memory.sqArray()), entry_.sq_array, "indices");
+        copyTo(memory.requests(), entry_.requests, "requests");
+        copyTo(memory.completions(), entry_.completions, "completions");
+        memory.cqFlags() = entry_.cq_flags;
+        __atomic_store_n(&memory.sqTail(), entry_.sq_tail, __ATOMIC_RELEASE);
+    }
+
+    const IoUringEntry& entry_;
+};
+
+}  // namespace
+
+std::shared_ptr<RestoredFile> makeRestoredIoUring(const IoUringEntry& entry) {
+    return std::make_shared<RestoredIoUring>(entry);
+}
+
+}  // namespace criu::files

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/io_uring_probe.hpp"
+
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::files {
+namespace {
+
+/// An address from which the kernel can't copy: whatever it checks before it looks there decides the answer.
+const void* nowhere() {
+    return reinterpret_cast<const void*>(std::uintptr_t{8});
+}
+
+/// Changes one of the program's counters for a moment, in which /proc shows an entry that is none.
+class Nudge {
+public:
+    Nudge(std::uint32_t& counter, std::uint32_t value) : counter_(counter), before_(counter) {
+        __atomic_store_n(&counter_, value, __ATOMIC_SEQ_CST);
+    }
+    ~Nudge() { __atomic_store_n(&counter_, before_, __ATOMIC_SEQ_CST); }
+    Nudge(const Nudge&) = delete;
+    Nudge& operator=(const Nudge&) = delete;
+
+private:
+    std::uint32_t& counter_;
+    std::uint32_t before_;
+};
+
+kernel::IoUringInfo infoOf(int ring) {
+    kernel::ProcBuffer buffer;
+    return kernel::parseIoUring(kernel::ProcDir().self().read(fmt::format("fdinfo/{}", ring), buffer));
+}
+
+ProtobufCBinaryData copyOf(std::span<const std::byte> bytes, Arena& arena) {
+    return {bytes.size(), arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()))};
+}
+
+}  // namespace
+
+IoUringProbe::IoUringProbe(int ring, const kernel::IoUringInfo& info) : ring_(ring), info_(info) {
+    findSizes();
+}
+
+io_uring_params IoUringProbe::alike(std::uint32_t flags) const {
+    io_uring_params parameters{};
+    parameters.flags = flags | IORING_SETUP_CQSIZE;
+    parameters.cq_entries = info_.cqMask + 1;
+    const UniqueFd other = kernel::createIoUring(info_.sqMask + 1, parameters);
+    if (parameters.sq_entries != info_.sqMask + 1 || parameters.cq_entries != info_.cqMask + 1)
+        fail("an io_uring of {} and {} entries can't be made", info_.sqMask + 1, info_.cqMask + 1);
+    return parameters;
+}
+
+std::optional<std::uint32_t> IoUringProbe::firstIndex(const io_uring_params& parameters) const {
+    // A ring without the array may end before its place: then the copy fails, where a plain look would be a SIGBUS.
+    const kernel::IoUringMemory memory(ring_, parameters);
+    std::uint32_t value = 0;
+    const iovec local{&value, sizeof(value)};
+    const iovec remote{&memory.sqArray()[info_.sqTaken & info_.sqMask], sizeof(value)};
+    if (::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) != sizeof(value))
+        return std::nullopt;
+    return value;
+}
+
+void IoUringProbe::findSizes() {
+    {
+        const kernel::IoUringMemory memory(ring_, alike(0));
+        if (memory.sqHead() != info_.sqTaken || memory.cqTail() != info_.cqPosted) {
+            doubt_ = "whose memory isn't where it is expected";
+            return;
+        }
+        std::optional<Nudge> nudge;
+        if (info_.cqShown == 0)
+            nudge.emplace(memory.cqHead(), info_.cqPosted - 1);
+        if (infoOf(ring_).cqLarge)
+            flags_ |= IORING_SETUP_CQE32;
+    }
+    const io_uring_params parameters = alike(flags_);
+    const auto index = firstIndex(parameters);
+    if (index && *index > info_.sqMask) {
+        doubt_ = "with an index of requests that leads nowhere";
+        return;
+    }
+    const kernel::IoUringMemory memory(ring_, parameters);
+    std::optional<Nudge> nudge;
+    if (info_.sqTail == info_.sqTaken)
+        nudge.emplace(memory.sqTail(), info_.sqTaken + 1);
+    const kernel::IoUringInfo shown = infoOf(ring_);
+    if (shown.sqShown == 0)
+        flags_ |= kernel::kIoUringNoArray;
+    else if (shown.sqLarge)
+        flags_ |= IORING_SETUP_SQE128;
+}
+
+std::string IoUringProbe::whatCantBeCarried() const {
+    if (!doubt_.empty())
+        return doubt_;
+    if (::syscall(SYS_io_uring_enter, ring_, 0, 0, 0, nullptr, 0) < 0)
+        return "that isn't enabled yet (IORING_SETUP_R_DISABLED)";
+    // A ring without any flags gives the answers that this kernel gives to those.
+    io_uring_params parameters{};
+    const UniqueFd plain = kernel::createIoUring(1, parameters);
+    const auto ask = [](int ring, unsigned request) { return -kernel::registerIoUring(ring, request, nowhere(), 1); };
+    const int files = ask(ring_, IORING_REGISTER_FILES_UPDATE2);
+    const int napi = ask(ring_, kernel::kIoUringNapi);
+    if (files == EEXIST)
+        return "that belongs to one of its threads (IORING_SETUP_SINGLE_ISSUER)";
+    if (files == EACCES || napi == EACCES)
+        return "with restrictions";
+    if (napi != ask(plain.get(), kernel::kIoUringNapi))
+        return "that polls for completions (IORING_SETUP_IOPOLL)";
+    if (ask(ring_, kernel::kIoUringMemoryRegion) != ask(plain.get(), kernel::kIoUringMemoryRegion))
+        return "with a registered region of memory";
+    struct {
+        std::uint32_t group = 0;
+        std::uint32_t head = 0;
+        std::uint32_t reserved[8] = {};
+    } status;
+    constexpr std::uint32_t kGroups = 65536;
+    for (; status.group < kGroups; ++status.group) {
+        const int answer = -kernel::registerIoUring(ring_, kernel::kIoUringBufferGroup, &status, 1);
+        if (answer == EINVAL && status.group == 0)
+            return {};  // a kernel before 6.8 doesn't know the request
+        if (answer != ENOENT)
+            return fmt::format("with a group of provided buffers ({})", status.group);
+        status = {status.group, 0, {}};
+    }
+    return {};
+}
+
+bool IoUringProbe::hasEventFd() const {
+    const UniqueFd ours(sys(::eventfd(0, EFD_CLOEXEC), "create an eventfd"));
+    const int number = ours.get();
+    const int answer = -kernel::registerIoUring(ring_, IORING_REGISTER_EVENTFD, &number, 1);
+    if (answer == EBUSY)
+        return true;
+    if (answer != 0)
+        failWith(answer, "ask an io_uring for its eventfd");
+    if (const int undone = kernel::registerIoUring(ring_, IORING_UNREGISTER_EVENTFD, nullptr, 0); undone < 0)
+        failWith(-undone, "take an eventfd from an io_uring");
+    return false;
+}
+
+void IoUringProbe::store(IoUringEntry& out, Arena& arena) const {
+    const io_uring_params parameters = alike(flags_);
+    const kernel::IoUringMemory memory(ring_, parameters);
+    out.setup_flags = flags_;
+    out.sq_entries = parameters.sq_entries;
+    out.cq_entries = parameters.cq_entries;
+    out.sq_head = memory.sqHead();
+    out.sq_tail = memory.sqTail();
+    out.cq_head = memory.cqHead();
+    out.cq_tail = memory.cqTail();
+    out.cq_flags = memory.cqFlags();
+    out.sq_array = copyOf(std::as_bytes(memory.sqArray()), arena);
+    out.requests = copyOf(memory.requests(), arena);
+    out.completions = copyOf(memory.completions(), arena);
+    if (memory.dropped() != 0 || memory.overflowed() != 0)
+        fail("an io_uring has dropped {} requests and {} completions, which can't be dumped", memory.dropped(),
+             memory.overflowed());
+}
+
+}  // namespace criu::files

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "ring.hpp"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "zdtm.hpp"
+
+namespace zdtm {
+
+Ring::Ring(unsigned entries, unsigned flags) {
+    parameters_.flags = flags;
+    fd_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &parameters_));
+    if (fd_ < 0) {
+        skip("io_uring_setup with flags %#x: %s", flags, strerror(errno));
+    }
+    const bool large = (flags & IORING_SETUP_SQE128) != 0;
+    const bool wide = (flags & IORING_SETUP_CQE32) != 0;
+    const std::size_t size = std::max(parameters_.sq_off.array + parameters_.sq_entries * sizeof(std::uint32_t),
+                                      parameters_.cq_off.cqes + parameters_.cq_entries * std::size_t{wide ? 32U : 16U});
+    rings_ = reinterpret_cast<char*>(map(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, IORING_OFF_SQ_RING).data());
+    requests_ = reinterpret_cast<char*>(map(parameters_.sq_entries * std::size_t{large ? 128U : 64U},
+                                            PROT_READ | PROT_WRITE, MAP_SHARED, fd_, IORING_OFF_SQES)
+                                            .data());
+    SYS(madvise(rings_, size, MADV_DONTFORK));
+    for (std::uint32_t i = 0; i < parameters_.sq_entries && (flags & no_array) == 0; ++i) {
+        // Not the usual order, which would hide that it was lost.
+        (&word(parameters_.sq_off.array))[i] = parameters_.sq_entries - 1 - i;
+    }
+}
+
+std::uint32_t& Ring::word(std::uint32_t offset) const {
+    return *reinterpret_cast<std::uint32_t*>(rings_ + offset);
+}
+
+io_uring_sqe& Ring::queue(std::uint8_t kind, std::uint64_t mark) {
+    const std::uint32_t mask = parameters_.sq_entries - 1;
+    const bool direct = (parameters_.flags & no_array) != 0;
+    const std::uint32_t index = direct ? tail_ & mask : mask - (tail_ & mask);
+    const bool large = (parameters_.flags & IORING_SETUP_SQE128) != 0;
+    auto& request = *reinterpret_cast<io_uring_sqe*>(requests_ + index * (large ? 128U : 64U));
+    memset(&request, 0, sizeof(request));
+    request.opcode = kind;
+    request.user_data = mark;
+    ++tail_;
+    __atomic_store_n(&word(parameters_.sq_off.tail), tail_, __ATOMIC_RELEASE);
+    return request;
+}
+
+void Ring::submit(unsigned completions) {
+    const std::uint32_t count = tail_ - submitted_;
+    const long taken = syscall(SYS_io_uring_enter, fd_, count, completions,
+                               completions != 0 ? IORING_ENTER_GETEVENTS : 0U, nullptr, std::size_t{0});
+    CHECK(taken == static_cast<long>(count), "%ld of %u requests taken: %s", taken, count, strerror(errno));
+    submitted_ = tail_;
+    CHECK(word(parameters_.sq_off.head) == submitted_, "the kernel counts %u requests, not %u",
+          word(parameters_.sq_off.head), submitted_);
+}
+
+unsigned Ring::waiting() const {
+    return __atomic_load_n(&word(parameters_.cq_off.tail), __ATOMIC_ACQUIRE) - taken_;
+}
+
+int Ring::take(std::uint64_t mark) {
+    CHECK(waiting() != 0, "no completion where that of %llu should be", static_cast<unsigned long long>(mark));
+    CHECK(waiting() <= parameters_.cq_entries, "%u completions", waiting());
+    const bool wide = (parameters_.flags & IORING_SETUP_CQE32) != 0;
+    const std::uint32_t place = taken_ & (parameters_.cq_entries - 1);
+    const auto& completion =
+        *reinterpret_cast<io_uring_cqe*>(rings_ + parameters_.cq_off.cqes + place * (wide ? 32U : 16U));
+    CHECK(completion.user_data == mark, "completion of %llu instead of %llu",
+          static_cast<unsigned long long>(completion.user_data), static_cast<unsigned long long>(mark));
+    const int result = completion.res;
+    ++taken_;
+    __atomic_store_n(&word(parameters_.cq_off.head), taken_, __ATOMIC_RELEASE);
+    return result;
+}
+
+void Ring::spin(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+        queue(IORING_OP_NOP, i);
+        submit(1);
+        const int result = take(i);
+        CHECK(result == 0, "a request that does nothing: %s", strerror(-result));
+    }
+}
+
+void Ring::enroll(unsigned request, const void* argument, unsigned count) const {
+    const long result = syscall(SYS_io_uring_register, fd_, request, argument, count);
+    CHECK(result >= 0, "io_uring_register %u: %s", request, strerror(errno));
+}
+
+}  // namespace zdtm
