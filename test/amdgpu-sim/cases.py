@@ -31,6 +31,11 @@ CRIU_MODES = {
     "restore_faults": ["render_buffers"],
 }
 
+# What images can be exchanged with CRIU 4.2 and its plugin. Not the others, by defects that Documentation/amdgpu.md
+# lists: its images mix up buffers of several render nodes (12), its parallel restore of several GPUs (2).
+FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing")]
+TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
+
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
 BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")]
 
@@ -49,7 +54,8 @@ def all_cases(with_criu, with_other):
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs] + BULK
     if with_other:
-        cases += [(mode, program, "") for mode in ("to_other", "from_other") for program in PROGRAMS]
+        cases += [("to_other", program, "") for program in TO_OTHER]
+        cases += [("from_other", program, "") for program in FROM_OTHER]
     return cases + PLAIN
 
 
