@@ -11,7 +11,7 @@ all: $(BUILD)/CMakeCache.txt
 
 # A finished configuration has build.ninja; one that broke off doesn't.
 $(BUILD)/CMakeCache.txt $(BUILD)/build.ninja:
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 
 help:
 	@echo "make                        build criu and compel into $(BUILD)/"
@@ -42,15 +42,17 @@ check-gpu:
 	@scripts/check --build $(BUILD) --jobs $(JOBS) --only gpu
 
 install:
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
-	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
 
 uninstall:
 	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
 
-bench: all
+bench:
 	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
+	@cmake -S . -B $(BUILD) -G Ninja -DCRIU_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j$(JOBS)
 	@test/bench/bench --build $(BUILD) --b $(CRIU_B) $(BENCH)
 
 fuzz:

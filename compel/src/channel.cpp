@@ -98,7 +98,11 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
                                                                 .buffer = workspace.address + bufferOffset});
         run_.emplace(injection_.start(thread_, workspace.address, workspace.address + workspace.size));
     } catch (const Error&) {
-        closeRemote();
+        try {
+            closeRemote();
+        } catch (const std::exception&) {
+            // What went wrong first is what is told.
+        }
         throw;
     }
 }

@@ -40,8 +40,6 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
     : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
-    if (!saved_.isNative())
-        fail("thread ", tracee.tid(), " runs 32-bit code, which isn't supported");
     tracee.settle();
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
@@ -110,7 +108,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         return false;
     }
     const auto ip = registers.ip();
-    restore();
+    stopQuietly();
     if (ip - code_ < blob_->bytes.size())
         fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " at offset ", Hex{ip - code_},
              " (address ", Hex{reinterpret_cast<std::uintptr_t>(info.si_addr)}, ")");
@@ -142,8 +140,15 @@ void BlobRun::restore() {
     if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
         tracee_->setShadowStackPointer(*savedShadowStack_);
     tracee_->setRegisters(saved_);
-    requeueForeignSignals();
+    std::exception_ptr failure;
+    try {
+        requeueForeignSignals();
+    } catch (const Error&) {
+        failure = std::current_exception();
+    }
     tracee_->setSignalMask(savedMask_);
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 void BlobRun::requeueForeignSignals() {

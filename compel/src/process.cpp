@@ -132,12 +132,13 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     auto pause = std::chrono::nanoseconds{0};
     while (!waiting.empty()) {
         bool progress = false;
+        bool looked = false;
         std::erase_if(waiting, [&](std::size_t index) {
             auto& tracee = threads_[index].tracee;
             std::optional<StopInfo> info;
             try {
                 // All but the first look of a round pass by at once.
-                info = tracee.waitStopFor(progress ? std::chrono::nanoseconds{0} : pause);
+                info = tracee.waitStopFor(std::exchange(looked, true) ? std::chrono::nanoseconds{0} : pause);
             } catch (const TraceeGone&) {
                 info = StopInfo{.kind = StopInfo::Kind::Exited};
             }

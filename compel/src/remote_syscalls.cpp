@@ -35,6 +35,31 @@ std::optional<RemoteAddress> searchRange(const RemoteMemory& memory, const Memor
     return std::nullopt;
 }
 
+/// Free memory that 32-bit code can reach, away from what grows: in the middle of the largest gap.
+RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
+    constexpr RemoteAddress lowest = 0x100000;
+    constexpr RemoteAddress limit = 0xffffe000;  // a 32-bit process' memory ends here
+    constexpr std::uint64_t pageMask = 4095;
+    RemoteAddress best = 0;
+    std::uint64_t room = 0;
+    const auto consider = [&](RemoteAddress start, RemoteAddress end) {
+        if (start < end && end - start > room) {
+            best = start;
+            room = end - start;
+        }
+    };
+    RemoteAddress at = lowest;
+    visitMappings(pid, [&](const MemoryRange& range) {
+        consider(at, std::min(range.start, limit));
+        at = std::max(at, range.end);
+        return at < limit;
+    });
+    consider(at, limit);
+    if (room < size)
+        fail("thread ", pid, ": no room of ", size, " bytes in the first 4 GiB of its memory");
+    return (best + (room - size) / 2) & ~pageMask;
+}
+
 }  // namespace
 
 std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
@@ -58,8 +83,6 @@ std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
 
 RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction)
     : tracee_(tracee), memory_(tracee.tid()), saved_(tracee.registers()) {
-    if (!saved_.isNative())
-        fail("thread ", tracee.tid(), " runs 32-bit code, which isn't supported");
     tracee_.settle();
     fixRseqIp(tracee_, memory_, saved_);
     if (!instruction)
@@ -161,6 +184,11 @@ std::uint64_t RemoteSyscalls::checkedCall(const char* what, std::int64_t number,
 
 RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd,
                                    std::uint64_t offset) {
+    if (hint == 0 && !saved_.isNative()) {
+        // The kernel would choose a place for 64-bit code, and then refuse it to a 32-bit process.
+        hint = findRoomFor32BitCode(tracee_.tid(), size);
+        flags |= MAP_FIXED_NOREPLACE;
+    }
     return checkedCall("mmap", SYS_mmap,
                        {hint, size, static_cast<std::uint64_t>(protection), static_cast<std::uint64_t>(flags),
                         static_cast<std::uint64_t>(fd), offset});

@@ -26,6 +26,8 @@ constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
 constexpr long setUserDispatchNumber = 0x4210;
 constexpr long getUserDispatch = 0x4211;
+constexpr long getThreadArea = 25;  // PTRACE_…_THREAD_AREA of asm/ptrace-abi.h
+constexpr long setThreadArea = 26;
 constexpr std::size_t seccompInstructionSize = 8;  // struct sock_filter
 
 /// struct ptrace_sud_config of linux/ptrace.h (6.4).
@@ -342,6 +344,18 @@ std::optional<std::uint64_t> Tracee::shadowStackPointer() const {
 void Tracee::setShadowStackPointer(std::uint64_t pointer) {
     iovec window{&pointer, sizeof(pointer)};
     request("PTRACE_SETREGSET (shadow stack)", PTRACE_SETREGSET, shadowStackNote, addressOf(&window));
+}
+
+ThreadSegments Tracee::threadSegments() const {
+    ThreadSegments segments{};
+    for (unsigned i = 0; i < segments.size(); ++i)
+        request("PTRACE_GET_THREAD_AREA", getThreadArea, firstThreadSegment + i, addressOf(&segments[i]));
+    return segments;
+}
+
+void Tracee::setThreadSegments(const ThreadSegments& segments) {
+    for (unsigned i = 0; i < segments.size(); ++i)
+        request("PTRACE_SET_THREAD_AREA", setThreadArea, firstThreadSegment + i, addressOf(&segments[i]));
 }
 
 SignalMask Tracee::signalMask() const {

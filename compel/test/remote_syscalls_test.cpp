@@ -122,7 +122,7 @@ TEST_CASE("a process without any system call instruction gets one for a while") 
     CHECK(test::stateOf(child.pid()) == 'R');
 }
 
-TEST_CASE("32-bit code is refused") {
+TEST_CASE("a thread in 32-bit code executes 64-bit system calls and doesn't notice") {
     Child child([](const Child::Talk& talk) -> int {
         talk.say("ready");
         liveIn32Bit();
@@ -133,7 +133,38 @@ TEST_CASE("32-bit code is refused") {
         return !process.leader().registers().isNative();
     }));
     auto process = FrozenProcess::freeze(child.pid());
-    CHECK_THROWS_WITH(RemoteSyscalls(process.leader()), Catch::Contains("32-bit"));
+    const auto before = process.leader().registers();
+    const auto maps = test::mapsOf(child.pid());
+    {
+        RemoteSyscalls remote(process.leader());
+        CHECK(remote.call(SYS_getpid) == child.pid());
+        RemoteBuffer buffer(remote, 8192);
+        CHECK(buffer.address() + buffer.size() <= 0x100000000);
+    }
+    const auto after = process.leader().registers();
+    CHECK(std::memcmp(&before, &after, sizeof(before)) == 0);
+    CHECK(test::mapsOf(child.pid()) == maps);
+}
+
+TEST_CASE("segments of thread-local storage can be read and set") {
+    Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
+    auto process = FrozenProcess::freeze(child.pid());
+    auto segments = process.leader().threadSegments();
+    CHECK(segments[1].entry_number == firstThreadSegment + 1);
+    CHECK(segments[1].seg_not_present == 1);
+    segments[1].base_addr = 0x12345000;
+    segments[1].limit = 0xfffff;
+    segments[1].seg_32bit = 1;
+    segments[1].limit_in_pages = 1;
+    segments[1].seg_not_present = 0;
+    segments[1].read_exec_only = 0;
+    segments[1].useable = 1;
+    process.leader().setThreadSegments(segments);
+    const auto found = process.leader().threadSegments();
+    CHECK(std::memcmp(&segments, &found, sizeof(found)) == 0);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
 }
 
 TEST_CASE("extended state can be read in full and set") {

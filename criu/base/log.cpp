@@ -105,6 +105,8 @@ void Log::emit(std::string_view text) noexcept {
     try {
         if (early_.size() + text.size() <= kEarlyLimit)
             early_ += text;
+        else
+            writeAll(STDERR_FILENO, text);
     } catch (const std::exception&) {
         writeAll(STDERR_FILENO, text);
     }

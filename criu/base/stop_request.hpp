@@ -23,12 +23,13 @@ public:
     /// Whether a stop was asked for. Any thread may ask; costs a system call until the answer is yes.
     [[nodiscard]] bool requested() noexcept;
 
-    /// Throws Error (EINTR) naming the signal if a stop was asked for; in any thread. From then on fd() is quiet, so
-    /// that undoing isn't disturbed, while requested() goes on to say yes.
+    /// Throws Error (EINTR) naming the signal if a stop was asked for; in any thread. From then on fd() is quiet,
+    /// whatever other signals come, so that undoing isn't disturbed, while requested() goes on to say yes.
     void throwIfRequested();
 
-    /// Becomes readable with the request: for poll(2) beside other descriptors. Not to be read.
-    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    /// Becomes readable with the request: for poll(2) beside other descriptors. Not to be read. -1, which poll(2)
+    /// passes over, once throwIfRequested() has thrown.
+    [[nodiscard]] int fd() const noexcept { return signal_.load(std::memory_order_relaxed) == 0 ? fd_.get() : -1; }
 
     /// The mask from before, for children that are to run programs.
     [[nodiscard]] const sigset_t& inheritedMask() const noexcept { return inherited_; }

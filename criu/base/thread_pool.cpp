@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <system_error>
 #include <utility>
 
 namespace criu {
@@ -24,9 +25,18 @@ ThreadPool::ThreadPool(unsigned threads) {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     workers_.reserve(threads);
-    for (unsigned i = 0; i < threads; ++i)
-        workers_.emplace_back([this] { work(); });
+    std::exception_ptr failure;
+    try {
+        for (unsigned i = 0; i < threads; ++i)
+            workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        // The limit of processes is reached: fewer threads do the same work.
+        if (workers_.empty())
+            failure = std::current_exception();
+    }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 ThreadPool::~ThreadPool() {

@@ -192,12 +192,9 @@ void CgroupDump::storeControllers(CgroupEntry& entry) {
     entry.controllers = arena_.messages<CgControllerEntry>(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
         CgControllerEntry& out = *entry.controllers[i];
-        std::vector<std::string> names;
-        for (std::size_t at = 0; at <= all[i].size();) {
-            const std::size_t end = std::min(all[i].find(',', at), all[i].size());
-            names.push_back(all[i].substr(at, end - at));
-            at = end + 1;
-        }
+        std::vector<std::string> names = split(all[i], ',');
+        if (names.empty())
+            names.emplace_back();  // version 2
         out.n_cnames = names.size();
         out.cnames = arena_.array<char*>(names.size());
         for (std::size_t name = 0; name < names.size(); ++name)
@@ -277,11 +274,8 @@ void CgroupDump::fillGroup(int group, const std::string& controllers, CgroupDirE
                 out.push_back(store(*property));
             }
     };
-    for (std::size_t at = 0; !unified && at < controllers.size();) {
-        const std::size_t end = std::min(controllers.find(',', at), controllers.size());
-        read(table_.of(controllers.substr(at, end - at)), known);
-        at = end + 1;
-    }
+    for (const std::string& controller : split(controllers, ','))
+        read(table_.of(controller), known);
     read(PropertyTable::common(unified), known);
     if (unified)
         read(PropertyTable::unifiedControllers(), more);

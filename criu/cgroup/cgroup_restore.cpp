@@ -37,6 +37,39 @@ std::optional<std::string> moved(const std::string& path, const std::string& old
     return result.empty() ? "/" : result;
 }
 
+/// Names out of the images lead to nowhere but into a hierarchy.
+void checkPath(std::string_view path) {
+    for (const std::string& part : split(path, '/'))
+        if (part == "..")
+            fail("{}: {} is no path of a cgroup", imageName(ImageKind::Cgroup), path);
+}
+
+void checkController(std::string_view name) {
+    if (name.find('/') != std::string_view::npos)
+        fail("{}: {} is no controller", imageName(ImageKind::Cgroup), name);
+}
+
+void checkNames(std::span<CgroupPropEntry* const> properties) {
+    for (const CgroupPropEntry* property : properties) {
+        const std::string_view name = property->name;
+        if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos)
+            fail("{}: \"{}\" is no file of a cgroup", imageName(ImageKind::Cgroup), name);
+    }
+}
+
+/// Removes a group whose tasks are ending: the kernel may need a moment for that. 0 or an errno.
+int removeGroup(int root, const std::string& path) {
+    constexpr int kTries = 20;
+    constexpr useconds_t kPause = 1000;
+    for (int tries = 1;; ++tries) {
+        if (::unlinkat(root, relative(path).c_str(), AT_REMOVEDIR) == 0)
+            return 0;
+        if (errno != EBUSY || tries == kTries)
+            return errno;
+        ::usleep(kPause);
+    }
+}
+
 void setOwner(int fd, const CgroupPerms* permissions, std::string_view what) {
     if (permissions == nullptr)
         return;
@@ -77,7 +110,8 @@ CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const Imag
 CgroupRestore::~CgroupRestore() {
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
         try {
-            ::unlinkat(hierarchies_.root(made->controllers), relative(made->path).c_str(), AT_REMOVEDIR);
+            if (const int code = removeGroup(hierarchies_.root(made->controllers), made->path); code != 0)
+                log_.warn("{} is left: {}", label(made->controllers, made->path), std::strerror(code));
         } catch (const Error& error) {
             log_.warn("{} is left: {}", label(made->controllers, made->path), error.what());
         }
@@ -108,6 +142,8 @@ void CgroupRestore::collectSets(const CgroupEntry& entry) {
         if (!members.empty())
             fail("{}: set {} is there twice", imageName(ImageKind::Cgroup), set->id);
         for (const CgMemberEntry* member : list(set->ctls, set->n_ctls)) {
+            checkController(member->name);
+            checkPath(member->path);
             if (member->has_cgns_prefix != 0 && member->cgns_prefix > std::strlen(member->path))
                 fail("{}: set {} has a prefix of {} bytes in {}", imageName(ImageKind::Cgroup), set->id,
                      member->cgns_prefix, member->path);
@@ -122,6 +158,7 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
         if (controller->n_cnames == 0)
             fail("{}: a hierarchy has no name", imageName(ImageKind::Cgroup));
         std::vector<std::string> names(controller->cnames, controller->cnames + controller->n_cnames);
+        std::for_each(names.begin(), names.end(), checkController);
         const std::string controllers = joined(names);
         const std::optional<std::string> root = newRoot(controllers);
         const auto members = [&](auto&& visit) {
@@ -157,14 +194,32 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
 
 void CgroupRestore::collectGroups(const CgroupDirEntry& entry, const std::string& controllers,
                                   const std::string& path) {
+    checkPath(entry.dir_name);
+    checkNames(list(entry.properties, entry.n_properties));
+    checkNames(list(entry.more_properties, entry.n_more_properties));
     groups_.push_back({controllers, path, &entry, false});
     for (const CgroupDirEntry* child : list(entry.children, entry.n_children))
         collectGroups(*child, controllers, (path == "/" ? "" : path) + withSlash(child->dir_name));
 }
 
 void CgroupRestore::require(std::uint32_t set) const {
-    if (image_ && set != 0 && !sets_.contains(set))
+    if (set == 0 || set == ownSet_ || options_.cgroupMode == CgroupMode::Ignore)
+        return;
+    if (!image_) {
+        Error error(0,
+                    fmt::format("a task was in cgroup set {}, but {} isn't there", set, imageName(ImageKind::Cgroup)));
+        error.addHint("restore with --manage-cgroups=ignore to have it where criu is");
+        throw error;
+    }
+    (void)membersOf(set);
+}
+
+const std::vector<CgroupRestore::Member>& CgroupRestore::membersOf(std::uint32_t set) const {
+    static const std::vector<Member> kAnywhere;
+    const auto found = sets_.find(set);
+    if (found == sets_.end() && set != 0)
         fail("{} has no set {}", imageName(ImageKind::Cgroup), set);
+    return found == sets_.end() ? kAnywhere : found->second;
 }
 
 bool CgroupRestore::holdsUs(const Group& group) const {
@@ -272,22 +327,22 @@ void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
     if (!image_)
         fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
     // A namespace's roots are where its creator is.
-    std::vector<Member> roots = sets_.at(set);
+    std::vector<Member> roots = membersOf(set);
     for (Member& member : roots)
         member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);
-    move("0", sets_.at(from), roots, false);
+    move("0", membersOf(from), roots, false);
     sys(::unshare(CLONE_NEWCGROUP), "make a cgroup namespace");
-    move("0", roots, sets_.at(set), false);
+    move("0", roots, membersOf(set), false);
 }
 
 void CgroupRestore::enter(std::uint32_t set, std::uint32_t from) {
     if (image_ && set != from)
-        move("0", sets_.at(from), sets_.at(set), false);
+        move("0", membersOf(from), membersOf(set), false);
 }
 
 void CgroupRestore::moveThread(pid_t tid, std::uint32_t set, std::uint32_t from) {
     if (image_ && set != from)
-        move(std::to_string(tid), sets_.at(from), sets_.at(set), true);
+        move(std::to_string(tid), membersOf(from), membersOf(set), true);
 }
 
 void CgroupRestore::setProperties() {
@@ -314,17 +369,45 @@ void CgroupRestore::setProperties() {
 }
 
 void CgroupRestore::freeze() {
-    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-        if (!setsProperties(*group))
-            continue;
-        for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
-            if (isFreezer(property->name))
-                inContext([&] { return label(group->controllers, group->path); },
-                          [&] {
-                              const UniqueFd fd = openGroup(hierarchies_.root(group->controllers), group->path);
-                              setProperty(fd.get(), property->name, property->value);
-                          });
+    try {
+        for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+            if (!setsProperties(*group))
+                continue;
+            for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
+                if (isFreezer(property->name))
+                    inContext([&] { return label(group->controllers, group->path); },
+                              [&] { freeze(*group, *property); });
+        }
+    } catch (...) {
+        thaw();
+        throw;
     }
+}
+
+void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property) {
+    UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
+    const std::optional<Property> before = readProperty(fd.get(), property.name);
+    if (before && before->value == property.value)
+        return;
+    if (holdsUs(group)) {
+        log_.warn("{} isn't set to {}: criu is in it", label(group.controllers, group.path), property.value);
+        return;
+    }
+    setProperty(fd.get(), property.name, property.value);
+    const std::string_view running = runningValue(property.name);
+    if (property.value != running)
+        frozen_.push_back({std::move(fd), property.name, running, label(group.controllers, group.path)});
+}
+
+void CgroupRestore::thaw() noexcept {
+    for (auto group = frozen_.rbegin(); group != frozen_.rend(); ++group) {
+        try {
+            writeFile(group->group.get(), group->property, group->running);
+        } catch (const std::exception& error) {
+            log_.warn("{} is left frozen: {}", group->label, error.what());
+        }
+    }
+    frozen_.clear();
 }
 
 }  // namespace criu::cgroup

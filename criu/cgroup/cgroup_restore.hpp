@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
@@ -29,7 +30,7 @@ public:
     CgroupRestore(const CgroupRestore&) = delete;
     CgroupRestore& operator=(const CgroupRestore&) = delete;
 
-    /// Throws Error if the images don't have this set.
+    /// Throws Error if the images don't have this set. 0 stands for a process that stays where its creator is.
     void require(std::uint32_t set) const;
 
     /// Makes what is missing, as --manage-cgroups says. `lift` moves descriptors to where they are in nobody's way.
@@ -47,8 +48,11 @@ public:
 
     /// Sets properties, when every process exists.
     void setProperties();
-    /// Stops groups that were stopped; after everything else.
+    /// Stops groups that were stopped; after everything else. Groups that criu itself is in are left out. Throws Error,
+    /// with none of them stopped: not even SIGKILL ends the tasks of a stopped group of version 1.
     void freeze();
+    /// Takes back what freeze() did.
+    void thaw() noexcept;
 
     /// The restore has come through: groups stay.
     void keep() noexcept { made_.clear(); }
@@ -71,6 +75,14 @@ private:
         std::string path;
     };
 
+    /// A group that freeze() stopped, and how to undo that.
+    struct Frozen {
+        UniqueFd group;
+        std::string property;
+        std::string_view running;  ///< what to write
+        std::string label;
+    };
+
     void collectSets(const CgroupEntry& entry);
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
@@ -81,6 +93,8 @@ private:
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);
     void makeDirectory(const Group& group, const std::string& path);
+    void freeze(const Group& group, const CgroupPropEntry& property);
+    [[nodiscard]] const std::vector<Member>& membersOf(std::uint32_t set) const;
     void move(const std::string& text, const std::vector<Member>& from, const std::vector<Member>& to, bool threads);
 
     const model::Options& options_;
@@ -91,6 +105,7 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
+    std::vector<Frozen> frozen_;
 };
 
 }  // namespace criu::cgroup

@@ -41,21 +41,28 @@ Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequ
                           constexpr useconds_t kPause = 1000;
                           ::usleep(kPause);
                       }
-                  } catch (const Error&) {
-                      set(wasFrozen_);
+                  } catch (...) {
+                      restoreQuietly();
                       throw;
                   }
               });
 }
 
 Freezer::~Freezer() {
-    if (frozen_ == wasFrozen_)
-        return;
+    restoreQuietly();
+}
+
+void Freezer::restoreQuietly() noexcept {
     try {
-        set(wasFrozen_);
-    } catch (const Error&) {
+        restore();
+    } catch (const std::exception&) {
         return;  // the group is gone
     }
+}
+
+void Freezer::restore() {
+    if (frozen_ != wasFrozen_)
+        inContext([&] { return fmt::format("cgroup {}", path_); }, [&] { set(wasFrozen_); });
 }
 
 void Freezer::set(bool frozen) {

@@ -28,11 +28,16 @@ public:
     /// Whether it is a group of the unified hierarchy.
     [[nodiscard]] bool unified() const noexcept { return unified_; }
 
+    /// Puts back the state the group was found in: before traced tasks are let go, so that none of a frozen group runs
+    /// for a moment. Throws Error.
+    void restore();
+
     /// The tasks are gone.
     void release() noexcept { wasFrozen_ = false; }
 
 private:
     void set(bool frozen);
+    void restoreQuietly() noexcept;
     [[nodiscard]] bool isFrozen() const;
 
     UniqueFd group_;

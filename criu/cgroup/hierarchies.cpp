@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/kernel/cgroupfs.hpp"
 
@@ -21,6 +23,17 @@ std::string yardFolder(const std::string& controllers) {
 
 std::string joined(const std::vector<std::string>& controllers) {
     return fmt::format("{}", fmt::join(controllers, ","));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(separator), text.size());
+        if (end != 0)
+            parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
 }
 
 int Hierarchies::root(const std::string& controllers) {

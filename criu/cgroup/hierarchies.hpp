@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
@@ -14,6 +15,9 @@ namespace criu::cgroup {
 
 /// Names of controllers as one string, as in /proc/PID/cgroup.
 std::string joined(const std::vector<std::string>& controllers);
+
+/// The words of a text that has `separator` between them, without empty ones.
+std::vector<std::string> split(std::string_view text, char separator);
 
 /// Root directories of cgroup hierarchies, each opened when it is first asked for.
 class Hierarchies {

@@ -22,6 +22,7 @@ constexpr std::string_view kSubtreeControl = "cgroup.subtree_control";
 constexpr std::string_view kDevices = "devices.list";
 constexpr std::string_view kPriorities = "net_prio.ifpriomap";
 constexpr std::string_view kDeviceLimits = "io.max";
+constexpr std::string_view kDeviceWeights = "io.weight";
 constexpr std::string_view kType = "cgroup.type";
 
 bool isTaskList(std::string_view name) {
@@ -105,17 +106,6 @@ std::string settable(const std::string& name, std::string text) {
     if (text == std::to_string(std::numeric_limits<long long>::max()))
         return "-1";
     return text;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(separator), text.size());
-        if (end != 0)
-            parts.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return parts;
 }
 
 void setSubtreeControl(int group, const std::string& now, const std::string& wanted) {
@@ -234,6 +224,10 @@ bool isFreezer(std::string_view name) noexcept {
     return name == "freezer.state" || name == "cgroup.freeze";
 }
 
+std::string_view runningValue(std::string_view freezer) noexcept {
+    return freezer == "freezer.state" ? "THAWED" : "0";
+}
+
 void setProperty(int group, const std::string& name, const std::string& value) {
     if (isTaskList(name))
         return;
@@ -255,7 +249,8 @@ void setProperty(int group, const std::string& name, const std::string& value) {
         writeFile(group, "devices.deny", "a");
         for (const std::string& rule : split(value, '\n'))
             writeFile(group, "devices.allow", rule);
-    } else if (name == kPriorities || name == kDeviceLimits) {
+    } else if (name == kPriorities || name == kDeviceLimits || name == kDeviceWeights) {
+        // One write is for one interface or device, or for the default of all devices.
         const std::vector<std::string> before = split(now->value, '\n');
         for (const std::string& line : split(value, '\n'))
             if (std::find(before.begin(), before.end(), line) == before.end())

@@ -56,6 +56,8 @@ std::optional<Property> readProperty(int group, const std::string& name);
 bool isEarly(std::string_view name) noexcept;
 /// Stops the tasks, so it comes last.
 bool isFreezer(std::string_view name) noexcept;
+/// The value with which such a property lets the tasks run.
+std::string_view runningValue(std::string_view freezer) noexcept;
 
 /// Gives a property the value, unless it has it already. Owner and mode are the caller's matter. Throws Error.
 void setProperty(int group, const std::string& name, const std::string& value);

@@ -44,20 +44,33 @@ void appendWrapped(std::string& out, std::string_view text) {
     out += '\n';
 }
 
+std::string_view remark(Support support) {
+    switch (support) {
+        case Support::Missing:
+            return " (not built yet)";
+        case Support::Moot:
+            return " (no effect yet)";
+        case Support::Built:
+        case Support::Removed:
+            break;
+    }
+    return "";
+}
+
 /// `left` and, from kTextColumn on, `text`.
-void appendEntry(std::string& out, std::string_view left, std::string_view text, bool built) {
+void appendEntry(std::string& out, std::string_view left, std::string_view text, Support support) {
     out += left;
     if (left.size() + 2 > kTextColumn)
         out.append(1, '\n').append(kTextColumn, ' ');
     else
         out.append(kTextColumn - left.size(), ' ');
-    appendWrapped(out, fmt::format("{}{}", text, built ? "" : " (not built yet)"));
+    appendWrapped(out, fmt::format("{}{}", text, remark(support)));
 }
 
 void appendCommands(std::string& out) {
     out += "usage: criu COMMAND [OPTION]...\n\nCommands:\n";
     for (const CommandRow& row : commandTable())
-        appendEntry(out, fmt::format("  {}", row.usage), row.help, row.built);
+        appendEntry(out, fmt::format("  {}", row.usage), row.help, row.built ? Support::Built : Support::Missing);
     out += '\n';
 }
 
@@ -79,7 +92,7 @@ std::string helpText(std::optional<Command> command) {
         if (section != row.section)
             fmt::format_to(std::back_inserter(out), "{}{}:\n", section ? "\n" : "", sectionTitle(row.section));
         section = row.section;
-        appendEntry(out, heading(row), row.help, row.support != Support::Missing);
+        appendEntry(out, heading(row), row.help, row.support);
     }
     out += "\nOptions may also stand, without dashes, in /etc/criu/default.conf and $HOME/.criu/default.conf.\n";
     return out;

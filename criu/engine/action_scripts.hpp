@@ -14,8 +14,9 @@
 namespace criu::engine {
 
 /// Points of a dump or restore at which the user's programs are run. In their order:
-/// dump     PreDump, NetworkLock, QueryExtFiles (requests only), PostDump, NetworkUnlock (when the tree goes on);
-/// restore  PreRestore, SetupNamespaces, PostSetupNamespaces, PostRestore, NetworkUnlock, PreResume, PostResume.
+/// dump     PreDump, NetworkLock, PostDump, NetworkUnlock (when the tree goes on, also after a failure);
+/// restore  PreRestore, PostRestore, NetworkUnlock, PreResume, PostResume.
+/// Nobody runs the others yet.
 enum class Stage : std::uint8_t {
     PreStream,
     PreDump,

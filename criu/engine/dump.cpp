@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
@@ -25,8 +26,10 @@
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/sched.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
+#include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
@@ -60,6 +63,18 @@ public:
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
+
+    ~DumpSession() {
+        if (!scriptsLocked_)
+            return;
+        try {
+            runScripts(Stage::NetworkUnlock);
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
+    }
+    DumpSession(const DumpSession&) = delete;
+    DumpSession& operator=(const DumpSession&) = delete;
 
     int run() {
         // Without it the directory is recognisably no (or an incomplete) dump.
@@ -179,6 +194,7 @@ private:
                      task->pid(), task->status.name);
             if (!tree_->seccompSuspended())
                 refuseSeccomp(*task);
+            task->compat = task::isCompat(*task->process, task->dir);
         }
         refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
         refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
@@ -229,6 +245,7 @@ private:
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
         networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
         networkDump_->check();
+        scriptsLocked_ = true;
         networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
         network_.lockNamespace();
     }
@@ -278,7 +295,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended()}, mm);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_}, mm);
     }
 
     template <typename T>
@@ -376,11 +393,14 @@ private:
         devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
-            if (goesOn && networkVisit_)
+            if (std::exchange(scriptsLocked_, false) && goesOn)
                 runScripts(Stage::NetworkUnlock);
+            if (freezer_)
+                freezer_->restore();
             tree_->letGo(!goesOn);
         } else {
             ending_ = true;
+            scriptsLocked_ = false;
             tree_->kill();
             if (freezer_)
                 freezer_->release();
@@ -398,11 +418,12 @@ private:
     StopRequest& stop_;
     ImageDir images_;
     ActionScripts scripts_;
-    std::optional<cgroup::Freezer> freezer_;
+    const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
-    std::optional<FrozenTree> tree_;  // outlived by nothing that refers to the processes
+    std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
+    std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;
     std::string runId_;
@@ -415,8 +436,9 @@ private:
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
     std::chrono::steady_clock::time_point frozenSince_;
-    std::set<pid_t> paused_;  ///< whose devices are
-    bool ending_ = false;     ///< the tree is: nothing but the images is left of it
+    bool scriptsLocked_ = false;  ///< scripts have been asked to lock the network
+    std::set<pid_t> paused_;      ///< whose devices are
+    bool ending_ = false;         ///< the tree is: nothing but the images is left of it
 };
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/descriptor_reader.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
@@ -37,7 +39,7 @@ void FileCollector::settle(files::Aftermath aftermath) noexcept {
     for (const auto& kind : kinds_)
         kind->settle(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
-        paths_.removeLinks();
+        paths_.removeLinks(log_);
 }
 
 void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks) {
@@ -59,10 +61,6 @@ void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> ta
     }
 }
 
-bool FileCollector::KernelOrder::operator()(const Known& one, const Known& other) const {
-    return kernel::kcmpFile(one.pid, one.fd, other.pid, other.fd) == std::partial_ordering::less;
-}
-
 files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
     for (const auto& kind : kinds_)
         if (kind->claims(file))
@@ -70,22 +68,49 @@ files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
     fail("{} is of a kind that can't be dumped yet", file.describe());
 }
 
+void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
+    inContext([&] { return file.describe(); },
+              [&] {
+                  for (const auto& kind : kinds_)
+                      if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
+                          return;
+              });
+}
+
+/// The more it says, the fewer descriptions have to be told apart by kcmp.
+FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
+    Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
+    if (!file.link.starts_with("anon_inode:"))
+        return key;  // a path may change while we look
+    std::string& name = std::get<std::string>(key);
+    name = file.link;
+    if (const auto number = file.info.value("eventfd-id"))
+        name += *number;
+    return key;
+}
+
 const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
-    auto& candidates = known_[Key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}}];
-    Known wanted;
-    wanted.pid = file.pid;
-    wanted.fd = file.fd;
-    if (const auto found = candidates.find(wanted); found != candidates.end())
-        return *found;
+    std::vector<const Known*>& candidates = known_[keyOf(file)];
+    std::size_t first = 0;
+    for (std::size_t last = candidates.size(); first < last;) {
+        const std::size_t middle = first + (last - first) / 2;
+        const Known& candidate = *candidates[middle];
+        const std::partial_ordering order = kernel::kcmpFile(candidate.pid, candidate.fd, file.pid, file.fd);
+        if (order == std::partial_ordering::equivalent)
+            return candidate;
+        if (order == std::partial_ordering::less)
+            first = middle + 1;
+        else
+            last = middle;
+    }
 
     files::FileKind& kind = kindOf(file);
     auto& entry = *arena_.make<FileEntry>();
-    wanted.id = nextId();
-    wanted.type = kind.type();
-    entry.type = kind.type();
-    entry.id = wanted.id.value;
     // Known before it is dumped: a socket may be in flight in its own queue.
-    const Known& known = *candidates.insert(wanted).first;
+    const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type()});
+    candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
+    entry.type = known.type;
+    entry.id = known.id.value;
     kind.dump(file, entry, *this);
     if (held_.erase(&entry) == 0)
         add(entry);
@@ -98,12 +123,12 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     file.pid = ::getpid();
     file.fd = fd.get();
     file.inFlight = true;
-    file.link = self.readLink(fmt::format("fd/{}", file.fd));
-    file.copy = std::move(fd);
-    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
     file.info = kernel::readFdInfo(self, file.fd, buffer_);
+    file.copy = std::move(fd);
+    readCopy(self, file);
     const std::uint32_t before = lastId_;
     refuseLocks(file);
+    prepare(file, arena_);
     const FileId id = identify(file).id;
     locks_.add(file, id);
     if (id.value > before)
@@ -146,33 +171,38 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
     tableOf_.emplace(task.pid(), tables_.size() - 1);
     tableOfProcess_.emplace(task.pid(), tables_.size() - 1);
 
-    const kernel::PidFd process(task.pid());
+    const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
+    std::vector<const Known*> fromParent(descriptors.size());
+    DescriptorReader reader(
+        task.dir, task.pid(), descriptors,
+        [&](const files::OpenFd& file, std::size_t index) {
+            if (file.info.locks.empty())
+                fromParent[index] = inherited(parent, file.pid, file.fd);
+            return fromParent[index] == nullptr;
+        },
+        [this](files::OpenFd& file, Arena& arena) { prepare(file, arena); });
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
-    for (const int fd : kernel::readDescriptors(task.dir)) {
-        files::OpenFd file;
-        file.pid = task.pid();
-        file.fd = fd;
-        file.info = kernel::readFdInfo(task.dir, fd, buffer_);
-        const Known* known = file.info.locks.empty() ? inherited(parent, task.pid(), fd) : nullptr;
+    while (const files::OpenFd* const next = reader.next()) {
+        const files::OpenFd& file = *next;
+        const Known* known = fromParent[table.known.size()];
         if (known == nullptr) {
-            file.link = task.dir.readLink(fmt::format("fd/{}", fd));
-            file.copy = process.getFd(fd);
-            sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
             refuseLocks(file);
             known = &identify(file);
             locks_.add(file, known->id);
         }
-        table.descriptors.push_back({file.pid, fd, known->id});
+        table.descriptors.push_back({file.pid, file.fd, known->id});
         table.known.push_back(known);
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
         entry.id = known->id.value;
         entry.flags = (file.info.flags & O_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
         entry.type = known->type;
-        entry.fd = static_cast<std::uint32_t>(fd);
+        entry.fd = static_cast<std::uint32_t>(file.fd);
         image.write(entry);
     }
     image.finish();
+    for (Arena& arena : reader.takeArenas())
+        preparedIn_.push_back(std::move(arena));
     return id;
 }
 
@@ -214,21 +244,21 @@ FownEntry* FileCollector::owner(const files::OpenFd& file) {
 
 std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
     std::vector<files::SeenFd> found;
-    for (auto at = known_.lower_bound(Key{device, inode, 0}); at != known_.end(); ++at) {
+    for (auto at = known_.lower_bound(Key{device, inode, 0, {}}); at != known_.end(); ++at) {
         if (std::get<0>(at->first) != device || std::get<1>(at->first) != inode)
             break;
-        for (const Known& known : at->second)
-            found.push_back({known.pid, known.fd, known.id});
+        for (const Known* const known : at->second)
+            found.push_back({known->pid, known->fd, known->id});
     }
     return found;
 }
 
 FileId FileCollector::packetSocket(dev_t device, ino_t inode) const {
-    const auto at = known_.lower_bound(Key{device, inode, 0});
+    const auto at = known_.lower_bound(Key{device, inode, 0, {}});
     if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
-        at->second.empty() || at->second.begin()->type != FD_TYPES__PACKETSK)
+        at->second.empty() || at->second.front()->type != FD_TYPES__PACKETSK)
         return {};
-    return at->second.begin()->id;
+    return at->second.front()->id;
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {

@@ -81,11 +81,8 @@ private:
         FileId id;
         FdTypes type = FD_TYPES__UND;
     };
-    /// The kernel's own (arbitrary, constant) order of file descriptions.
-    struct KernelOrder {
-        bool operator()(const Known& one, const Known& other) const;
-    };
-    using Key = std::tuple<dev_t, ino_t, std::uint32_t>;
+    /// What is the same for all descriptors of a description; the name is of those without an inode of their own.
+    using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
 
     struct Table {
@@ -101,6 +98,8 @@ private:
 
     /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
     static const Known* inherited(const Table* parent, pid_t pid, int fd);
+    static Key keyOf(const files::OpenFd& file);
+    void prepare(files::OpenFd& file, Arena& arena);
     const Known& identify(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
@@ -121,7 +120,8 @@ private:
     files::FileKinds kinds_;
     files::LockDump locks_;
     std::vector<FileEntry*> entries_;
-    std::map<Key, std::set<Known, KernelOrder>> known_;
+    std::deque<Known> described_;
+    std::map<Key, std::vector<const Known*>> known_;  ///< each list in the kernel's own (arbitrary, constant) order
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> held_;
     std::deque<Table> tables_;
@@ -129,6 +129,7 @@ private:
     std::unordered_map<pid_t, std::size_t> tableOfProcess_;
     std::set<pid_t> processes_;
     std::vector<files::SeenSession> sessions_;
+    std::vector<Arena> preparedIn_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

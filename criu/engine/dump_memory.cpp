@@ -75,8 +75,11 @@ MmEntry& DumpMemory::collect(FrozenTask& task) {
     rules.allowUprobes = options_.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, paths, arena_);
     std::vector<const VmaEntry*> entries;
-    for (const memory::DumpedVma& vma : item.memory.vmas)
+    for (const memory::DumpedVma& vma : item.memory.vmas) {
         entries.push_back(vma.entry);
+        if (is(*vma.entry, memory::VmaStatus::SysvIpc))
+            sysvShm_.add(*vma.entry);
+    }
     memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
     return *item.mm;
 }
@@ -174,15 +177,6 @@ void DumpMemory::run(std::atomic<std::uint64_t>& done, Progress& progress, StopR
     statistics_.sharedPagesWritten += shared.pagesWritten;
     statistics_.memoryWrite += shared.moving;
     add(mover);
-}
-
-void DumpMemory::writeSysvShm(std::uint32_t namespaceId) const {
-    memory::SysvShmDump segments;
-    for (const Item& item : items_)
-        for (const memory::DumpedVma& vma : item.memory.vmas)
-            if (is(*vma.entry, memory::VmaStatus::SysvIpc))
-                segments.add(*vma.entry);
-    segments.write(images_, namespaceId);
 }
 
 bool DumpMemory::sawUprobes() const noexcept {

@@ -18,6 +18,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_dump.hpp"
 
 namespace criu::engine {
@@ -46,7 +47,7 @@ public:
     void run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
 
     /// Writes the System V shared memory that processes have attached.
-    void writeSysvShm(std::uint32_t namespaceId) const;
+    void writeSysvShm(std::uint32_t namespaceId) const { sysvShm_.write(images_, namespaceId); }
 
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
@@ -81,6 +82,7 @@ private:
     Arena arena_;
     memory::PagesIds pagesIds_;
     std::deque<Item> items_;
+    memory::SysvShmDump sysvShm_;
     std::map<pid_t, std::future<std::vector<kernel::Vma>>> ahead_;
     std::optional<ThreadPool> readers_;  // last: its threads use the others
 };

@@ -19,6 +19,7 @@
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/task/attributes.hpp"
+#include "criu/task/compat.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
@@ -49,17 +50,25 @@ std::vector<std::vector<std::byte>> asBytes(const std::vector<siginfo_t>& signal
 /// Questions to a process as a whole, asked in its leader.
 struct ProcessQuestions {
     ProcessQuestions(const FrozenTask& task, kernel::ProcBuffer& buffer, pie::StepList& steps, pie::RemoteData& data)
-        : actions(steps, data), timers(kernel::readTimers(task.dir, buffer), steps, data), attributes(steps, data) {}
+        : actions(task.compat, steps, data),
+          timers(kernel::readTimers(task.dir, buffer), steps, data),
+          attributes(steps, data),
+          localTable(steps, data) {}
 
     task::SignalActionQuery actions;
     task::TimerQuery timers;
     task::AttributesQuery attributes;
+    task::LocalTableQuery localTable;
 };
 
 /// One thread that is being asked.
 struct Interview {
-    Interview(compel::FrozenThread& who, pie::StepList& steps, pie::RemoteData& data)
-        : thread(who), signalStack(steps, data), state(steps, data), controls(steps, data), secureBits(steps, data) {}
+    Interview(compel::FrozenThread& who, bool compat, pie::StepList& steps, pie::RemoteData& data)
+        : thread(who),
+          signalStack(steps, data),
+          state(compat, steps, data),
+          controls(steps, data),
+          secureBits(steps, data) {}
 
     compel::FrozenThread& thread;
     task::SignalStackQuery signalStack;
@@ -78,6 +87,7 @@ struct Interview {
 struct Found {
     pid_t tid = 0;
     compel::Registers registers;
+    std::vector<std::byte> segments;
     std::vector<std::byte> extended;
     std::uint64_t shadowStackPointer = 0;
     std::optional<task::RseqRegistration> rseq;
@@ -127,7 +137,8 @@ public:
           log_(context.log),
           seccomp_(context.seccomp),
           cgroups_(context.cgroups),
-          suspended_(context.seccompSuspended) {}
+          suspended_(context.seccompSuspended),
+          onlineCpus_(context.onlineCpus) {}
 
     void run() {
         auto& threads = task_.process->threads();
@@ -162,7 +173,7 @@ private:
         std::vector<std::unique_ptr<Interview>> interviews;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
-            auto interview = std::make_unique<Interview>(task_.process->threads()[i], steps, data);
+            auto interview = std::make_unique<Interview>(task_.process->threads()[i], task_.compat, steps, data);
             interview->seccomp = places_[i];
             interview->dispatch = dispatch_->of(i);
             if (i == 0)
@@ -214,10 +225,11 @@ private:
             complete();
     }
 
-    static Found lookAt(const Interview& interview) {
+    Found lookAt(const Interview& interview) const {
         const compel::Tracee& tracee = interview.thread.tracee;
         return {tracee.tid(),
                 interview.run->savedRegisters(),
+                task_.compat ? segmentsOf(tracee) : std::vector<std::byte>(),
                 tracee.extendedState(),
                 tracee.shadowStackPointer().value_or(0),
                 rseqOf(tracee),
@@ -226,12 +238,12 @@ private:
                 interview.seccomp};
     }
 
-    static CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
-                            const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) {
+    CoreEntry& store(const Interview& interview, const Found& found, pie::RemoteData& answers,
+                     const kernel::TaskStatus& status, std::uint32_t cgroupSet, Arena& arena) const {
         auto& core = *arena.make<CoreEntry>();
         auto& thread = *arena.make<ThreadCoreEntry>();
         core.thread_core = &thread;
-        task::storeRegisters(std::as_bytes(std::span(&found.registers.raw, 1)), found.extended,
+        task::storeRegisters(std::as_bytes(std::span(&found.registers.raw, 1)), found.segments, found.extended,
                              found.shadowStackPointer, core, arena);
         interview.signalStack.store(answers, thread, arena);
         interview.state.store(answers, found.tid, status.name, found.rseq, core, arena);
@@ -243,7 +255,7 @@ private:
             thread.user_dispatch->start = interview.dispatch->start;
             thread.user_dispatch->size = interview.dispatch->size;
         }
-        task::storeScheduling(found.tid, thread, arena);
+        task::storeScheduling(found.tid, onlineCpus_, thread, arena);
         thread.signals_p = task::storeSignalQueue(asBytes(found.pending), arena);
         thread.has_cg_set = 1;
         thread.cg_set = cgroupSet;
@@ -277,6 +289,12 @@ private:
             places_ = seccomp_.add(std::move(chains));
     }
 
+    static std::vector<std::byte> segmentsOf(const compel::Tracee& tracee) {
+        const compel::ThreadSegments segments = tracee.threadSegments();
+        const auto bytes = std::as_bytes(std::span(segments));
+        return {bytes.begin(), bytes.end()};
+    }
+
     static std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
         const auto found = tracee.rseq();
         if (!found)
@@ -297,6 +315,7 @@ private:
         interview.process->actions.store(answers, process, arena);
         interview.process->timers.store(answers, process, arena);
         interview.process->attributes.store(answers, process, mm_);
+        interview.process->localTable.refuse(answers);
         task::storeLimits(kernel::readLimits(task_.dir, buffer_), process, arena);
         process.signals_s = task::storeSignalQueue(
             asBytes(interview.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena);
@@ -330,6 +349,7 @@ private:
     std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
     std::uint32_t leaderSet_ = 0;
     bool suspended_;
+    std::optional<std::size_t> onlineCpus_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;
     std::optional<ThreadPool> pool_;

@@ -18,7 +18,8 @@ struct TaskDumpContext {
     Log& log;
     task::SeccompDump& seccomp;
     cgroup::CgroupDump& cgroups;
-    bool seccompSuspended = false;  ///< FrozenTree::seccompSuspended()
+    bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
+    std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -29,7 +29,8 @@ struct FrozenTask {
     kernel::TaskStatus status;
     std::optional<compel::FrozenProcess> process;  ///< none for a zombie
     model::TaskState state = model::TaskState::Alive;
-    int stopSignal = 0;  ///< of a stopped process
+    int stopSignal = 0;   ///< of a stopped process
+    bool compat = false;  ///< a 32-bit process, see task::isCompat()
 
     [[nodiscard]] pid_t pid() const noexcept { return stat.pid; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }

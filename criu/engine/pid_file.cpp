@@ -9,10 +9,10 @@
 
 namespace criu::engine {
 
-void writePidFile(const std::string& path, pid_t pid) {
-    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+PidFile::PidFile(std::string path, pid_t pid) : path_(std::move(path)) {
+    const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd) {
-        Error error(errno, fmt::format("create the pid file {}", path));
+        Error error(errno, fmt::format("create the pid file {}", path_));
         if (errno == EEXIST)
             error.addHint("remove it if no process of that pid needs it");
         throw error;
@@ -21,9 +21,14 @@ void writePidFile(const std::string& path, pid_t pid) {
     const ssize_t written = ::write(fd.get(), text.data(), text.size());
     if (written != static_cast<ssize_t>(text.size())) {
         const int code = written < 0 ? errno : ENOSPC;
-        ::unlink(path.c_str());
-        failWith(code, "write the pid file {}", path);
+        ::unlink(path_.c_str());
+        failWith(code, "write the pid file {}", path_);
     }
+}
+
+PidFile::~PidFile() {
+    if (!kept_)
+        ::unlink(path_.c_str());
 }
 
 }  // namespace criu::engine

@@ -7,8 +7,21 @@
 
 namespace criu::engine {
 
-/// Writes `pid` in decimal, without a newline, to a file made for it (mode 0600). Throws Error when the file exists
-/// already or can't be written; then no file of ours is left.
-void writePidFile(const std::string& path, pid_t pid);
+/// A pid file of this run; removed with the object unless it is kept.
+class PidFile {
+public:
+    /// Writes `pid` in decimal, without a newline, to a file made for it (mode 0600). Throws Error when the file exists
+    /// already or can't be written; then no file of ours is left.
+    PidFile(std::string path, pid_t pid);
+    ~PidFile();
+    PidFile(const PidFile&) = delete;
+    PidFile& operator=(const PidFile&) = delete;
+
+    void keep() noexcept { kept_ = true; }
+
+private:
+    std::string path_;
+    bool kept_ = false;
+};
 
 }  // namespace criu::engine

@@ -18,9 +18,9 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/file_plan.hpp"
 #include "criu/engine/pid_file.hpp"
 #include "criu/engine/restore_control.hpp"
-#include "criu/engine/restore_files.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_resume.hpp"
 #include "criu/engine/restore_task.hpp"
@@ -30,6 +30,7 @@
 #include "criu/kernel/stat.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "criu/task/registers.hpp"
 
 namespace criu::engine {
 namespace {
@@ -70,6 +71,16 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
     });
 }
 
+/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+std::optional<memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
+    const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
+                                 [](const auto& task) { return task->alive() && task::isCompat(task->core()); });
+    if (!any)
+        return std::nullopt;
+    kernel::Features().require(kernel::Feature::CompatTasks);
+    return memory::CompatVdso::ofKernel();
+}
+
 /// How the dump has locked connections.
 model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Options& options) {
     if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
@@ -91,16 +102,6 @@ std::string lockName(const RestoreImages& content) {
 kernel::ResourceLimits ownLimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
-}
-
-/// As many descriptors as allowed, while files of the tree are opened.
-int raiseFileLimit() {
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
-    constexpr rlim_t kPlenty = 1U << 30;
-    return static_cast<int>(std::min(limit.rlim_max, kPlenty));
 }
 
 /// Processes that exist because of this restore: killed unless the restore has come through.
@@ -226,6 +227,31 @@ std::size_t countAlive(const model::ProcessTree& tree) {
         std::count_if(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) { return task->alive(); }));
 }
 
+/// The time in which the network is locked. What a restore has locked is unlocked where it is, also after a failure.
+class LockedNetwork {
+public:
+    LockedNetwork(sockets::NetworkLock& lock, const namespaces::NetworkRestore& space, FilePlan& files)
+        : lock_(lock), space_(space) {
+        space.inside([&] {
+            if (space.wasOwn())
+                lock.ensureNamespace();
+            files.begin();
+        });
+    }
+    ~LockedNetwork() {
+        try {
+            space_.inside([this] { lock_.release(); });
+        } catch (const std::exception&) {  // the namespace can't be entered: it is gone
+        }
+    }
+    LockedNetwork(const LockedNetwork&) = delete;
+    LockedNetwork& operator=(const LockedNetwork&) = delete;
+
+private:
+    sockets::NetworkLock& lock_;
+    const namespaces::NetworkRestore& space_;
+};
+
 /// One restore, stage by stage. Members are in the order in which they come to exist; what a failed restore has made is
 /// taken back in the reverse order.
 class RestoreSession {
@@ -276,7 +302,7 @@ private:
     /// What exists outside of processes.
     void prepare() {
         limitsBefore_ = ownLimits();
-        const ServiceFds service = files_->chooseServiceFds(raiseFileLimit());
+        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
@@ -285,10 +311,10 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->descriptor() = lift(std::move(control_->descriptor()));
-        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_,
-                                  *networkSpace_, *control_, service, task::Credentials::ofSelf(),
-                                  task::Scheduling::of(0), ownLimits(),
-                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds)});
+        state_.emplace(RestoreRun{
+            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, *networkSpace_, *control_,
+            service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->setRootPid(tree().root().pid);
@@ -303,6 +329,7 @@ private:
         cgroups_->create(lift);
         networkSpace_->create(
             images_, [this](std::string_view name) { return files_->inherited(name); }, lift);
+        lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
 
     /// All processes, up to where they wait for the last touches.
@@ -326,43 +353,53 @@ private:
         log_.info("Stage: registers");
         resumed_.emplace(*state_);
         scripts_->require(Stage::PostRestore);
-        if (options_.pidFile)
-            writePidFile(*options_.pidFile, tree().root().pid);
-        run_.stop.throwIfRequested();
         for (const auto& task : tree().tasks)
             if (task->alive())
                 devices_->resume(task->pid);
-        unlockNetwork();
-        scripts_->run(Stage::PreResume);
         cgroups_->freeze();
-        devices_->finish();
+        try {
+            if (options_.pidFile)
+                pidFile_.emplace(*options_.pidFile, tree().root().pid);
+            run_.stop.throwIfRequested();
+            // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+            unlockNetwork();
+        } catch (...) {
+            cgroups_->thaw();  // else the tasks couldn't end
+            throw;
+        }
+        tell(Stage::PreResume);
+    }
+
+    /// Of what can't be changed any more.
+    void tell(Stage stage) noexcept {
+        try {
+            scripts_->run(stage);
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void unlockNetwork() {
         if (networkSpace_->wasOwn())
-            scripts_->run(Stage::NetworkUnlock);
+            tell(Stage::NetworkUnlock);
         networkSpace_->inside([this] {
-            if (networkSpace_->wasOwn())
-                network_->adoptNamespace();
-            try {
-                files_->finish();
-                network_->unlock();
-            } catch (...) {
-                network_->keep();  // for another try
-                throw;
-            }
+            files_->finish();
+            network_->unlock();
         });
     }
 
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
+        devices_->finish();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        if (pidFile_)
+            pidFile_->keep();
         sysvShm_->keep();
         cgroups_->keep();
         files_->remaps().removeLinks(log_);
         report();
-        scripts_->run(Stage::PostResume);
+        tell(Stage::PostResume);
 
         // Restored limits of criu itself matter for the command that --exec-cmd becomes.
         ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
@@ -396,6 +433,7 @@ private:
     std::optional<sockets::NetworkLock> network_;
     std::optional<FilePlan> files_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;
     std::optional<RestoreRun> state_;
@@ -403,6 +441,7 @@ private:
     std::optional<memory::SysvShmRestore> sysvShm_;
     std::optional<NewProcesses> processes_;
     std::optional<ResumedTree> resumed_;
+    std::optional<PidFile> pidFile_;
 };
 
 }  // namespace

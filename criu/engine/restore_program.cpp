@@ -17,6 +17,7 @@
 #include "criu/memory/own_mappings.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
+#include "criu/task/compat.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/signals.hpp"
@@ -31,6 +32,7 @@ namespace {
 constexpr std::uint64_t kDataRoom = std::uint64_t{32} << 20;
 constexpr std::uint64_t kRoomPerThread = 16384;
 constexpr std::uint64_t kAreaBase = 0x10000000;
+constexpr std::uint64_t kLowest = 0x100000;
 
 void mapAt(std::uint64_t at, std::size_t size, int protection, int flags, int fd) {
     if (::mmap(reinterpret_cast<void*>(at), size, protection, flags | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
@@ -53,7 +55,9 @@ void dropRseq() {
 }  // namespace
 
 RestoreProgram::RestoreProgram(const Inputs& inputs)
-    : in_(inputs), vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.images)) {
+    : in_(inputs),
+      vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.images,
+                                   task::isCompat(inputs.task.core()) ? &*inputs.run.compatVdso : nullptr)) {
     const MmEntry& mm = **in_.task.mm;
     exe_ = in_.run.service.lift(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
 
@@ -65,7 +69,11 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     const std::uint64_t control = in_.run.control.size();
     const std::uint64_t parking = vdso_.parkingSize();
     const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
-    const auto hole = avoid.findHole(room, kAreaBase);
+    // 32-bit system calls get arguments from there.
+    const std::uint64_t limit = task::isCompat(in_.task.core()) ? task::kCompatLimit : memory::kTaskSize;
+    auto hole = avoid.findHole(room, kAreaBase, limit);
+    if (!hole)
+        hole = avoid.findHole(room, kLowest, limit);
     if (!hole)
         fail("no room of {} bytes for the restorer beside the memory of the process", room);
     area_ = {*hole, *hole + room};

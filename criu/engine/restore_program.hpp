@@ -2,6 +2,7 @@
 #pragma once
 
 #include "criu/engine/restore_task.hpp"
+#include "criu/engine/task_files.hpp"
 #include "criu/memory/vdso.hpp"
 #include "criu/pie/program_builder.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/kernel/stat.hpp"
 #include "criu/task/registers.hpp"
 
 namespace criu::engine {
@@ -35,6 +36,14 @@ compel::Registers asRegisters(const std::vector<std::byte>& general) {
     return registers;
 }
 
+compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
+    compel::ThreadSegments segments{};
+    if (bytes.size() != sizeof(segments))
+        fail("segments of {} bytes, not {}", bytes.size(), sizeof(segments));
+    std::memcpy(&segments, bytes.data(), bytes.size());
+    return segments;
+}
+
 /// The restorer's code isn't needed any more: its place is used for arguments.
 void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
                    const std::vector<const FileLockEntry*>& locks) {
@@ -48,6 +57,16 @@ void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
         if (compel::isSyscallError(result))
             files::failLock(static_cast<int>(-result), *lock);
     }
+}
+
+/// Whom the kernel has given an orphan to depends on who reaps at that moment.
+void requireParent(const model::Task& task) {
+    if (task.ppid == 0)
+        return;
+    kernel::ProcBuffer buffer;
+    const pid_t parent = kernel::readStat(kernel::ProcDir().open(task.pid), buffer).ppid;
+    if (parent != task.ppid)
+        fail("is a child of {} instead of {}", parent, task.ppid);
 }
 
 }  // namespace
@@ -81,12 +100,18 @@ ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
                           setPosixLocks(calls, *area->second, run.files.locks().ofProcess(task->pid));
                           calls.munmap(area->second->start, area->second->size);
                       }
+                      requireParent(*task);
                       moveThreads(*task, run.cgroups);
                       if (seccomp != run.content.seccomp.end())
                           finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
                       setThreads(*task, process);
                   });
     }
+}
+
+ResumedTree::Ender::~Ender() {
+    for (const compel::FrozenProcess& process : processes_)
+        ::kill(process.pid(), SIGKILL);
 }
 
 void ResumedTree::moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups) {
@@ -108,6 +133,8 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
             fail("has thread {}, which the image doesn't", thread.tracee.tid());
         const CoreEntry& core = *found->second;
         const task::RegisterSets sets = task::loadRegisters(core);
+        if (!sets.segments.empty())
+            thread.tracee.setThreadSegments(asSegments(sets.segments));
         thread.tracee.setRegisters(asRegisters(sets.general));
         if (!sets.extended.empty())
             thread.tracee.setExtendedState(sets.extended);

@@ -11,8 +11,8 @@
 namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// registers, signal masks and POSIX locks are the image's. Nothing of it has run yet. Destroyed before letGo() the
-/// processes are to be killed by the caller; they have no memory to go on with.
+/// registers, signal masks and POSIX locks are the image's. Nothing of it has run yet. Destroyed before letGo(), or not
+/// completely made, it ends the processes.
 class ResumedTree {
 public:
     explicit ResumedTree(const RestoreRun& run);
@@ -25,7 +25,19 @@ private:
     void setThreads(const model::Task& task, compel::FrozenProcess& process);
 
     const model::ProcessTree& tree_;
+    /// Whoever is let go by the end of its tracing would run at once, from a restore that has failed.
+    class Ender {
+    public:
+        explicit Ender(const std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}
+        ~Ender();
+        Ender(const Ender&) = delete;
+        Ender& operator=(const Ender&) = delete;
+
+    private:
+        const std::vector<compel::FrozenProcess>& processes_;
+    };
     std::vector<compel::FrozenProcess> processes_;
+    Ender ender_{processes_};
 };
 
 }  // namespace criu::engine

@@ -15,11 +15,14 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore_program.hpp"
+#include "criu/engine/task_files.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/kernel/limits.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/task/attributes.hpp"
 
@@ -41,16 +44,24 @@ void blockSignals(std::uint64_t mask) {
     sys(static_cast<int>(::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof(mask))), "block signals");
 }
 
-/// clone3 with a chosen pid (0: any). Returns twice, as fork does.
+/// All numbers of pids that the image has.
+std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
+    std::set<pid_t> numbers;
+    for (const auto& task : tree.tasks) {
+        numbers.insert({task->pid, task->pgid, task->sid});
+        for (const model::Thread& thread : task->threads)
+            numbers.insert(thread.tid);
+    }
+    return numbers;
+}
+
+/// clone3 with a chosen pid. Returns twice, as fork does.
 pid_t clonePid(pid_t pid, std::uint64_t flags) {
     clone_args args{};
-    pid_t wanted = pid;
     args.flags = flags;
     args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
-    if (pid > 0) {
-        args.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
-        args.set_tid_size = 1;
-    }
+    args.set_tid = reinterpret_cast<std::uint64_t>(&pid);
+    args.set_tid_size = 1;
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
@@ -93,6 +104,21 @@ pid_t createAs(pid_t wanted, std::uint64_t flags) {
         error.addHint("end that process, or restore in a pid namespace");
         throw error;
     }
+}
+
+/// A helper whose number doesn't matter, except that nobody of the tree may need it: neither as a pid nor as the number
+/// of a thread, group or session. Numbers are tried from the highest downwards, far from where trees usually are.
+pid_t createSpare(const std::set<pid_t>& needed, std::uint64_t flags) {
+    for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
+        if (needed.contains(candidate))
+            continue;
+        const pid_t pid = clonePid(candidate, flags);
+        if (pid >= 0)
+            return pid;
+        if (errno != EEXIST)
+            failErrno("create a helper with pid {}", candidate);
+    }
+    fail("no pid is free for a helper");
 }
 
 /// The life of one process from its creation to the jump into the restorer's program.
@@ -141,7 +167,7 @@ private:
         if (isRoot())
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())
-            run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+            openOwnLog();
         enterCgroups();
         if (isRoot())
             run_.network.enter();
@@ -262,7 +288,7 @@ private:
         const auto found = run_.content.tree.byPid.find(child.pid);
         if (alive() && found != run_.content.tree.byPid.end() && found->second->files == task_->files)
             flags |= CLONE_FILES;
-        const pid_t pid = createAs(child.pid, flags);
+        const pid_t pid = child.pid < 0 ? createSpare(numbersOf(run_.content.tree), flags) : createAs(child.pid, flags);
         if (pid == 0) {
             auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
             heir->live();
@@ -297,9 +323,6 @@ private:
     void reapHelpers() {
         for (const pid_t helper : helpers_)
             sys(::waitpid(helper, nullptr, __WALL), "wait for helper {}", helper);
-        for (const Birth& other : run_.births.all())
-            if (other.helper && other.viaCloneParent && other.parent == birth_.pid)
-                sys(::waitpid(other.pid, nullptr, __WALL), "wait for helper {}", other.pid);
     }
 
     void awaitZombies() {
@@ -327,10 +350,18 @@ private:
         program.run();
     }
 
+    void openOwnLog() {
+        run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+        run_.log.move([this](UniqueFd fd) { return run_.service.lift(std::move(fd)); });
+    }
+
     void enterDirectories() {
         const FsEntry& fs = **task_->fs;
         const UniqueFd root = run_.service.lift(files_.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
-        const auto owner = files::reviveOwner(*run_.files.entry(FileId{fs.cwd_id}).reg, run_.files.remaps());
+        const FileEntry& cwdEntry = run_.files.entry(FileId{fs.cwd_id});
+        if (cwdEntry.reg == nullptr)
+            fail("the working directory, file {}, isn't a path", cwdEntry.id);
+        const auto owner = files::reviveOwner(*cwdEntry.reg, run_.files.remaps());
         const UniqueFd cwd = run_.service.lift(files_.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
         const FileEntry& rootEntry = run_.files.entry(FileId{fs.root_id});
         if (std::string_view(rootEntry.reg->name) != "/") {

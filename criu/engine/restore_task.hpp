@@ -2,9 +2,10 @@
 #pragma once
 
 #include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/engine/file_plan.hpp"
 #include "criu/engine/restore_control.hpp"
-#include "criu/engine/restore_files.hpp"
 #include "criu/kernel/limits.hpp"
+#include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/network_restore.hpp"
@@ -32,6 +33,7 @@ struct RestoreRun {
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;
+    std::optional<memory::CompatVdso> compatVdso;  ///< if the tree has 32-bit tasks
 };
 
 /// The set of cgroups a thread was in; 0 if the image doesn't say.

@@ -27,6 +27,11 @@ std::uint32_t accessFlags(std::uint32_t openFlags) {
     }
 }
 
+/// Of others one element is more than a value, or is no bytes at all.
+bool isSupported(std::uint32_t type) {
+    return type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_ARRAY;
+}
+
 /// Elements of the maps in the images: a description of each map may read them.
 class Contents {
 public:
@@ -38,10 +43,8 @@ public:
             const BpfmapDataEntry& head = **entry;
             kernel::BpfMapContent content;
             content.count = head.count;
-            content.keys.resize(head.keys_bytes);
-            reader->readPayload(content.keys);
-            content.values.resize(head.values_bytes);
-            reader->readPayload(content.values);
+            content.keys = reader->payload(head.keys_bytes);
+            content.values = reader->payload(head.values_bytes);
             maps_.insert_or_assign(head.map_id, std::move(content));
         }
     }
@@ -127,7 +130,7 @@ public:
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
         const kernel::BpfMapInfo info = kernel::parseBpfMap(file.info.text);
-        if (info.type != BPF_MAP_TYPE_HASH && info.type != BPF_MAP_TYPE_ARRAY)
+        if (!isSupported(info.type))
             fail("{} is a BPF map of type {}; only hash and array maps can be dumped", file.describe(), info.type);
         const kernel::BpfMapNames names = kernel::readBpfMapNames(file.copy.get());
         auto& out = *dump.arena().make<BpfmapFileEntry>();
@@ -161,6 +164,9 @@ public:
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
         if (entry.bpf == nullptr)
             fail("file {} is a BPF map without data", entry.id);
+        if (!isSupported(entry.bpf->map_type))
+            fail("file {} is a BPF map of type {}; only hash and array maps can be restored", entry.id,
+                 entry.bpf->map_type);
         auto& map = maps_[entry.bpf->map_id];
         if (!map)
             map = std::make_shared<RestoredBpfMap>(entry.bpf->map_id, contents_);

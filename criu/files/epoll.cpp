@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "images/eventpoll.hpp"
 
@@ -155,10 +155,8 @@ private:
 
     static void resolveStray(const Dumped& epoll, EventpollTfdEntry& target, const kernel::EpollSlot& slot,
                              std::span<const SeenFd> own, std::set<std::uint32_t>& taken, FileDump& dump) {
-        constexpr unsigned kMinorBits = 20;  // of the kernel's own form
-        const dev_t device = makedev(target.dev >> kMinorBits, target.dev & ((1U << kMinorBits) - 1));
         const std::vector<SeenFd> candidates =
-            target.has_inode != 0 ? dump.seen(device, target.inode) : std::vector<SeenFd>{};
+            target.has_inode != 0 ? dump.seen(kernel::deviceOf(target.dev), target.inode) : std::vector<SeenFd>{};
         const auto found = std::find_if(candidates.begin(), candidates.end(),
                                         [&](const SeenFd& candidate) { return same(candidate, epoll, slot); });
         if (found == candidates.end()) {

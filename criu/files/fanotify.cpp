@@ -6,6 +6,7 @@
 
 #include "criu/files/fsnotify.hpp"
 #include "criu/files/watched_inode.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "images/fsnotify.hpp"
 
 namespace criu::files {
@@ -38,22 +39,23 @@ public:
         const int self = files.find(FileId{entry_.id});
         // The kernel lists the newest first.
         const auto marks = list(entry_.mark, entry_.n_mark);
+        WatchedOpener opener(remaps_);
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
             const FanotifyMarkEntry* const mark = *at;
             if (mark->type == MARK_TYPE__MOUNT)
                 markMount(self, *mark);
             else
-                markInode(self, *mark);
+                markInode(self, *mark, opener);
         }
     }
 
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
 private:
-    void markInode(int self, const FanotifyMarkEntry& mark) const {
+    static void markInode(int self, const FanotifyMarkEntry& mark, WatchedOpener& opener) {
         if (mark.ie == nullptr)
             fail("a mark on an inode lacks the inode");
-        const UniqueFd target = openWatched(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle, remaps_);
+        const UniqueFd target = opener.open(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle);
         inContext([&] { return fmt::format("mark on inode {}", mark.ie->i_ino); },
                   [&] { set(self, mark, FAN_MARK_INODE, target); });
     }
@@ -152,7 +154,7 @@ private:
         if (mount == nullptr)
             fail("it marks mount {}, which can't be seen from here", from.mountId);
         to.type = MARK_TYPE__MOUNT;
-        to.s_dev = kernelForm(makedev(mount->devMajor, mount->devMinor));
+        to.s_dev = kernel::kernelForm(makedev(mount->devMajor, mount->devMinor));
         to.me = dump.arena().make<FanotifyMountMarkEntry>();
         to.me->mnt_id = static_cast<std::uint32_t>(from.mountId);
         to.me->path = dump.arena().string(mount->mountPoint);

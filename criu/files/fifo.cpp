@@ -2,6 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <map>
+#include <set>
+
 #include "criu/files/pipe.hpp"
 #include "criu/files/pipe_contents.hpp"
 #include "images/fifo.hpp"
@@ -65,7 +68,7 @@ public:
         auto& out = *dump.arena().make<FifoEntry>();
         entry.fifo = &out;
         out.id = entry.id;
-        out.pipe_id = static_cast<std::uint32_t>(file.stat.st_ino);
+        out.pipe_id = numberOf(file.stat);
         out.has_regf_id = 1;
         out.regf_id = dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC)).value;
         if ((file.info.flags & O_ACCMODE) != O_WRONLY)
@@ -90,6 +93,19 @@ public:
     }
 
 private:
+    /// The inode's number, unless a fifo of another file system has that.
+    std::uint32_t numberOf(const struct stat& stat) {
+        const auto [at, fresh] = numbers_.try_emplace({stat.st_dev, stat.st_ino});
+        if (fresh) {
+            at->second = static_cast<std::uint32_t>(stat.st_ino);
+            while (!taken_.insert(at->second).second)
+                ++at->second;
+        }
+        return at->second;
+    }
+
+    std::map<std::pair<dev_t, ino_t>, std::uint32_t> numbers_;
+    std::set<std::uint32_t> taken_;  ///< of them
     PipeContentsDump dumped_{ImageKind::FifoData};
     PipeContentsRestore contents_{ImageKind::FifoData};
     std::map<std::uint32_t, std::shared_ptr<RestoredFifo>> fifos_;

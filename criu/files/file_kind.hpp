@@ -96,6 +96,11 @@ public:
     /// Dump: whether this kind handles the description. Kinds are asked in the order of the list.
     [[nodiscard]] virtual bool claims(const OpenFd& file) const = 0;
 
+    /// Dump: asks the kernel ahead of dump() for what can be had from the description alone, and composes what it can
+    /// of the sub-message, in `arena`; dump() finds it in OpenFd::prepared. Null for files that aren't of the kind. May
+    /// be called by several threads at once, and in vain.
+    [[nodiscard]] virtual ProtobufCMessage* prepare(const OpenFd&, Arena&) { return nullptr; }
+
     /// Dump: fills the sub-message of `entry` (type and id are set). Throws Error to refuse, before anything is
     /// changed. The entry is written after finishDump() and may be changed until then.
     virtual void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) = 0;
@@ -112,6 +117,9 @@ public:
 
     /// Restore: the object that will open this entry; the same for entries that are made together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
+
+    /// Restore, in the process that directs it: all is planned, no process exists yet.
+    virtual void beforeProcesses() {}
 
     /// Restore, in the process that directs it: all is in place and stands still; after this the processes run.
     virtual void finishRestore(RestoredTree&) {}

@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "images/ghost-file.hpp"
 
 namespace criu::files {
@@ -16,11 +16,6 @@ namespace {
 constexpr std::uint64_t kChunkedFrom = 12288;  // smaller bodies follow their record directly
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 constexpr std::uint64_t kBlock = 512;  // unit of st_blocks
-
-/// The dev_t forms of the images: minor in the low 20 bits; device numbers of nodes in the kernel's old user form.
-std::uint32_t packedDevice(dev_t device) {
-    return static_cast<std::uint32_t>(major(device) << 20 | minor(device));
-}
 
 Timeval timeOf(const timespec& time) {
     Timeval out = TIMEVAL__INIT;
@@ -93,11 +88,13 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-void createInode(const GhostFileEntry& entry, const std::string& path, ImageReader& image) {
+/// `made` becomes true as soon as there is something to be removed again: what had the name before is somebody else's.
+void createInode(const GhostFileEntry& entry, const std::string& path, ImageReader& image, bool& made) {
     const auto mode = static_cast<mode_t>(entry.mode);
     const char* const name = path.c_str();
     if (S_ISREG(mode)) {
         const UniqueFd file(sys(::open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "create {}", path));
+        made = true;
         fillRegular(image, entry, file.get());
     } else if (S_ISDIR(mode)) {
         sys(::mkdir(name, 0700), "create directory {}", path);
@@ -106,11 +103,11 @@ void createInode(const GhostFileEntry& entry, const std::string& path, ImageRead
             fail("the ghost of symbolic link {} has no target", path);
         sys(::symlink(entry.symlnk_target, name), "create symbolic link {}", path);
     } else if (S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode)) {
-        const dev_t device = makedev(entry.rdev >> 8 & 0xfff, (entry.rdev & 0xff) | (entry.rdev >> 12 & 0xfff00));
-        sys(::mknod(name, (mode & S_IFMT) | 0600, device), "create node {}", path);
+        sys(::mknod(name, (mode & S_IFMT) | 0600, kernel::decodeDevice(entry.rdev)), "create node {}", path);
     } else {
         fail("the ghost of {} has a mode of no known file type ({:#o})", path, entry.mode);
     }
+    made = true;
 }
 
 void setMetadata(const GhostFileEntry& entry, const std::string& path) {
@@ -167,15 +164,14 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     entry.gid = stat.st_gid;
     entry.mode = stat.st_mode;
     entry.has_dev = 1;
-    entry.dev = packedDevice(stat.st_dev);
+    entry.dev = kernel::kernelForm(stat.st_dev);
     entry.has_ino = 1;
     entry.ino = stat.st_ino;
     entry.atim = &accessed;
     entry.mtim = &modified;
     if (S_ISCHR(stat.st_mode) || S_ISBLK(stat.st_mode)) {
         entry.has_rdev = 1;
-        entry.rdev = static_cast<std::uint32_t>(major(stat.st_rdev) << 8 | (minor(stat.st_rdev) & 0xff) |
-                                                (minor(stat.st_rdev) & ~0xffU) << 12);
+        entry.rdev = kernel::encodeDevice(stat.st_rdev);
     }
 
     ImageWriter image = images.create(ImageKind::GhostFile, id);
@@ -213,7 +209,6 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
     directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
     oldInode_ = {entry->dev, entry->ino};
-    makeParents(path);
     // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name this
     // restore's own.
     struct stat there {};
@@ -222,23 +217,23 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     else
         temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
     try {
-        createInode(*entry, temporary_, image);
+        makeParents(path);
+        createInode(*entry, temporary_, image, made_);
         setMetadata(*entry, temporary_);
     } catch (...) {
-        if (directory_)
-            ::rmdir(temporary_.c_str());
-        else
-            ::unlink(temporary_.c_str());
-        for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent)
-            ::rmdir(parent->c_str());
+        remove();
         throw;
     }
 }
 
 GhostFile::~GhostFile() {
-    if (directory_)
+    remove();
+}
+
+void GhostFile::remove() noexcept {
+    if (made_ && directory_)
         ::rmdir(temporary_.c_str());
-    else
+    else if (made_)
         ::unlink(temporary_.c_str());
     for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent)
         ::rmdir(parent->c_str());

@@ -50,8 +50,10 @@ public:
 
 private:
     void makeParents(const std::string& path);
+    void remove() noexcept;
 
     std::string temporary_;
+    bool made_ = false;  ///< that, by us
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
     bool directory_ = false;
     std::vector<std::string> parents_;

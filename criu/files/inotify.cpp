@@ -36,15 +36,16 @@ public:
         const auto watches = list(entry_.wd, entry_.n_wd);
         std::vector<const InotifyWdEntry*> sorted(watches.begin(), watches.end());
         std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) { return one->wd < other->wd; });
+        WatchedOpener opener(remaps_);
         for (const InotifyWdEntry* const watch : sorted)
-            inContext([&] { return fmt::format("watch {}", watch->wd); }, [&] { addWatch(self, *watch); });
+            inContext([&] { return fmt::format("watch {}", watch->wd); }, [&] { addWatch(self, *watch, opener); });
     }
 
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
 private:
-    void addWatch(int self, const InotifyWdEntry& watch) const {
-        const UniqueFd target = openWatched(watch.s_dev, watch.i_ino, *watch.f_handle, remaps_);
+    static void addWatch(int self, const InotifyWdEntry& watch, WatchedOpener& opener) {
+        const UniqueFd target = opener.open(watch.s_dev, watch.i_ino, *watch.f_handle);
         const std::string path = selfPath(target);
         const auto wanted = static_cast<int>(watch.wd);
         // The kernel counts upwards and can be told where to go on; before 4.16 the numbers between must be used up.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <protobuf-c/protobuf-c.h>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/fdinfo.hpp"
@@ -21,6 +22,9 @@ struct OpenFd {
     UniqueFd copy;          ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
     struct stat stat {};    ///< of the file
     std::string link;       ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
+    int socketFamily = -1;  ///< AF_…; of sockets only
+    /// What FileKind::prepare() has made of it. Null: nothing.
+    ProtobufCMessage* prepared = nullptr;
     bool inFlight = false;  ///< found in a socket's queue: pid and fd are criu's own
     kernel::FdInfo info;    ///< position, flags, mount id and lines of the kind
 

@@ -16,8 +16,6 @@
 namespace criu::files {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
-
 /// Log files grow while nobody looks, so their size says nothing.
 bool sizeMatters(std::uint32_t flags) {
     return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
@@ -51,7 +49,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(path, out);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
-        dropSuffix(path, kDeleted);  // names there come and go with their terminals
+        dropSuffix(path, kernel::kDeletedMark);  // names there come and go with their terminals
     else
         findPath(file, path, out, dump);
 
@@ -91,14 +89,14 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     };
     if (leadsToFile())
         return;
-    dropSuffix(path, kDeleted);
+    dropSuffix(path, kernel::kDeletedMark);
     if (!leadsToFile())
         remap(file, path, out, dump);
 }
 
 void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out) {
     // Inode numbers say nothing here: they change from look to look.
-    dropSuffix(path, kDeleted);
+    dropSuffix(path, kernel::kDeletedMark);
     const std::optional<pid_t> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(fmt::format("/proc/{}", *pid).c_str(), F_OK) == 0)
         return;
@@ -116,7 +114,7 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
     entry.orig_id = out.id;
     entry.has_remap_type = 1;
     const bool directory = S_ISDIR(file.stat.st_mode);
-    if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kDeleted))) {
+    if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kernel::kDeletedMark))) {
         entry.remap_type = REMAP_TYPE__GHOST;
         entry.remap_id = ghosts_.add(file, dump.images());
         dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);
@@ -177,9 +175,8 @@ void PathDump::finish(const ImageDir& images) {
     image.finish();
 }
 
-void PathDump::removeLinks() noexcept {
-    for (const std::string& link : links_)
-        ::unlink(link.c_str());
+void PathDump::removeLinks(Log& log) noexcept {
+    removeNames(links_, log);
     links_.clear();
 }
 

@@ -88,9 +88,11 @@ public:
         out.fown = dump.owner(file);
     }
 
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.pidfd == nullptr)
             fail("file {} is a pidfd without data", entry.id);
+        if (entry.pidfd->nspid != kReaped && !restore.hasProcess(entry.pidfd->nspid))
+            fail("file {} is a pidfd of process {}, which the images don't have", entry.id, entry.pidfd->nspid);
         if (entry.pidfd->nspid != kReaped)
             return std::make_shared<RestoredPidFd>(*entry.pidfd);
         auto& dead = dead_[entry.pidfd->ino];

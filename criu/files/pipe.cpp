@@ -25,7 +25,8 @@ public:
             return;
         }
         int made[2];
-        sys(::pipe2(made, O_CLOEXEC), "create pipe {}", id_);
+        // Content that doesn't fit must be an error; every description gets flags of its own below.
+        sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
         UniqueFd ends[2] = {opener.lift(UniqueFd(made[0])), opener.lift(UniqueFd(made[1]))};
         contents_.fill(id_, ends[1].get(), opener.images());
 

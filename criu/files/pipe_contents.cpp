@@ -5,13 +5,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "images/pipe-data.hpp"
 
 namespace criu::files {
 namespace {
 
 constexpr std::uint32_t kMaxPipe = 1U << 30;
+constexpr std::size_t kTwoSlots = 2 * kPageSize;
 
 }  // namespace
 
@@ -38,9 +42,10 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
         return;
     }
     std::vector<std::uint32_t> packets;
+    bool lastIsPacket = false;
     const std::vector<std::byte> content =
-        peek(readEnd, static_cast<std::size_t>(waiting), static_cast<std::size_t>(capacity), packets);
-    if (packets.size() > 1) {
+        peek(readEnd, static_cast<std::size_t>(waiting), static_cast<std::size_t>(capacity), packets, lastIsPacket);
+    if (packets.size() > 1 || lastIsPacket) {
         entry.n_packets = packets.size();
         entry.packets = packets.data();
     }
@@ -49,8 +54,10 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
 }
 
 std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity,
-                                              std::vector<std::uint32_t>& packets) {
-    // tee(2) needs a second pipe with as many slots: a pipe of few bytes may still use all of its slots.
+                                              std::vector<std::uint32_t>& packets, bool& lastIsPacket) {
+    // tee(2) needs a second pipe with as many slots: a pipe of few bytes may still use all of its slots. One more than
+    // a single packet takes is for the mark behind it.
+    capacity = std::max(capacity, kTwoSlots);
     if (capacity > scratchCapacity_) {
         int ends[2];
         sys(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "create a pipe to copy pipe contents through");
@@ -64,14 +71,25 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
         failErrno("copy {} bytes that wait in a pipe", waiting);
     if (static_cast<std::size_t>(copied) != waiting)
         fail("only {} of {} bytes that wait in a pipe could be copied", copied, waiting);
-    std::vector<std::byte> content(waiting);
-    for (std::size_t have = 0; have < waiting;) {
-        const ssize_t got = ::read(scratchRead_.get(), content.data() + have, waiting - have);
+    // A read goes on behind plain bytes, but ends with a packet.
+    const bool marked = ::write(scratchWrite_.get(), "", 1) == 1;
+    std::vector<std::byte> content(waiting + 1);
+    std::size_t have = 0;
+    const auto readOn = [&] {
+        const ssize_t got = ::read(scratchRead_.get(), content.data() + have, content.size() - have);
         if (got <= 0)
             failErrno("read back the copy of a pipe's content");
         have += static_cast<std::size_t>(got);
-        packets.push_back(static_cast<std::uint32_t>(got));
-    }
+        return static_cast<std::uint32_t>(got);
+    };
+    while (have < waiting)
+        packets.push_back(readOn());
+    lastIsPacket = marked && have == waiting;
+    if (lastIsPacket)
+        readOn();
+    else if (marked)
+        --packets.back();
+    content.pop_back();
     return content;
 }
 
@@ -134,9 +152,10 @@ void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDi
 }
 
 void PipeContentsRestore::write(std::uint32_t pipeId, int writeEnd, std::span<const std::byte> content) {
-    const ssize_t put = ::write(writeEnd, content.data(), content.size());
+    const ssize_t put = sys(::write(writeEnd, content.data(), content.size()), "write {} bytes back into pipe {}",
+                            content.size(), pipeId);
     if (put != static_cast<ssize_t>(content.size()))
-        failErrno("write {} bytes back into pipe {}", content.size(), pipeId);
+        fail("only {} of {} bytes fit into pipe {}", put, content.size(), pipeId);
 }
 
 }  // namespace criu::files

@@ -25,9 +25,10 @@ public:
 
 private:
     void start(const ImageDir& images);
-    /// `packets` gets the sizes in which the content is read: the packets of a pipe with O_DIRECT.
+    /// `packets` gets the sizes in which the content is read: the packets of a pipe with O_DIRECT. `lastIsPacket`:
+    /// whether the last of them is one, and not bytes that more could be put to.
     std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity,
-                                std::vector<std::uint32_t>& packets);
+                                std::vector<std::uint32_t>& packets, bool& lastIsPacket);
 
     ImageKind kind_;
     std::set<std::uint32_t> seen_;
@@ -44,8 +45,8 @@ public:
 
     void load(const ImageDir& images);
 
-    /// Gives a fresh pipe its capacity and content. `writeEnd` and `readEnd` may be the same descriptor (a fifo opened
-    /// for both).
+    /// Gives a fresh pipe its capacity and content. `writeEnd` must be one that doesn't wait, and may be a fifo opened
+    /// for both directions.
     void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images) const;
 
 private:

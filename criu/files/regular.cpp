@@ -234,7 +234,11 @@ int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
 }
 
 void PathRemaps::removeLinks(Log& log) const noexcept {
-    for (const std::string& link : links_)
+    removeNames(links_, log);
+}
+
+void removeNames(std::span<const std::string> links, Log& log) noexcept {
+    for (const std::string& link : links)
         if (::unlink(link.c_str()) != 0 && errno != ENOENT)
             log.warn("the temporary link {} is left: {}", link, std::strerror(errno));
 }

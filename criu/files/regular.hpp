@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
 
     /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
-    void removeLinks() noexcept;
+    void removeLinks(Log& log) noexcept;
 
 private:
     /// Finds a path that leads to the file, in place; adds a remap if none does.
@@ -85,6 +85,9 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
 };
+
+/// Removes temporary links, with a warning of those that stay.
+void removeNames(std::span<const std::string> links, Log& log) noexcept;
 
 /// The process that a path in /proc belongs to, for a moment, if it had ended when the path was dumped; else null. To
 /// be held while the file is opened and entered.

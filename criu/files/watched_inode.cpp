@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -13,10 +12,11 @@
 #include <climits>
 #include <cstring>
 
+#include "criu/kernel/device_number.hpp"
+
 namespace criu::files {
 namespace {
 
-constexpr unsigned kMinorBits = 20;
 constexpr std::size_t kHandleWords = FH_ENTRY_SIZES__min_entries;
 constexpr std::size_t kMaxHandle = kHandleWords * sizeof(std::uint64_t);
 static_assert(kMaxHandle == MAX_HANDLE_SZ);
@@ -55,29 +55,24 @@ UniqueFd openMount(const kernel::MountInfo& mount) {
     return UniqueFd(::open(mount.mountPoint.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
 }
 
+kernel::MountTable readMounts() {
+    kernel::ProcBuffer buffer;
+    return kernel::readMountInfo(kernel::ProcDir().self(), buffer);
+}
+
 bool isOn(const kernel::MountInfo& mount, std::uint32_t device) {
-    return (mount.devMajor << kMinorBits | mount.devMinor) == device;
+    return (mount.devMajor << kernel::kMinorBits | mount.devMinor) == device;
 }
 
 }  // namespace
-
-dev_t deviceOf(std::uint32_t kernelForm) noexcept {
-    return makedev(kernelForm >> kMinorBits, kernelForm & ((1U << kMinorBits) - 1));
-}
-
-std::uint32_t kernelForm(dev_t device) noexcept {
-    return static_cast<std::uint32_t>(major(device) << kMinorBits | minor(device));
-}
 
 std::string selfPath(const UniqueFd& fd) {
     return fmt::format("/proc/self/fd/{}", fd.get());
 }
 
 const kernel::MountTable& WatchedInodes::mounts() {
-    if (!mounts_) {
-        kernel::ProcBuffer buffer;
-        mounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
-    }
+    if (!mounts_)
+        mounts_.emplace(readMounts());
     return *mounts_;
 }
 
@@ -117,14 +112,14 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
 std::string WatchedInodes::search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump) {
     if (!search_)
         search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.log());
-    if (const auto path = search_->find(deviceOf(device), inode))
+    if (const auto path = search_->find(kernel::deviceOf(device), inode))
         return *path;
     if (everywhere) {
         for (const kernel::MountInfo& mount : mounts().all()) {
             if (!isOn(mount, device))
                 continue;
             search_->addMount(mount.mountPoint);
-            if (const auto path = search_->find(deviceOf(device), inode))
+            if (const auto path = search_->find(kernel::deviceOf(device), inode))
                 return *path;
         }
     }
@@ -152,7 +147,7 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
             out.path = dump.arena().string(found.path);
         return &out;
     }
-    if (paths_.hasGhost(deviceOf(device), inode))
+    if (paths_.hasGhost(kernel::deviceOf(device), inode))
         return &out;
     const bool handleSuffices = found.result == Opened::WithoutPath && !found.inMemoryOnly;
     if (!handleSuffices || dump.options().forceIrmap)
@@ -172,16 +167,18 @@ UniqueFd openByPath(const std::string& path, std::uint64_t inode) {
     return fd;
 }
 
-UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle) {
+}  // namespace
+
+UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle) {
     const std::size_t size = std::min<std::size_t>(handle.n_handle * sizeof(std::uint64_t), kMaxHandle);
     if (handle.bytes > size)
         fail("a file handle of {} bytes, of which {} are there", handle.bytes, size);
     HandleBuffer buffer(static_cast<int>(handle.type),
                         std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes));
-    kernel::ProcBuffer text;
+    if (!mounts_)
+        mounts_.emplace(readMounts());
     int code = ENOENT;
-    const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), text);
-    for (const kernel::MountInfo& mount : mounts.all()) {
+    for (const kernel::MountInfo& mount : mounts_->all()) {
         if (!isOn(mount, device))
             continue;
         const UniqueFd root = openMount(mount);
@@ -193,10 +190,8 @@ UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle) {
     failWith(code, "open a watched file on device {:#x} by its handle", device);
 }
 
-}  // namespace
-
-UniqueFd openWatched(std::uint32_t device, std::uint64_t inode, const FhEntry& handle, const PathRemaps& remaps) {
-    if (const int ghost = remaps.findGhost(device, inode); ghost >= 0)
+UniqueFd WatchedOpener::open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle) {
+    if (const int ghost = remaps_.findGhost(device, inode); ghost >= 0)
         return UniqueFd(sys(::fcntl(ghost, F_DUPFD_CLOEXEC, 0), "copy a deleted file"));
     if (handle.path != nullptr && handle.path[0] != '\0')
         return openByPath(handle.path, inode);

@@ -18,10 +18,6 @@
 /// Inodes that inotify and fanotify watch. The kernel tells their device, number and file handle, but no path.
 namespace criu::files {
 
-/// Device numbers as fdinfo and images have them: minor in the low 20 bits.
-[[nodiscard]] dev_t deviceOf(std::uint32_t kernelForm) noexcept;
-[[nodiscard]] std::uint32_t kernelForm(dev_t device) noexcept;
-
 /// Dump half: finds a path for each, because handles mean nothing on another machine or a fresh tmpfs.
 class WatchedInodes {
 public:
@@ -57,9 +53,20 @@ private:
     std::unique_ptr<InodeSearch> search_;
 };
 
-/// Restore half: an O_PATH descriptor of the inode: the deleted file brought back by the images, else by path, else by
-/// handle.
-UniqueFd openWatched(std::uint32_t device, std::uint64_t inode, const FhEntry& handle, const PathRemaps& remaps);
+/// Restore half: opens inodes again, in one process at one time: mounts are looked at once.
+class WatchedOpener {
+public:
+    explicit WatchedOpener(const PathRemaps& remaps) : remaps_(remaps) {}
+
+    /// An O_PATH descriptor: of the deleted file brought back by the images, else by path, else by handle.
+    UniqueFd open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
+
+private:
+    UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle);
+
+    const PathRemaps& remaps_;
+    std::optional<kernel::MountTable> mounts_;
+};
 
 /// A name of an O_PATH descriptor for calls that want one; leads to the inode itself, even to a symbolic link.
 [[nodiscard]] std::string selfPath(const UniqueFd& fd);

@@ -101,6 +101,19 @@ void ImageReader::readPayload(std::span<std::byte> target) {
     }
 }
 
+std::vector<std::byte> ImageReader::payload(std::uint64_t size) {
+    checkRemaining(size);
+    std::vector<std::byte> content;
+    while (content.size() < size) {
+        // As in fill(): a pipe may announce more than ever comes.
+        const std::size_t have = content.size();
+        const std::size_t missing = static_cast<std::size_t>(size) - have;
+        content.resize(have + (fileSize_ ? missing : std::min(missing, std::max(have, kBufferSize))));
+        readPayload(std::span(content).subspan(have));
+    }
+    return content;
+}
+
 void ImageReader::skipPayload(std::uint64_t size) {
     checkRemaining(size);
     const std::size_t ready = std::min<std::uint64_t>(size, buffered().size());

@@ -66,6 +66,8 @@ public:
 
     /// Fills `target` with the bytes that follow.
     void readPayload(std::span<std::byte> target);
+    /// The `size` bytes that follow; memory is taken only for what is there.
+    std::vector<std::byte> payload(std::uint64_t size);
     /// Moves over `size` bytes of payload, all of which must exist.
     void skipPayload(std::uint64_t size);
     /// Everything up to the end, at most `limit` bytes.

@@ -6,10 +6,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <exception>
-#include <thread>
-
 #include "criu/base/error.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
@@ -69,21 +67,13 @@ UniqueFd openHierarchy(const std::string& controllers) {
 
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
     std::vector<CgroupLine> groups;
-    std::exception_ptr failure;
     // Who reads decides what is seen, and each thread has a cgroup namespace of its own.
-    std::thread reader([&] {
-        try {
-            const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
-            sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());
-            ProcBuffer buffer;
-            groups = readCgroups(process, buffer);
-        } catch (...) {
-            failure = std::current_exception();
-        }
+    inOwnThread([&] {
+        const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
+        sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());
+        ProcBuffer buffer;
+        groups = readCgroups(process, buffer);
     });
-    reader.join();
-    if (failure)
-        std::rethrow_exception(failure);
     return groups;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/conntrack.hpp"
 
+#include <arpa/inet.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_conntrack_tcp.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
@@ -43,6 +45,26 @@ void makeLiberal(std::span<std::byte> body) {
     });
 }
 
+/// These bits are the kernel's alone: it sets the first by itself for a connection with a master, and refuses a change.
+void clearOwnStatus(std::span<std::byte> body) {
+    forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))), [&](std::uint16_t type, auto value) {
+        if (type != CTA_STATUS || value.size() != sizeof(std::uint32_t))
+            return;
+        const auto at = static_cast<std::size_t>(value.data() - body.data());
+        std::uint32_t status = 0;
+        std::memcpy(&status, &body[at], sizeof(status));
+        status &= ~htonl(IPS_EXPECTED | IPS_DYING);
+        std::memcpy(&body[at], &status, sizeof(status));
+    });
+}
+
+bool hasMaster(std::span<const std::byte> body) {
+    bool found = false;
+    forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))),
+                     [&](std::uint16_t type, auto) { found = found || type == CTA_TUPLE_MASTER; });
+    return found;
+}
+
 }  // namespace
 
 std::vector<std::byte> readConntrack(ConntrackTable table) {
@@ -62,6 +84,12 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
 
 void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
     NetlinkSocket socket(NETLINK_NETFILTER);
+    // A connection that another one has announced names it, so it comes later.
+    std::vector<NetlinkMessage> related;
+    const auto make = [&socket](NetlinkMessage& message) {
+        if (const int code = socket.request(message); code != 0)
+            failWith(code, "make the entry of a tracked connection");
+    };
     while (!messages.empty()) {
         nlmsghdr header{};
         nfgenmsg fixed{};
@@ -72,15 +100,21 @@ void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
             (header.nlmsg_type & 0xff00) != subsystem(table))
             fail("a list of tracked connections is damaged");
         std::vector<std::byte> body(messages.begin() + NLMSG_HDRLEN, messages.begin() + header.nlmsg_len);
-        if (table == ConntrackTable::Connections)
+        if (table == ConntrackTable::Connections) {
             makeLiberal(body);
+            clearOwnStatus(body);
+        }
         std::memcpy(&fixed, body.data(), sizeof(fixed));
         NetlinkMessage message(header.nlmsg_type, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, fixed);
         message.append(body.data() + NLMSG_ALIGN(sizeof(fixed)), body.size() - NLMSG_ALIGN(sizeof(fixed)));
-        if (const int code = socket.request(message); code != 0)
-            failWith(code, "make the entry of a tracked connection");
+        if (table == ConntrackTable::Connections && hasMaster(body))
+            related.push_back(std::move(message));
+        else
+            make(message);
         messages = messages.subspan(header.nlmsg_len);
     }
+    for (NetlinkMessage& message : related)
+        make(message);
 }
 
 }  // namespace criu::kernel

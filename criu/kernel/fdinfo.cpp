@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/fdinfo.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
@@ -185,7 +190,17 @@ FdInfo parseFdInfo(std::string_view text) {
 
 FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer) {
     const std::string name = fmt::format("fdinfo/{}", fd);
-    return inContext([&] { return task.path() + '/' + name; }, [&] { return parseFdInfo(task.read(name, buffer)); });
+    // Nearly always short. A seq_file of one record gives all of that at once, if there is room: behind a short read
+    // there is nothing more.
+    std::array<char, 4096> text;
+    const UniqueFd file = task.open(name, O_RDONLY);
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    return inContext([&] { return task.path() + '/' + name; },
+                     [&] {
+                         if (got > 0 && static_cast<std::size_t>(got) < text.size())
+                             return parseFdInfo({text.data(), static_cast<std::size_t>(got)});
+                         return parseFdInfo(task.read(name, buffer));
+                     });
 }
 
 FileLock parseFileLock(std::string_view line) {

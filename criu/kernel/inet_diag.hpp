@@ -6,21 +6,41 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 /// What the kernel tells about sockets of IPv4 and IPv6 through NETLINK_SOCK_DIAG (sock_diag(7), <linux/inet_diag.h>).
 namespace criu::kernel {
 
+/// Some of its options; what a kernel doesn't list is absent.
+struct InetListedOptions {
+    std::optional<int> tos;            ///< IP_TOS
+    std::optional<int> mark;           ///< SO_MARK; told to those with CAP_NET_ADMIN
+    std::optional<int> receiveBuffer;  ///< SO_RCVBUF
+    std::optional<int> sendBuffer;     ///< SO_SNDBUF
+    struct Flags {                     ///< IP_…
+        bool freeBind = false;
+        bool transparent = false;
+        bool bindAddressNoPort = false;
+        bool receiveErrors = false;
+        bool receiveErrorsRfc4884 = false;
+    };
+    std::optional<Flags> flags;  ///< 5.10
+};
+
 struct InetSocketInfo {
     std::uint32_t inode = 0;
     std::uint8_t state = 0;                      ///< the numbers of TCP's states
+    std::array<std::uint32_t, 4> source{};       ///< in network byte order
+    std::uint16_t sourcePort = 0;                ///< host order
     std::array<std::uint32_t, 4> destination{};  ///< of a connected socket, in network byte order
     std::uint16_t destinationPort = 0;           ///< host order
     std::uint32_t receiveQueue = 0;              ///< bytes
     std::uint32_t sendQueue = 0;
     std::uint8_t shutdown = 0;  ///< 1: receiving, 2: sending is shut down
     bool hasMd5Keys = false;    ///< TCP_MD5SIG; told to those with CAP_NET_ADMIN
+    InetListedOptions options;
 };
 
 /// All sockets of a family (AF_…) and protocol (IPPROTO_UDP, IPPROTO_UDPLITE, IPPROTO_RAW for raw sockets of any) of

@@ -25,7 +25,7 @@ bool Iptables::available() const {
 }
 
 void Iptables::run(const std::string& lines) const {
-    runProgram(program("restore"), {"--wait", "--noflush"}, lines);
+    runProgram(program("restore"), {kIptablesWait, "--noflush"}, lines);
 }
 
 std::string Iptables::filterRules() const {

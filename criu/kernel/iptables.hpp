@@ -5,6 +5,9 @@
 
 namespace criu::kernel {
 
+/// How long, in seconds, iptables waits for its lock: who holds it may be frozen.
+inline constexpr const char* kIptablesWait = "--wait=10";
+
 /// The programs iptables-restore(8) and iptables-save(8), for IPv4 or IPv6: the only interface to their rules that all
 /// their variants (legacy and nf_tables) have in common. They act on the network namespace of the calling thread.
 class Iptables {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/limits.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
+#include "criu/base/error.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
@@ -71,6 +73,24 @@ ResourceLimits parseLimits(std::string_view text) {
 ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer) {
     return inContext([&] { return process.path() + "/limits"; },
                      [&] { return parseLimits(process.read("limits", buffer)); });
+}
+
+pid_t highestPid() {
+    const std::string text = ProcDir().readFile("sys/kernel/pid_max");
+    Scanner scan(text);
+    pid_t count = 0;
+    if (!scan.number(count) || count < 2)
+        fail("/proc/sys/kernel/pid_max holds {}", text);
+    return count - 1;
+}
+
+int raiseFileLimit() {
+    rlimit limit{};
+    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
+    limit.rlim_cur = limit.rlim_max;
+    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    constexpr rlim_t kPlenty = 1U << 30;
+    return static_cast<int>(std::min(limit.rlim_max, kPlenty));
 }
 
 }  // namespace criu::kernel

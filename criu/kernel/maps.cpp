@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
@@ -134,7 +135,7 @@ void MapsParser::header(std::string_view line) {
     if (!scan.done()) {
         const std::string_view name = scan.rest();
         vma.name = name.find('\\') == std::string_view::npos ? std::string(name) : decodeOctal(name, "\n");
-        vma.deleted = vma.name.ends_with(" (deleted)");
+        vma.deleted = vma.name.ends_with(kDeletedMark);
     }
     vmas_.push_back(std::move(vma));
 }

@@ -22,7 +22,7 @@ struct Unload {
 
 /// libnftables(3).
 struct Nftables::Library {
-    Library() : handle(::dlopen(kName, RTLD_NOW | RTLD_LOCAL)) {
+    Library() : handle(::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
         if (!handle)
             fail("load {}: {}", kName, ::dlerror());
         resolve(create, "nft_ctx_new");
@@ -65,7 +65,7 @@ Nftables::~Nftables() {
 }
 
 bool Nftables::available() noexcept {
-    const std::unique_ptr<void, Unload> handle(::dlopen(kName, RTLD_LAZY | RTLD_LOCAL));
+    const std::unique_ptr<void, Unload> handle(::dlopen(kName, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE));
     return handle != nullptr;
 }
 

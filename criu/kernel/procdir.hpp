@@ -14,6 +14,9 @@
 
 namespace criu::kernel {
 
+/// What the kernel puts behind the path of a file that lost its name. A name may also just end so.
+inline constexpr std::string_view kDeletedMark = " (deleted)";
+
 /// Memory that /proc files are read into, reused from file to file. One per thread of execution.
 class ProcBuffer {
 public:
@@ -48,7 +51,7 @@ public:
     /// Nothing if the file doesn't exist: the kernel lacks it, or the task is gone.
     [[nodiscard]] std::optional<std::string> tryReadFile(const std::string& name) const;
 
-    /// Target of a symbolic link, as readlink(2) shows it (may end in " (deleted)").
+    /// Target of a symbolic link, as readlink(2) shows it (may end in kDeletedMark).
     [[nodiscard]] std::string readLink(const std::string& name) const;
 
     /// open(2) with O_CLOEXEC added.

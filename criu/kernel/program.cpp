@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "criu/base/error.hpp"
@@ -54,10 +55,10 @@ class Attributes {
 public:
     Attributes() {
         ::posix_spawnattr_init(&attributes_);
-        sigset_t none;
-        ::sigemptyset(&none);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+        // Who interrupts criu mustn't end what undoes its work: signals stay blocked, and those to criu's group pass
+        // by.
+        ::posix_spawnattr_setpgroup(&attributes_, 0);
+        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     }
     ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
     Attributes(const Attributes&) = delete;
@@ -109,8 +110,12 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
         if (errno != EINTR)
             failErrno("wait for {}", program);
     if (status != 0) {
-        const std::string text = contentOf(problems);
-        fail("{} failed: {}", program, std::string_view(text).substr(0, text.find('\n')));
+        std::string text = contentOf(problems);
+        while (text.ends_with('\n'))
+            text.pop_back();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        fail("{} failed ({} {}){}{}", program, WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), text.empty() ? "" : ": ", text);
     }
     return contentOf(out);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/sched.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
 
@@ -53,6 +56,28 @@ std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
             failErrno("get CPU affinity of {}", tid);
     }
     fail("get CPU affinity of {}: more CPUs than fit", tid);
+}
+
+std::optional<std::size_t> onlineCpus() {
+    constexpr const char* kPath = "/sys/devices/system/cpu/online";
+    const UniqueFd file(::open(kPath, O_RDONLY | O_CLOEXEC));
+    if (!file)
+        return std::nullopt;
+    ProcBuffer buffer;
+    return countCpus(buffer.fill(file.get(), kPath));
+}
+
+std::size_t countCpus(std::string_view list) {
+    Scanner text(list);
+    std::size_t count = 0;
+    do {
+        const auto first = text.needNumber<std::size_t>("the number of a processor");
+        const auto last = text.skip('-') ? text.needNumber<std::size_t>("the number of a processor") : first;
+        if (last < first)
+            fail("processors {} to {} in a list", first, last);
+        count += last - first + 1;
+    } while (text.skip(','));
+    return count;
 }
 
 RobustList robustList(pid_t tid) {

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "criu/kernel/limits.hpp"
@@ -33,8 +35,13 @@ struct SchedAttributes {
 /// Nice value, -20 (most favoured) … 19, of a thread of any policy.
 [[nodiscard]] int niceValue(pid_t tid);
 
-/// Bit n%64 of word n/64 stands for CPU n.
+/// Bit n%64 of word n/64 stands for CPU n. Processors that are offline are never in it.
 [[nodiscard]] std::vector<std::uint64_t> cpuAffinity(pid_t tid);
+
+/// How many processors the machine runs now, whatever the caller may use of them. Nothing where sysfs isn't mounted.
+[[nodiscard]] std::optional<std::size_t> onlineCpus();
+/// The same out of the text of /sys/devices/system/cpu/online, such as "0-3,6\n". Throws Error.
+[[nodiscard]] std::size_t countCpus(std::string_view list);
 
 /// Head of the list of robust futexes registered by a thread, as an address in its own process; 0 if none.
 /// Needs ptrace access; the thread should be stopped.

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
 
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
@@ -199,10 +200,6 @@ int openSlaveOf(int master, int flags) {
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;
-}
-
-dev_t decodeDevice(std::uint32_t number) noexcept {
-    return makedev(number >> 8 & 0xfffU, (number & 0xffU) | (number >> 12 & 0xfff00U));
 }
 
 }  // namespace criu::kernel

@@ -88,7 +88,4 @@ void makeExclusive(int fd);
 /// Opens the slave of a master without its path (Linux 4.13); flags of open(2). Returns a descriptor, or -1 with errno.
 [[nodiscard]] int openSlaveOf(int master, int flags);
 
-/// The 32 bits by which the kernel tells device numbers to programs: minor in 31-20 and 7-0, major in 19-8.
-[[nodiscard]] dev_t decodeDevice(std::uint32_t number) noexcept;
-
 }  // namespace criu::kernel

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
@@ -171,6 +173,15 @@ void AddressSpace::addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avo
     vmas_.push_back(placed);
 }
 
+void AddressSpace::letGoOfOthers(const AddressSpace& previous) const {
+    std::unordered_set<std::uint64_t> taken;
+    for (const PlacedVma& placed : vmas_)
+        taken.insert(placed.at);
+    for (const PlacedVma& old : previous.vmas_)
+        if (old.mapped && !taken.contains(old.at))
+            ::munmap(reinterpret_cast<void*>(old.at), old.size());
+}
+
 AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
     AddressSpace space;
     const MmEntry& mm = **task.mm;
@@ -190,12 +201,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         if (!space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
-    for (const PlacedVma& old : previous.vmas_) {
-        const bool taken = std::any_of(space.vmas_.begin(), space.vmas_.end(),
-                                       [&](const PlacedVma& placed) { return placed.at == old.at; });
-        if (old.mapped && !taken)
-            ::munmap(reinterpret_cast<void*>(old.at), old.size());
-    }
+    space.letGoOfOthers(previous);
 
     RangeSet occupied = ownMappings();
     RangeSet avoid = occupied;  // where temporary places may not be
@@ -321,29 +327,29 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
             sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
                 "drop inherited memory at {:#x}", from);
     };
-    forEachRange(
-        *pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-            requirePresent(range);
-            drop(done, from);
-            done = to;
-            for (std::uint64_t at = from; at < to;) {
-                const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
-                const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
-                if (::pread(pages, block.data(), want, static_cast<off_t>(offset)) != static_cast<ssize_t>(want))
-                    failErrno("read content of {:#x} from the pages file", at);
-                for (std::size_t page = 0; page < want; page += kPageSize) {
-                    auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
-                    ++comparedPages;
-                    if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
-                        ++sharedPages;
-                        continue;
-                    }
-                    std::memcpy(here, block.data() + page, kPageSize);
-                    ++restoredPages;
-                }
-                at += want;
-            }
-        });
+    forEachRange(*pagemap, start, placed.vma->end,
+                 [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+                     requirePresent(range);
+                     drop(done, from);
+                     done = to;
+                     for (std::uint64_t at = from; at < to;) {
+                         const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
+                         const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
+                         inContext([&] { return fmt::format("content of {:#x} in the pages file", at); },
+                                   [&] { readAt(pages, std::span(block).first(want), offset); });
+                         for (std::size_t page = 0; page < want; page += kPageSize) {
+                             auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
+                             ++comparedPages;
+                             if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
+                                 ++sharedPages;
+                                 continue;
+                             }
+                             std::memcpy(here, block.data() + page, kPageSize);
+                             ++restoredPages;
+                         }
+                         at += want;
+                     }
+                 });
     drop(done, placed.vma->end);
 }
 
@@ -372,9 +378,7 @@ void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, 
     std::vector<std::byte> content(vma.end - vma.start);
     forEachRange(pagemap, vma.start, vma.end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
         requirePresent(range);
-        const auto offset = static_cast<off_t>(range.fileOffset + (from - range.vaddr));
-        if (::pread(pages, content.data() + (from - vma.start), to - from, offset) != static_cast<ssize_t>(to - from))
-            failErrno("read its content");
+        readAt(pages, std::span(content).subspan(from - vma.start, to - from), range.fileOffset + (from - range.vaddr));
     });
     PlacedVma placed;
     placed.vma = &vma;

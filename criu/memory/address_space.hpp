@@ -94,6 +94,7 @@ public:
 
 private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
+    void letGoOfOthers(const AddressSpace& previous) const;
     void installGuards() const;
     void sort();
     void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);

@@ -18,7 +18,6 @@ namespace criu::memory {
 namespace {
 
 constexpr unsigned kHugeShift = 26;  // MFD_HUGE_SHIFT
-constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
 /// Jobs are handed over whenever so many have come together.
@@ -30,8 +29,8 @@ std::string linkOf(int fd) {
 
 /// What images call a segment: the name given to memfd_create(2), or what the kernel calls anonymous memory.
 std::string nameOf(std::string_view link) {
-    if (link.ends_with(kDeleted))
-        link.remove_suffix(kDeleted.size());
+    if (link.ends_with(kernel::kDeletedMark))
+        link.remove_suffix(kernel::kDeletedMark.size());
     if (link.starts_with(kMemfdPrefix))
         link.remove_prefix(kMemfdPrefix.size());
     return std::string(link);
@@ -116,7 +115,7 @@ SegmentsDump::Mapped SegmentsDump::find(const kernel::ProcPid& process, const ke
 }
 
 bool SegmentsDump::claims(const files::OpenFd& file) const {
-    if (!S_ISREG(file.stat.st_mode) || !file.link.ends_with(kDeleted))
+    if (!S_ISREG(file.stat.st_mode) || !file.link.ends_with(kernel::kDeletedMark))
         return false;
     if (file.stat.st_dev == device_)
         return true;

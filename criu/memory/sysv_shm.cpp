@@ -64,6 +64,13 @@ void makeSegment(const IpcShmEntry& entry) {
         flags |= static_cast<int>(entry.hugetlb_flag);
     chooseNextId(id);
     const int made = ::shmget(static_cast<key_t>(desc.key), entry.size, flags);
+    if (made < 0) {
+        // The id would go to whoever asks for a segment next.
+        const int code = errno;
+        if (const int used = ::shmget(IPC_PRIVATE, 1, 0600); used >= 0)
+            ::shmctl(used, IPC_RMID, nullptr);
+        errno = code;
+    }
     if (made < 0 && errno == EEXIST)
         fail("the key {:#x} of System V shared memory {} is taken by another segment", desc.key, id);
     sys(made, "create System V shared memory {} of {} bytes", id, entry.size);
@@ -176,6 +183,10 @@ int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {
         fail("System V shared memory {} has {} bytes, fewer than are mapped", id, size);
     const bool writable = (vma.prot & PROT_WRITE) != 0;
     const int flags = (writable ? 0 : SHM_RDONLY) | ((vma.prot & PROT_EXEC) != 0 ? SHM_EXEC : 0);
+    // The kernel's choice of an address must not be in the way.
+    if (::mmap(reinterpret_cast<void*>(place), wanted, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+        failErrno("keep room for System V shared memory {} at {:#x}", id, place);
     char* const whole = static_cast<char*>(::shmat(id, nullptr, flags));
     if (whole == reinterpret_cast<char*>(-1))
         failErrno("attach System V shared memory {}", id);

@@ -10,7 +10,9 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vdso_proxy.hpp"
 #include "criu/memory/vma_status.hpp"
@@ -43,9 +45,9 @@ std::vector<std::byte> dumpedCode(const model::Task& task, Range at, const Image
     const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
     std::vector<std::byte> code(at.size());
     const std::uint64_t offset = range->fileOffset + (at.start - range->vaddr);
-    if (!pages || ::pread(pages->get(), code.data(), code.size(), static_cast<off_t>(offset)) !=
-                      static_cast<ssize_t>(code.size()))
-        failErrno("read the dumped vDSO");
+    if (!pages)
+        fail("the images lack the content of the vDSO");
+    inContext([] { return "the dumped vDSO"; }, [&] { readAt(pages->get(), code, offset); });
     return code;
 }
 
@@ -59,6 +61,12 @@ bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
         return false;
     return wanted.data.empty() ||
            here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
+}
+
+void addMove(std::uint64_t from, std::uint64_t size, std::uint64_t to, pie::StepList& steps) {
+    pie::Step& step =
+        steps.call(pie::Subject::MoveVdso, to, SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    step.judge = pie::Judge::Equals;
 }
 
 Mapping mapAt(std::uint64_t at, std::size_t size, int protection) {
@@ -103,7 +111,7 @@ RangeSet VdsoLayout::ranges() const {
     return set;
 }
 
-VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images) {
+VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images, const CompatVdso* compat) {
     const VdsoLayout here = VdsoLayout::ofSelf();
     const VdsoLayout wanted = VdsoLayout::ofImage(**task.mm);
     VdsoMove move;
@@ -112,6 +120,10 @@ VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images) {
     std::vector<std::byte> code = dumpedCode(task, wanted.code, images);
     if (code.empty())
         fail("the images lack the vDSO's code at {:#x}", wanted.code.start);
+    if (compat != nullptr) {
+        move.planCompat(*compat, wanted, code);
+        return move;
+    }
     if (here.code.size() == 0) {
         Error error(0, "the process had a vDSO, but this kernel has none");
         error.addHint("boot without vdso=0");
@@ -123,6 +135,15 @@ VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images) {
     else
         move.proxy(task, here, wanted, std::move(code));
     return move;
+}
+
+void VdsoMove::planCompat(const CompatVdso& kernels, const VdsoLayout& wanted, std::span<const std::byte> code) {
+    if (!sameLayout(kernels.layout, wanted) || !std::equal(code.begin(), code.end(), kernels.code.begin()))
+        fail(
+            "the kernel's vDSO for 32-bit tasks isn't the one that the process was dumped with: it can be restored on "
+            "the same kernel only");
+    moveAll(kernels.layout, wanted.code.start);
+    compatSize_ = kernels.size();
 }
 
 void VdsoMove::moveAll(const VdsoLayout& here, std::uint64_t newCode) {
@@ -184,17 +205,27 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
 }
 
 std::uint64_t VdsoMove::parkingSize() const noexcept {
+    if (compatSize_ != 0)
+        return compatSize_;
     std::uint64_t sum = 0;
     for (const Piece& piece : pieces_)
         sum += piece.from.size();
     return sum;
 }
 
+void VdsoMove::addCompatSteps(std::uint64_t parking, pie::StepList& steps) const {
+    steps.call(pie::Subject::MoveVdso, parking, SYS_arch_prctl, kMapCompatVdso, parking);
+    for (const Piece& piece : pieces_)
+        addMove(parking + piece.from.start, piece.from.size(), piece.to, steps);
+}
+
 void VdsoMove::addSteps(std::uint64_t parking, pie::StepList& steps) const {
+    if (compatSize_ != 0) {
+        addCompatSteps(parking, steps);
+        return;
+    }
     const auto remap = [&](std::uint64_t from, std::uint64_t size, std::uint64_t to) {
-        pie::Step& step =
-            steps.call(pie::Subject::MoveVdso, to, SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-        step.judge = pie::Judge::Equals;
+        addMove(from, size, to, steps);
     };
     bool overlap = false;
     bool inPlace = true;

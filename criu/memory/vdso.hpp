@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "criu/base/mapping.hpp"
@@ -25,18 +26,24 @@ struct VdsoLayout {
     [[nodiscard]] RangeSet ranges() const;
 };
 
+struct CompatVdso;
+
 /// Gives a restored process its vDSO. If the kernel's is the same, byte for byte, as when the process was dumped, it is
 /// moved to where it was then: every address the process may hold into it stays right. Else the dumped code is put
 /// there as ordinary memory that leads into the kernel's (vdso_proxy.hpp), which stays wherever there is room.
+///
+/// A 32-bit task gets the kernel's vDSO for such, mapped anew when the other one is gone.
 class VdsoMove {
 public:
-    /// For a process that is being restored: this one. Throws Error if the image's vDSO is unusable.
-    static VdsoMove plan(const model::Task& task, const ImageDir& images);
+    /// For a process that is being restored: this one. Throws Error if the image's vDSO is unusable. `compat`: the
+    /// kernel's vDSO for 32-bit tasks, if it is one.
+    static VdsoMove plan(const model::Task& task, const ImageDir& images, const CompatVdso* compat);
 
     /// Present places, to be kept while the rest of criu's memory goes.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
-    /// `parking`: free room for the whole vDSO, used when old and new place overlap; see parkingSize().
+    /// `parking`: free room for the whole vDSO, used when old and new place overlap, and for a new one; see
+    /// parkingSize().
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;
     [[nodiscard]] std::uint64_t parkingSize() const noexcept;
 
@@ -46,9 +53,12 @@ private:
         std::uint64_t to = 0;
     };
     void moveAll(const VdsoLayout& here, std::uint64_t newCode);
+    void planCompat(const CompatVdso& kernels, const VdsoLayout& wanted, std::span<const std::byte> code);
+    void addCompatSteps(std::uint64_t parking, pie::StepList& steps) const;
     void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
 
     std::vector<Piece> pieces_;
+    std::uint64_t compatSize_ = 0;  ///< of a 32-bit task's vDSO, in which the pieces are offsets; 0 for others
     RangeSet present_;
     Mapping proxyCode_;             ///< of the dumped vDSO, redirected; moved to its place as one of the pieces
     Mapping reserved_;              ///< keeps others away from where the kernel's vDSO will be

@@ -147,12 +147,8 @@ private:
 
     /// A helper with a free pid: it only exists to hand its child over.
     pid_t spareHelper(pid_t member, pid_t sid) {
-        pid_t pid = 0;
-        do
-            pid = ++lastSpare_;
-        while (facts_.contains(pid) || index_.contains(pid));
         Birth helper;
-        helper.pid = -pid;  // negative: any free pid will do
+        helper.pid = --lastSpare_;
         helper.parent = helper.creator = member;
         helper.helper = true;
         add(helper, sid);
@@ -182,15 +178,7 @@ private:
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
             return;  // the caller's own group, adopted with its session
-        for (const BirthFacts* who = &facts; who != nullptr;) {
-            const Birth& member = birth(who->pid);
-            if (finalSession(member.pid) == facts.sid && !member.helper) {
-                addHelper(pgid, member.pid, false, facts.sid);
-                return;
-            }
-            who = facts_.contains(who->ppid) ? &facts_.at(who->ppid) : nullptr;
-        }
-        fail("process {} is in group {}, whose leader can't be recreated", facts.pid, pgid);
+        addHelper(pgid, facts.pid, false, facts.sid);
     }
 
     pid_t outerSid_;
@@ -206,14 +194,16 @@ private:
 BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, pid_t outerSid) {
     BirthPlan plan;
     plan.births_ = Planner(processes, outerSid).run(processes);
+    for (std::size_t i = 0; i < plan.births_.size(); ++i)
+        plan.index_.emplace(plan.births_[i].pid, i);
     return plan;
 }
 
 const Birth& BirthPlan::of(pid_t pid) const {
-    for (const Birth& birth : births_)
-        if (birth.pid == pid)
-            return birth;
-    fail("process {} is not in the plan", pid);
+    const auto found = index_.find(pid);
+    if (found == index_.end())
+        fail("process {} is not in the plan", pid);
+    return births_[found->second];
 }
 
 std::size_t BirthPlan::helpers() const {

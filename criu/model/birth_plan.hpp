@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace criu::model {
@@ -20,7 +21,7 @@ struct BirthFacts {
 /// One process that a restore creates: a process of the image, or a helper that lives only until all process
 /// groups are joined (it carries the pid of a session or group leader that is gone).
 struct Birth {
-    pid_t pid = 0;
+    pid_t pid = 0;      ///< negative: a helper whose pid doesn't matter
     pid_t parent = 0;   ///< whose child it is afterwards; 0 for the root
     pid_t creator = 0;  ///< who calls clone; differs from `parent` where CLONE_PARENT or adoption is needed
     pid_t pgid = 0;
@@ -48,6 +49,7 @@ public:
 
 private:
     std::vector<Birth> births_;
+    std::unordered_map<pid_t, std::size_t> index_;
 };
 
 }  // namespace criu::model

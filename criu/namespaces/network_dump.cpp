@@ -53,12 +53,13 @@ bool hasLegacyRules(int family) {
 /// ip(8) saves the rules of IPv4 only. These are what IPv6 has by itself: the tables local and main.
 void refuseRules6() {
     constexpr std::uint32_t kMain = 32766;
-    for (const std::uint32_t priority : kernel::readRulePriorities(AF_INET6))
-        if (priority != 0 && priority != kMain)
-            fail(
-                "the network namespace of the tree has an IPv6 routing rule of its own (priority {}), which can't be "
-                "dumped yet",
-                priority);
+    std::vector<std::uint32_t> priorities = kernel::readRulePriorities(AF_INET6);
+    std::sort(priorities.begin(), priorities.end());
+    if (!priorities.empty() && priorities != std::vector<std::uint32_t>{0, kMain})
+        fail(
+            "the network namespace of the tree has other IPv6 routing rules than every new one (priorities {}), which "
+            "can't be dumped yet",
+            fmt::join(priorities, ", "));
 }
 
 }  // namespace
@@ -156,6 +157,8 @@ void NetworkDump::writeSettings(const ImageDir& images) {
 void NetworkDump::writeText(const ImageDir& images, ImageKind kind, std::string_view text) const {
     if (text.empty())
         return;
+    if (text.size() > kLargestSaved)
+        fail("the network namespace of the tree is too large: {} bytes for {}", text.size(), imageName(kind, number_));
     ImageWriter image = images.create(kind, number_);
     image.payload(std::as_bytes(std::span(text)));
     image.finish();

@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
+#include "criu/kernel/iptables.hpp"
 #include "criu/kernel/links.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nftables.hpp"
@@ -26,8 +27,6 @@ namespace {
 
 using kernel::NamespaceKind;
 using model::JoinNsKind;
-
-constexpr std::size_t kLargest = 64U << 20;  ///< of what other programs wrote
 
 std::string_view nameOf(JoinNsKind kind) {
     switch (kind) {
@@ -51,7 +50,7 @@ std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t numb
     auto image = images.openRead(kind, number);
     if (!image)
         return {};
-    const std::vector<std::byte> bytes = image->rest(kLargest);
+    const std::vector<std::byte> bytes = image->rest(kLargestSaved);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -65,7 +64,7 @@ void checkNamespace(int fd, std::string_view what) {
 
 NetworkRestore::NetworkRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
                                const TaskKobjIdsEntry* tree, Log& log)
-    : log_(log) {
+    : log_(log), settingsRule_{options.weakSysctls, log} {
     const auto numberIn = [](const TaskKobjIdsEntry* ids) {
         return ids != nullptr ? numberOf(*ids, NamespaceKind::Net) : std::nullopt;
     };
@@ -150,10 +149,10 @@ void NetworkRestore::create(const ImageDir& images, const std::function<int(std:
 }
 
 void NetworkRestore::fill(const ImageDir& images) const {
-    writeNetworkSettings(**settings_);
+    writeNetworkSettings(**settings_, settingsRule_);
     for (const auto& device : devices_) {
         kernel::configureLink(device->ifindex, (device->flags & IFF_UP) != 0, device->mtu);
-        writeDeviceSettings(*device);
+        writeDeviceSettings(*device, settingsRule_);
     }
     const auto restored = [&](ImageKind kind, const char* object) {
         const std::string saved = contentOf(images, kind, number_);
@@ -175,7 +174,7 @@ void NetworkRestore::fill(const ImageDir& images) const {
         const std::string rules =
             contentOf(images, family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables, number_);
         if (!rules.empty())
-            kernel::runProgram(legacyIptables(family, "restore"), {"--wait"}, rules);
+            kernel::runProgram(legacyIptables(family, "restore"), {kernel::kIptablesWait}, rules);
     }
     if (const std::string rules = contentOf(images, ImageKind::Nftables, number_); !rules.empty())
         kernel::Nftables().run(rules);

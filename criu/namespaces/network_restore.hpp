@@ -10,6 +10,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/network_settings.hpp"
 #include "images/core.hpp"
 #include "images/netdev.hpp"
 
@@ -45,6 +46,7 @@ private:
     void fill(const ImageDir& images) const;
 
     Log& log_;
+    SettingsRule settingsRule_;
     std::uint32_t number_ = 0;  ///< of the tree's own namespace, 0: it has none
     std::string joined_;        ///< path of the namespace to join; else empty
     std::optional<Record<NetnsEntry>> settings_;

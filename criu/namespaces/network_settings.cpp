@@ -125,9 +125,20 @@ std::optional<std::string> readSetting(const std::string& path) {
     }
 }
 
-void writeSetting(const std::string& path, const std::string& value) {
+void writeSetting(const std::string& path, const std::string& value, const SettingsRule& rule) {
     const std::string full = "/proc/" + path;
-    const UniqueFd file(sys(::open(full.c_str(), O_WRONLY | O_CLOEXEC), "open {}", full));
+    const UniqueFd file(::open(full.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file && errno == ENOENT) {
+        if (rule.weak) {
+            rule.log.warn("{} doesn't exist here: {} isn't written to it", full, value);
+            return;
+        }
+        Error error(ENOENT, fmt::format("open {}", full));
+        error.addHint("--weak-sysctls leaves out what this kernel lacks");
+        throw error;
+    }
+    if (!file)
+        failErrno("open {}", full);
     sys(::write(file.get(), value.data(), value.size()), "write {} to {}", value, full);
 }
 
@@ -167,14 +178,14 @@ std::optional<std::string> valueOf(const SysctlEntry& entry) {
 }
 
 /// Values that the place has already are left alone: writing some has effects of its own.
-void writeAll(const Place& place, Settings entries) {
+void writeAll(const Place& place, Settings entries, const SettingsRule& rule) {
     const auto names = place.settings();
     const std::size_t count = std::min(names.size(), entries.size());
     const auto one = [&](std::size_t i) {
         const auto value = valueOf(*entries[i]);
         const std::string path = place.path(names[i]);
         if (value && readSetting(path) != value)
-            writeSetting(path, *value);
+            writeSetting(path, *value, rule);
     };
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] != kRedirects)
@@ -207,22 +218,22 @@ void readNetworkSettings(NetnsEntry& network, Arena& arena) {
         network.ipv4_sysctl[0]->sarg = nullptr;  // as in every new namespace
 }
 
-void writeDeviceSettings(const NetDeviceEntry& device) {
-    writeAll({4, device.name}, {device.conf4, device.n_conf4});
-    writeAll({6, device.name}, {device.conf6, device.n_conf6});
+void writeDeviceSettings(const NetDeviceEntry& device, const SettingsRule& rule) {
+    writeAll({4, device.name}, {device.conf4, device.n_conf4}, rule);
+    writeAll({6, device.name}, {device.conf6, device.n_conf6}, rule);
 }
 
-void writeNetworkSettings(const NetnsEntry& network) {
-    writeAll({4, "all"}, {network.all_conf4, network.n_all_conf4});
-    writeAll({4, "default"}, {network.def_conf4, network.n_def_conf4});
-    writeAll({6, "all"}, {network.all_conf6, network.n_all_conf6});
-    writeAll({6, "default"}, {network.def_conf6, network.n_def_conf6});
-    const auto single = [](Settings entries, std::string_view path) {
+void writeNetworkSettings(const NetnsEntry& network, const SettingsRule& rule) {
+    writeAll({4, "all"}, {network.all_conf4, network.n_all_conf4}, rule);
+    writeAll({4, "default"}, {network.def_conf4, network.n_def_conf4}, rule);
+    writeAll({6, "all"}, {network.all_conf6, network.n_all_conf6}, rule);
+    writeAll({6, "default"}, {network.def_conf6, network.n_def_conf6}, rule);
+    const auto single = [&rule](Settings entries, std::string_view path) {
         if (entries.empty())
             return;
         const auto value = valueOf(*entries[0]);
         if (value && readSetting(std::string(path)) != value)
-            writeSetting(std::string(path), *value);
+            writeSetting(std::string(path), *value, rule);
     };
     single({network.unix_conf, network.n_unix_conf}, kQueueLength);
     single({network.ipv4_sysctl, network.n_ipv4_sysctl}, kPingGroups);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/base/log.hpp"
 #include "criu/image/arena.hpp"
 #include "images/netdev.hpp"
 
@@ -13,10 +14,16 @@ void readDeviceSettings(NetDeviceEntry& device, Arena& arena);
 /// Fills what isn't about one device.
 void readNetworkSettings(NetnsEntry& network, Arena& arena);
 
+/// What becomes of a setting that this kernel lacks.
+struct SettingsRule {
+    bool weak = false;  ///< it is left out (--weak-sysctls); otherwise it is an error
+    Log& log;
+};
+
 /// Sets what differs from what the device has. After writeNetworkSettings(), which changes devices, too. Throws Error.
-void writeDeviceSettings(const NetDeviceEntry& device);
+void writeDeviceSettings(const NetDeviceEntry& device, const SettingsRule& rule);
 
 /// Sets what differs from what the namespace has. Throws Error.
-void writeNetworkSettings(const NetnsEntry& network);
+void writeNetworkSettings(const NetnsEntry& network, const SettingsRule& rule);
 
 }  // namespace criu::namespaces

@@ -15,10 +15,11 @@
 namespace criu::pie {
 
 /// Changes whenever a layout or a meaning below changes; the blob refuses programs of another version.
-inline constexpr std::uint32_t kContractVersion = 3;
+inline constexpr std::uint32_t kContractVersion = 4;
 
 enum class Op : std::uint8_t {
     Syscall,       ///< number(args…), judged by `judge`
+    CompatCall,    ///< the same as a 32-bit program makes it: up to five arguments, addresses below 4 GiB
     FutexWait,     ///< sleep until the u32 at args[0] is at least args[1]
     FutexAdd,      ///< add args[1] to the u32 at args[0] and wake its sleepers
     SpawnThreads,  ///< clone args[1] threads described by the ThreadStart array at args[0]

@@ -67,6 +67,15 @@ public:
         return step;
     }
 
+    /// A call of the 32-bit interface; see Op::CompatCall.
+    template <typename... Args>
+    Step& compatCall(Subject subject, std::uint64_t detail, long number, Args... args) {
+        static_assert(sizeof...(Args) <= 5);
+        Step& step = add(Op::CompatCall, subject, detail, args...);
+        step.number = number;
+        return step;
+    }
+
     template <typename... Args>
     Step& add(Op op, Subject subject, std::uint64_t detail, Args... args) {
         Step& step = steps_.emplace_back();

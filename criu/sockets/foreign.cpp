@@ -3,11 +3,30 @@
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "criu/base/error.hpp"
 
 namespace criu::sockets {
+namespace {
+
+constexpr int kNetworkCookie = 71;  // SO_NETNS_COOKIE (5.14)
+
+/// Nothing: the kernel is older.
+std::optional<std::uint64_t> cookieOf(int socket) {
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof(cookie);
+    if (::getsockopt(socket, SOL_SOCKET, kNetworkCookie, &cookie, &size) != 0)
+        return std::nullopt;
+    return cookie;
+}
+
+[[noreturn]] void failForeign(const files::OpenFd& file) {
+    fail("{} is a socket of another network namespace, which can't be dumped", file.describe());
+}
+
+}  // namespace
 
 void refuseForeign(const files::OpenFd& file) {
     const UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
@@ -15,7 +34,18 @@ void refuseForeign(const files::OpenFd& file) {
     struct stat ours {};
     if (network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/self/ns/net", &ours) == 0 &&
         theirs.st_ino != ours.st_ino)
-        fail("{} is a socket of another network namespace, which can't be dumped", file.describe());
+        failForeign(file);
+}
+
+void ForeignSockets::refuse(const files::OpenFd& file) {
+    if (!own_) {
+        const UniqueFd fresh(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
+        own_ = cookieOf(fresh.get()).value_or(0);
+    }
+    if (*own_ == 0)
+        return refuseForeign(file);
+    if (cookieOf(file.copy.get()) != own_)
+        failForeign(file);
 }
 
 }  // namespace criu::sockets

@@ -5,13 +5,14 @@
 #include <linux/udp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/sockets/foreign.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/files/fown.hpp"
+#include "criu/kernel/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
 
@@ -21,13 +22,6 @@ namespace {
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
-
-int option(int fd, int level, int name, const char* text) {
-    int value = 0;
-    socklen_t size = sizeof(value);
-    sys(::getsockopt(fd, level, name, &value, &size), "read socket option {}", text);
-    return value;
-}
 
 /// Of the peer also where getpeername(2) says that there is none (any more).
 InetEndpoint endOf(int fd, int family, bool peer) {
@@ -42,6 +36,33 @@ InetEndpoint endOf(int fd, int family, bool peer) {
     InetEndpoint none;
     none.family = family;
     return none;
+}
+
+InetConnection endsOf(int fd, const InetType& type, const kernel::InetSocketInfo* listed) {
+    if (type.type != SOCK_STREAM || listed == nullptr || listed->destinationPort == 0)
+        return {endOf(fd, type.family, false), endOf(fd, type.family, true)};
+    return {{type.family, listed->source, listed->sourcePort},
+            {type.family, listed->destination, listed->destinationPort}};
+}
+
+std::vector<KnownOption> optionsOf(const kernel::InetListedOptions& listed) {
+    std::vector<KnownOption> known;
+    const auto add = [&known](int level, int option, std::optional<int> value) {
+        if (value)
+            known.push_back({level, option, *value});
+    };
+    add(SOL_SOCKET, SO_MARK, listed.mark);
+    add(SOL_SOCKET, SO_RCVBUF, listed.receiveBuffer);
+    add(SOL_SOCKET, SO_SNDBUF, listed.sendBuffer);
+    add(IPPROTO_IP, IP_TOS, listed.tos);
+    if (listed.flags) {
+        add(IPPROTO_IP, IP_FREEBIND, listed.flags->freeBind);
+        add(IPPROTO_IP, IP_TRANSPARENT, listed.flags->transparent);
+        add(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, listed.flags->bindAddressNoPort);
+        add(IPPROTO_IP, IP_RECVERR, listed.flags->receiveErrors);
+        add(IPPROTO_IP, IP_RECVERR_RFC4884, listed.flags->receiveErrorsRfc4884);
+    }
+    return known;
 }
 
 void store(const InetEndpoint& end, std::size_t& count, std::uint32_t*& words, std::uint32_t& port, Arena& arena) {
@@ -89,13 +110,12 @@ UniqueFd keptCopy(int fd) {
     UniqueFd kept = copy();
     if (kept)
         return kept;
-    rlimit limit{};
-    sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");
-    limit.rlim_cur = limit.rlim_max;
-    sys(::setrlimit(RLIMIT_NOFILE, &limit), "raise the limit of open files to {}", limit.rlim_max);
+    const int limit = kernel::raiseFileLimit();
     kept = copy();
     if (!kept)
-        failErrno("copy a descriptor (at most {} are allowed)", limit.rlim_max);
+        kept = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!kept)
+        failErrno("copy a descriptor (at most {} are allowed)", limit);
     return kept;
 }
 
@@ -125,6 +145,7 @@ bool hasAuthenticationKeys(int fd) {
 
 const kernel::InetSocketInfo* InetDump::find(const InetType& type, std::uint32_t inode) {
     const int protocol = type.type == SOCK_RAW ? int{IPPROTO_RAW} : type.protocol;
+    const std::lock_guard lock(mutex_);
     if (listed_.emplace(type.family, protocol).second)
         for (const kernel::InetSocketInfo& info : kernel::readInetSockets(type.family, protocol))
             known_.emplace(info.inode, info);
@@ -132,37 +153,46 @@ const kernel::InetSocketInfo* InetDump::find(const InetType& type, std::uint32_t
     return found == known_.end() ? nullptr : &found->second;
 }
 
-void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
+InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     const int fd = file.copy.get();
     InetType type;
-    type.family = option(fd, SOL_SOCKET, SO_DOMAIN, "SO_DOMAIN");
-    type.type = option(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
-    type.protocol = option(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
-    refuseUnknown(file, type);
-    refuseForeign(file);
+    type.family = file.socketFamily;
+    type.type = readOption(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
+    type.protocol = readOption(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
 
-    Arena& arena = dump.arena();
     auto& out = *arena.make<InetSkEntry>();
-    entry.isk = &out;
-    out.id = entry.id;
     out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
     out.family = static_cast<std::uint32_t>(type.family);
     out.type = static_cast<std::uint32_t>(type.type);
     out.proto = static_cast<std::uint32_t>(type.protocol);
     out.flags = file.statusFlags();
-    out.fown = dump.owner(file);
-    out.has_ns_id = 1;
-    out.ns_id = dump.networkNumber();
+    out.fown = files::readOwner(fd, arena);
     out.has_uid = file.stat.st_uid != 0;
     out.uid = file.stat.st_uid;
 
-    const InetConnection ends{endOf(fd, type.family, false), endOf(fd, type.family, true)};
+    const kernel::InetSocketInfo* const listed = find(type, out.ino);
+    const InetConnection ends = endsOf(fd, type, listed);
     store(ends.local, out.n_src_addr, out.src_addr, out.src_port, arena);
     store(ends.remote, out.n_dst_addr, out.dst_addr, out.dst_port, arena);
-    out.opts = dumpSocketOptions(fd, arena);
+    const std::vector<KnownOption> known = listed != nullptr ? optionsOf(listed->options) : std::vector<KnownOption>();
+    out.opts = dumpSocketOptions(fd, type.family, arena, known);
     if (ends.local.needsScope() && out.opts->so_bound_dev != nullptr)
         out.ifname = out.opts->so_bound_dev;
-    options_.read(fd, type, ends.remote.port != 0, out, arena);
+    options_.read(fd, type, ends.remote.port != 0, known, out, arena);
+    return out;
+}
+
+void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
+    auto& out = *reinterpret_cast<InetSkEntry*>(file.prepared);
+    const InetType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
+    refuseUnknown(file, type);
+    foreign_.refuse(file);
+    entry.isk = &out;
+    out.id = entry.id;
+    out.has_ns_id = 1;
+    out.ns_id = dump.networkNumber();
+    const InetConnection ends{InetEndpoint::fromImage(type.family, {out.src_addr, out.n_src_addr}, out.src_port),
+                              InetEndpoint::fromImage(type.family, {out.dst_addr, out.n_dst_addr}, out.dst_port)};
     if (type.type == SOCK_STREAM)
         addTcp(file, out, ends, dump);
     else
@@ -189,6 +219,8 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
         }
         return;
     }
+    if (info.state == TcpState::SynReceived)
+        fail("{} is a connection whose handshake isn't done (TCP Fast Open), which can't be dumped", file.describe());
     const bool connected = info.state != TcpState::Close;
     if (connected && out.proto == kMptcp)
         refuseMptcp(file);
@@ -200,19 +232,22 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     if (ends.remote.port == 0 || options.tcpClose || out.proto == kMptcp)
         return;
     refuseUpperLayer(file);
-    connections_.push_back({&out, keptCopy(fd), file.describe(), ends});
+    connections_.push_back({&out, keptCopy(fd), file.describe(), ends, info.state != TcpState::Close});
 }
 
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
     const int fd = file.copy.get();
     const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
-    if (udp && option(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
+    if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
         fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
     memberships_.read(fd, type.family, out, dump.arena());
     out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
     const kernel::InetSocketInfo* const info = find(type, out.ino);
-    if (info == nullptr)
+    if (info == nullptr) {
+        if (out.src_port != 0 || type.type == SOCK_RAW)
+            dump.log().warn("The kernel doesn't say whether {} is connected or shut down", file.describe());
         return;
+    }
     out.state = info->state;
     setShutdown(out, info->shutdown);
     if (out.dst_port == 0)  // connected all the same: raw sockets have no ports
@@ -226,16 +261,31 @@ void InetDump::finish(files::FileDump& dump) {
         return;
     std::vector<InetConnection> alive;
     for (const Connection& connection : connections_)
-        if (readTcpInfo(connection.socket.get()).state != TcpState::Close)
+        if (connection.alive)
             alive.push_back(connection.ends);
     lock_.lock(std::move(alive));
-    repaired_.reserve(connections_.size());
-    for (Connection& connection : connections_)
-        inContext([&] { return connection.shown; }, [&] { dumpConnection(connection, dump); });
+    dumpConnections(dump.images());
     connections_.clear();
 }
 
-void InetDump::dumpConnection(Connection& connection, files::FileDump& dump) {
+void InetDump::dumpConnections(const ImageDir& images) {
+    constexpr std::size_t kJob = 32;
+    constexpr unsigned kMostThreads = 4;
+    repaired_.resize(connections_.size());
+    const auto some = [&](std::size_t first) {
+        for (std::size_t i = first; i < std::min(first + kJob, connections_.size()); ++i)
+            inContext([&] { return connections_[i].shown; },
+                      [&] { dumpConnection(connections_[i], repaired_[i], images); });
+    };
+    if (connections_.size() <= kJob)
+        return some(0);
+    ThreadPool pool(std::min(availableCores(), kMostThreads));
+    for (std::size_t first = 0; first < connections_.size(); first += kJob)
+        pool.submit([&some, first] { some(first); });
+    pool.wait();
+}
+
+void InetDump::dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) {
     InetSkEntry& out = *connection.entry;
     const int fd = connection.socket.get();
     const TcpState before = readTcpInfo(fd).state;
@@ -245,8 +295,8 @@ void InetDump::dumpConnection(Connection& connection, files::FileDump& dump) {
         sys(::poll(&ask, 1, 0), "poll a socket");
         out.has_error = out.error = (ask.revents & POLLERR) != 0;
     }
-    repaired_.emplace_back(std::move(connection.socket));
-    out.state = static_cast<std::uint32_t>(dumpTcpStream(repaired_.back(), out.ino, dump.images()));
+    repair.emplace(std::move(connection.socket));
+    out.state = static_cast<std::uint32_t>(dumpTcpStream(*repair, out, images));
 }
 
 void InetDump::release() noexcept {
@@ -256,8 +306,9 @@ void InetDump::release() noexcept {
 
 void InetDump::keep() noexcept {
     lock_.keep();
-    for (TcpRepair& socket : repaired_)
-        socket.keep();
+    for (std::optional<TcpRepair>& socket : repaired_)
+        if (socket)
+            socket->keep();
     repaired_.clear();
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include "criu/files/file_kind.hpp"
 #include "criu/kernel/inet_diag.hpp"
+#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/network_lock.hpp"
@@ -24,7 +27,10 @@ public:
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
 
-    /// Fills the sub-message of a socket; of TCP connections all but what changes as long as packets come.
+    /// What a socket's sub-message has that the socket itself tells. By several threads at once.
+    InetSkEntry& prepare(const files::OpenFd& file, Arena& arena);
+
+    /// Fills the sub-message of a prepared socket; of TCP connections all but what changes as long as packets come.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
     /// Locks the network, and dumps the connections.
@@ -41,20 +47,24 @@ private:
         UniqueFd socket;
         std::string shown;
         InetConnection ends;
+        bool alive = false;  ///< when it was seen first: not closed yet
     };
 
     const kernel::InetSocketInfo* find(const InetType& type, std::uint32_t inode);
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
     void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
-    void dumpConnection(Connection& connection, files::FileDump& dump);
+    void dumpConnections(const ImageDir& images);
+    static void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images);
 
     NetworkLock& lock_;
+    ForeignSockets foreign_;
     InetOptionsDump options_;
     MembershipsDump memberships_;
+    std::mutex mutex_;                      ///< of what follows
     std::set<std::pair<int, int>> listed_;  ///< families and protocols read so far
     std::map<std::uint32_t, kernel::InetSocketInfo> known_;
     std::vector<Connection> connections_;
-    std::vector<TcpRepair> repaired_;
+    std::vector<std::optional<TcpRepair>> repaired_;
 };
 
 }  // namespace criu::sockets

@@ -3,9 +3,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
 
@@ -19,12 +22,11 @@ public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__INETSK; }
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
-            return false;
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
-               (family == AF_INET || family == AF_INET6);
+        return file.socketFamily == AF_INET || file.socketFamily == AF_INET6;
+    }
+
+    ProtobufCMessage* prepare(const files::OpenFd& file, Arena& arena) override {
+        return claims(file) ? &dump_.prepare(file, arena).base : nullptr;
     }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
@@ -42,7 +44,7 @@ public:
         if (entry.isk == nullptr)
             fail("file {} is said to be a socket but has no description of one", entry.id);
         auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options());
-        if (file->isInRepair())
+        if (file->isConnection())
             connections_.push_back(file);
         if (file->listens()) {
             const auto [first, fresh] = listeners_.emplace(file->ends().local.port, file);
@@ -54,18 +56,47 @@ public:
         return file;
     }
 
-    void finishRestore(files::RestoredTree& tree) override {
+    void beforeProcesses() override {
         std::vector<InetConnection> ends;
         for (const auto& file : connections_)
             ends.push_back(file->ends());
-        lock_.adopt(std::move(ends));
+        lock_.ensure(std::move(ends));
+    }
+
+    void finishRestore(files::RestoredTree& tree) override {
         lock_.unlock();
-        for (const auto& file : connections_)
-            if (tree.isHeld(file->id()))
-                file->endRepair(tree.fetch(file->id()).get());
+        endRepairs(tree);
     }
 
 private:
+    /// Each tells its peer at once that it is there again, which takes its time: several threads do it.
+    void endRepairs(files::RestoredTree& tree) {
+        constexpr std::size_t kJob = 32;
+        constexpr unsigned kMostThreads = 4;
+        using Sockets = std::vector<std::pair<const RestoredInet*, UniqueFd>>;
+        std::optional<ThreadPool> pool;
+        if (connections_.size() > kJob)
+            pool.emplace(std::min(availableCores(), kMostThreads));
+        for (std::size_t at = 0; at < connections_.size();) {
+            const auto some = std::make_shared<Sockets>();
+            for (; some->size() < kJob && at < connections_.size(); ++at)
+                if (const RestoredInet& file = *connections_[at]; file.isInRepair() && tree.isHeld(file.id()))
+                    some->emplace_back(&file, tree.fetch(file.id()));
+            const auto end = [some] {
+                for (auto& [file, socket] : *some) {
+                    file->endRepair(socket.get());
+                    socket.reset();
+                }
+            };
+            if (pool)
+                pool->submit(end);
+            else
+                end();
+        }
+        if (pool)
+            pool->wait();
+    }
+
     NetworkLock& lock_;
     InetDump dump_;
     std::vector<std::shared_ptr<RestoredInet>> connections_;

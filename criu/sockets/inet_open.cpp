@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/sockets/inet_options.hpp"
@@ -45,6 +47,8 @@ std::uint32_t deviceOf(const InetSkEntry& entry) {
 
 RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options)
     : entry_(entry), state_(static_cast<TcpState>(entry.state)), tcpClose_(options.tcpClose) {
+    given_ = std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
+                         [this](const model::InheritFd& given) { return given.name == name(); });
     const auto end = [&](const std::uint32_t* words, std::size_t count, std::uint32_t port) {
         return InetEndpoint::fromImage(static_cast<int>(entry.family), list(words, count), port);
     };
@@ -59,10 +63,12 @@ RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& optio
         fail("a socket of type {} can't listen", entry.type);
 }
 
+std::string RestoredInet::name() const {
+    return fmt::format("socket:[{}]", entry_.ino);
+}
+
 std::string RestoredInet::describe() const {
-    if (ends_.remote.port != 0)
-        return fmt::format("socket:[{}] ({})", entry_.ino, ends_.text());
-    return fmt::format("socket:[{}] ({})", entry_.ino, ends_.local.text());
+    return fmt::format("{} ({})", name(), ends_.remote.port != 0 ? ends_.text() : ends_.local.text());
 }
 
 bool RestoredInet::isTcp() const noexcept {
@@ -70,9 +76,8 @@ bool RestoredInet::isTcp() const noexcept {
 }
 
 void RestoredInet::open(files::FileOpener& opener) {
-    const std::string name = fmt::format("socket:[{}]", entry_.ino);
-    if (const int given = opener.inherited(name); given >= 0) {
-        opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name)));
+    if (const int given = opener.inherited(name()); given >= 0) {
+        opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name())));
         return;
     }
     UniqueFd socket =
@@ -169,7 +174,7 @@ void RestoredInet::restoreReuse(int socket) const {
 
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && !isInRepair())  // repair mode changes the flag when it ends
+    if (socket >= 0 && !isInRepair() && !given_)  // repair mode changes the flag when it ends
         restoreReuse(socket);
 }
 

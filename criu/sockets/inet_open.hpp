@@ -32,12 +32,13 @@ public:
     void setPortShared() noexcept { portShared_ = true; }
 
     /// Whether repair mode is to be ended when the network is unlocked.
-    [[nodiscard]] bool isInRepair() const noexcept { return isConnection() && !tcpClose_; }
+    [[nodiscard]] bool isInRepair() const noexcept { return isConnection() && !tcpClose_ && !given_; }
     /// Ends it, through any descriptor of the socket.
     void endRepair(int socket) const;
 
 private:
     [[nodiscard]] bool isTcp() const noexcept;
+    [[nodiscard]] std::string name() const;
     void openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void bind(int socket, std::uint32_t device) const;
@@ -48,6 +49,7 @@ private:
     TcpState state_;
     InetConnection ends_;
     bool tcpClose_;  ///< connections are restored as closed
+    bool given_;     ///< by --inherit-fd, as it is to be
     bool portShared_ = false;
 };
 

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "criu/base/log.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/sockets/socket_options.hpp"
 #include "images/sk-inet.hpp"
 
 /// Options of the levels IP, IPv6, ICMP, TCP, UDP (ip(7), ipv6(7), tcp(7), udp(7), <linux/in.h>, <linux/in6.h>).
@@ -25,13 +27,15 @@ struct InetType {
 /// Dump half. Options that images have no field for are kept where they aren't what a new socket of the type has.
 class InetOptionsDump {
 public:
-    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out.
-    void read(int socket, const InetType& type, bool connected, InetSkEntry& out, Arena& arena);
+    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out. By
+    /// several threads at once.
+    void read(int socket, const InetType& type, bool connected, KnownOptions known, InetSkEntry& out, Arena& arena);
 
 private:
     using Value = std::optional<std::vector<std::byte>>;
     const std::vector<Value>& usual(const InetType& type);
 
+    std::mutex mutex_;
     std::map<InetType, std::vector<Value>> usual_;  ///< of each row of the table
 };
 

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <optional>
@@ -79,6 +80,17 @@ std::optional<Rule> parse(std::string_view line, int family) {
     return rule;
 }
 
+/// Those of ours in the output of iptables-save, each with its line.
+template <typename Visit>
+void forEachRule(std::string_view saved, int family, Visit&& visit) {
+    while (!saved.empty()) {
+        const std::string_view line = saved.substr(0, saved.find('\n'));
+        saved.remove_prefix(std::min(line.size() + 1, saved.size()));
+        if (const std::optional<Rule> rule = parse(line, family))
+            visit(*rule, line);
+    }
+}
+
 }  // namespace
 
 std::string iptablesInsertions(std::span<const InetConnection> connections, int family) {
@@ -105,14 +117,23 @@ std::string iptablesDeletions(std::span<const InetConnection> connections, int f
                 wanted.insert(rule);
     }
     std::string lines;
-    while (!saved.empty()) {
-        const std::string_view line = saved.substr(0, saved.find('\n'));
-        saved.remove_prefix(std::min(line.size() + 1, saved.size()));
-        const std::optional<Rule> rule = parse(line, family);
-        if (rule && wanted.contains(*rule))
+    forEachRule(saved, family, [&](const Rule& rule, std::string_view line) {
+        if (wanted.contains(rule))
             fmt::format_to(std::back_inserter(lines), "-D{}\n", line.substr(2));
-    }
+    });
     return wrapped(lines);
+}
+
+bool iptablesHave(std::span<const InetConnection> connections, int family, std::string_view saved) {
+    std::set<Rule> there;
+    forEachRule(saved, family, [&](const Rule& rule, std::string_view) { there.insert(rule); });
+    const auto have = [&](const InetConnection& connection) {
+        const std::vector<Rule> rules = rulesFor(connection);
+        return std::all_of(rules.begin(), rules.end(), [&](const Rule& rule) { return there.contains(rule); });
+    };
+    return std::all_of(connections.begin(), connections.end(), [&](const InetConnection& connection) {
+        return have(connection) || have({connection.remote, connection.local});
+    });
 }
 
 }  // namespace criu::sockets

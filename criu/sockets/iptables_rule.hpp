@@ -17,4 +17,7 @@ std::string iptablesInsertions(std::span<const InetConnection> connections, int 
 /// as it is there. A rule that isn't there would make iptables-restore refuse all.
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved);
 
+/// Whether `saved` has the rules for all the connections of a family, from either end's point of view.
+bool iptablesHave(std::span<const InetConnection> connections, int family, std::string_view saved);
+
 }  // namespace criu::sockets

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -25,13 +26,6 @@ constexpr int kGetStrictCheck = 12;  // NETLINK_GET_STRICT_CHK (4.20)
 
 constexpr int kFlags[] = {NETLINK_PKTINFO, NETLINK_BROADCAST_ERROR, NETLINK_NO_ENOBUFS, NETLINK_LISTEN_ALL_NSID,
                           NETLINK_CAP_ACK, NETLINK_EXT_ACK,         kGetStrictCheck};
-
-int option(int fd, int name, const char* text) {
-    int value = 0;
-    socklen_t size = sizeof(value);
-    sys(::getsockopt(fd, SOL_SOCKET, name, &value, &size), "read socket option {}", text);
-    return value;
-}
 
 std::uint32_t boundPort(int fd) {
     sockaddr_nl address{};
@@ -127,16 +121,15 @@ class NetlinkKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__NETLINKSK; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        return S_ISSOCK(file.stat.st_mode) && file.link.starts_with("socket:[") &&
-               option(file.copy.get(), SO_DOMAIN, "SO_DOMAIN") == AF_NETLINK;
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_NETLINK; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
         refuseForeign(file);
-        char byte = 0;
-        if (::recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) >= 0) {
+        // Reading, even in advance, would take away a note of messages that were lost.
+        pollfd ask{fd, POLLIN, 0};
+        sys(::poll(&ask, 1, 0), "poll a netlink socket");
+        if ((ask.revents & (POLLIN | POLLERR)) != 0) {
             Error error(0, fmt::format("{} is a netlink socket with messages that wait to be read, which can't be "
                                        "dumped",
                                        file.describe()));
@@ -148,9 +141,9 @@ public:
         entry.nlsk = &out;
         out.id = entry.id;
         out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
-        out.protocol = static_cast<std::uint32_t>(option(fd, SO_PROTOCOL, "SO_PROTOCOL"));
+        out.protocol = static_cast<std::uint32_t>(readOption(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL"));
         out.has_type = 1;
-        out.type = static_cast<std::uint32_t>(option(fd, SO_TYPE, "SO_TYPE"));
+        out.type = static_cast<std::uint32_t>(readOption(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE"));
         out.flags = file.statusFlags();
         out.portid = boundPort(fd);
         const std::vector<std::uint32_t> groups = groupsOf(fd);
@@ -164,7 +157,7 @@ public:
         out.has_ns_id = 1;
         out.ns_id = dump.networkNumber();
         out.fown = dump.owner(file);
-        out.opts = dumpSocketOptions(fd, arena);
+        out.opts = dumpSocketOptions(fd, AF_NETLINK, arena);
         std::vector<std::uint32_t> set;
         for (const int flag : kFlags) {
             int value = 0;

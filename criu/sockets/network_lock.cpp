@@ -46,6 +46,19 @@ void addSet(std::string& out, std::string_view name, std::string_view type, cons
                        type, elements);
 }
 
+/// As they appear in packets, each once: both ends of a connection may be in the tree.
+std::vector<InetConnection> asPackets(std::vector<InetConnection> connections) {
+    for (InetConnection& connection : connections)
+        connection = connection.unmapped();
+    std::sort(connections.begin(), connections.end());
+    connections.erase(std::unique(connections.begin(), connections.end()), connections.end());
+    std::set<InetConnection> known;
+    std::erase_if(connections, [&known](const InetConnection& connection) {
+        return known.contains({connection.remote, connection.local}) || !known.insert(connection).second;
+    });
+    return connections;
+}
+
 }  // namespace
 
 std::uint32_t networkLockNumber(Method method) {
@@ -63,7 +76,12 @@ Method defaultNetworkLock() {
 }
 
 NetworkLock::~NetworkLock() {
-    unlock();
+    release();
+}
+
+void NetworkLock::release() noexcept {
+    if (!found_)
+        unlock();
 }
 
 std::string NetworkLock::table() const {
@@ -73,15 +91,7 @@ std::string NetworkLock::table() const {
 }
 
 void NetworkLock::lock(std::vector<InetConnection> connections) {
-    for (InetConnection& connection : connections)
-        connection = connection.unmapped();
-    std::sort(connections.begin(), connections.end());
-    connections.erase(std::unique(connections.begin(), connections.end()), connections.end());
-    // Both ends of a connection may be in the tree: it is one connection all the same.
-    std::set<InetConnection> known;
-    std::erase_if(connections, [&known](const InetConnection& connection) {
-        return known.contains({connection.remote, connection.local}) || !known.insert(connection).second;
-    });
+    connections = asPackets(std::move(connections));
     if (connections.empty() || whole_)
         return;
     locked_ = std::move(connections);
@@ -97,11 +107,77 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
     }
 }
 
-void NetworkLock::adopt(std::vector<InetConnection> connections) {
-    for (InetConnection& connection : connections)
-        connection = connection.unmapped();
-    if (!connections.empty() && !whole_)
+/// The dump may have been where there were other tools.
+void NetworkLock::chooseMethod() {
+    if (method_ == Method::Iptables && !Iptables(Iptables::Family::V4).available())
+        method_ = Method::Nftables;
+}
+
+void NetworkLock::warn(const std::exception& error) noexcept {
+    found_ = true;  // perhaps
+    log_.warn("Connections may break, because packets of their peers may come too early: {}", error.what());
+}
+
+void NetworkLock::ensure(std::vector<InetConnection> connections) noexcept {
+    try {
+        chooseMethod();
+        connections = asPackets(std::move(connections));
+        if (connections.empty() || whole_)
+            return;
         locked_ = std::move(connections);
+        found_ = hasLock();
+        if (!found_)
+            lock(*locked_);
+    } catch (const std::exception& error) {
+        warn(error);
+    }
+}
+
+void NetworkLock::ensureNamespace() noexcept {
+    try {
+        chooseMethod();
+        found_ = hasNamespaceLock();
+        if (!found_)
+            lockNamespace();
+        whole_ = true;
+    } catch (const std::exception& error) {
+        warn(error);
+    }
+}
+
+bool NetworkLock::hasTable() const {
+    const std::string tables = kernel::Nftables().run("list tables inet\n");
+    return tables.find(table()) != std::string::npos;
+}
+
+bool NetworkLock::hasNamespaceLock() const {
+    if (method_ == Method::Nftables)
+        return hasTable();
+    if (method_ == Method::Skip)
+        return false;
+    const std::vector<Iptables::Family> all = families();
+    return std::all_of(all.begin(), all.end(), [](Iptables::Family family) {
+        return !iptablesNamespaceUnlock(Iptables(family).filterRules()).empty();
+    });
+}
+
+/// Of all connections that are to be locked.
+bool NetworkLock::hasLock() const {
+    if (method_ == Method::Nftables)
+        return hasTable();
+    if (method_ == Method::Skip)
+        return false;
+    for (const int family : {AF_INET, AF_INET6}) {
+        std::vector<InetConnection> ours;
+        std::copy_if(locked_->begin(), locked_->end(), std::back_inserter(ours),
+                     [&](const InetConnection& connection) { return connection.local.family == family; });
+        if (ours.empty())
+            continue;
+        const Iptables iptables(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6);
+        if (!iptablesHave(ours, family, iptables.filterRules()))
+            return false;
+    }
+    return true;
 }
 
 void NetworkLock::lockNamespace() {
@@ -128,12 +204,8 @@ void NetworkLock::unlockNamespace() noexcept {
         if (method_ == Method::Nftables) {
             unlockNftables();
         } else if (method_ == Method::Iptables) {
-            for (const Iptables::Family family : families()) {
-                const Iptables iptables(family);
-                const std::string lines = iptablesNamespaceUnlock(iptables.filterRules());
-                if (!lines.empty())
-                    iptables.run(lines);
-            }
+            for (const Iptables::Family family : families())
+                lift(family, iptablesNamespaceUnlock);
         }
     } catch (const std::exception& error) {
         log_.error("The network can't be unlocked: {}", error.what());
@@ -197,12 +269,22 @@ void NetworkLock::unlockIptables() const {
         if (std::none_of(locked_->begin(), locked_->end(),
                          [&](const InetConnection& connection) { return connection.local.family == family; }))
             continue;
-        const Iptables iptables(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6);
-        if (!iptables.available())
-            continue;  // so nobody has used it either
-        const std::string lines = iptablesDeletions(*locked_, family, iptables.filterRules());
+        lift(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6,
+             [&](std::string_view saved) { return iptablesDeletions(*locked_, family, saved); });
+    }
+}
+
+void NetworkLock::lift(Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const {
+    const Iptables iptables(family);
+    if (!iptables.available())
+        return;  // so nobody has used it either
+    // What goes wrong for one family mustn't keep the other locked.
+    try {
+        const std::string lines = deletions(iptables.filterRules());
         if (!lines.empty())
             iptables.run(lines);
+    } catch (const std::exception& error) {
+        log_.error("The network can't be unlocked: {}", error.what());
     }
 }
 

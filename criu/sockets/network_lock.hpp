@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/kernel/iptables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
@@ -32,7 +34,7 @@ public:
     /// `runId`: of the dump; part of names.
     NetworkLock(model::NetworkLock method, std::string runId, Log& log)
         : method_(method), runId_(std::move(runId)), log_(log) {}
-    /// Lifts what lock() has put in place, unless it is to stay.
+    /// Lifts what this object has put in place, unless it is to stay.
     ~NetworkLock();
     NetworkLock(const NetworkLock&) = delete;
     NetworkLock& operator=(const NetworkLock&) = delete;
@@ -55,25 +57,38 @@ public:
         whole_ = false;
     }
 
-    /// Restore: takes over a lock that a dump left behind, if there still is one.
-    void adopt(std::vector<InetConnection> connections);
+    /// Restore: takes over the lock of these connections that a dump left behind, or, if it is gone, puts one in place
+    /// of it. A lock that was there stays until unlock() is called, also after a failure: for another try. A new one
+    /// that fails is logged only: it would have kept away what perhaps doesn't come.
+    void ensure(std::vector<InetConnection> connections) noexcept;
 
-    /// Same, for a lock of the whole namespace. unlock() is then to be called in it.
-    void adoptNamespace() noexcept { whole_ = true; }
+    /// Same, for a lock of the whole namespace of the calling thread. unlock() and release() are then to be called in
+    /// it.
+    void ensureNamespace() noexcept;
+
+    /// Lifts the lock unless it was found in place.
+    void release() noexcept;
 
 private:
     [[nodiscard]] std::string table() const;
+    void chooseMethod();
+    void warn(const std::exception& error) noexcept;
+    [[nodiscard]] bool hasTable() const;
+    [[nodiscard]] bool hasNamespaceLock() const;
+    [[nodiscard]] bool hasLock() const;
     void lockNftables() const;
     void lockIptables() const;
     void unlockNftables() const;
     void unlockIptables() const;
     void unlockNamespace() noexcept;
+    void lift(kernel::Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const;
 
     model::NetworkLock method_;
     std::string runId_;
     Log& log_;
     std::optional<std::vector<InetConnection>> locked_;
     bool whole_ = false;  ///< all of the namespace is locked
+    bool found_ = false;  ///< by somebody else, before
 };
 
 }  // namespace criu::sockets

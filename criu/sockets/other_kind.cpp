@@ -31,15 +31,10 @@ constexpr Family kFamilies[] = {
 class OtherSocketKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__UND; }
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        return S_ISSOCK(file.stat.st_mode) && file.link.starts_with("socket:[");
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily >= 0; }
 
     void dump(const files::OpenFd& file, FileEntry&, files::FileDump&) override {
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        sys(::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size), "read SO_DOMAIN of {}",
-            file.describe());
+        const int family = file.socketFamily;
         const auto* const known = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                                [&](const Family& one) { return one.number == family; });
         if (known == std::end(kFamilies))

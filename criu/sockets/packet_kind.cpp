@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <map>
@@ -70,13 +71,7 @@ class PacketKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__PACKETSK; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
-            return false;
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_PACKET;
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_PACKET; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         refuseForeign(file);
@@ -92,7 +87,7 @@ public:
         out.flags = file.statusFlags();
         out.ifindex = info->info.pdi_index;
         out.fown = dump.owner(file);
-        out.opts = dumpSocketOptions(file.copy.get(), arena);
+        out.opts = dumpSocketOptions(file.copy.get(), AF_PACKET, arena);
         out.version = info->info.pdi_version;
         out.reserve = info->info.pdi_reserve;
         out.aux_data = (info->info.pdi_flags & PDI_AUXDATA) != 0;
@@ -107,6 +102,10 @@ public:
         out.tx_ring = ringOf(info->sendRing, arena);
         addMemberships(*info, out, arena);
         addFanout(file, out);
+        pollfd ask{file.copy.get(), POLLIN, 0};
+        sys(::poll(&ask, 1, 0), "poll a packet socket");
+        if (out.rx_ring == nullptr && (ask.revents & POLLIN) != 0)
+            dump.log().warn("Packets that wait in {} are dropped", file.describe());
         addMore(file.copy.get(), out, arena);
     }
 

@@ -188,7 +188,9 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     // A look into an empty stream would take away a connection error that waits there for the reader.
     while (!stream || peeker.position() < waiting) {
         Peeked piece = peeker.next();
-        if (!piece.any || (stream && piece.length == 0))
+        if (stream && (!piece.any || piece.length == 0))
+            fail("only {} of {} bytes that wait in it could be read", peeker.position(), waiting);
+        if (!piece.any)
             return;
         const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
 

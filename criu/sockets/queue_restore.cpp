@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 
@@ -80,9 +81,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
         image_ = lift_(std::move(*image));
     }
     std::vector<std::byte> data(packet.length);
-    if (::pread(image_.get(), data.data(), data.size(), static_cast<off_t>(packet.offset)) !=
-        static_cast<ssize_t>(data.size()))
-        failErrno("read {} bytes of a socket's queue from the image", data.size());
+    inContext([] { return "the image of socket queues"; }, [&] { readAt(image_.get(), data, packet.offset); });
 
     std::vector<int> rights;
     for (const FileId id : packet.rights) {

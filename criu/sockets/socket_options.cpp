@@ -102,6 +102,7 @@ struct MoreOption {
     const char* name;
     int option;
     int usual;
+    bool onlyUnix = false;  ///< only of families whose messages carry credentials
 };
 
 // In the order of restoring. A locked filter can't be set any more.
@@ -117,9 +118,9 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_ZEROCOPY", SO_ZEROCOPY, 0},
     {"SO_RESERVE_MEM", kReserveMemory, 0},
     {"SO_RCVMARK", kRcvMark, 0},
-    {"SO_PASSPIDFD", kPassPidFd, 0},
+    {"SO_PASSPIDFD", kPassPidFd, 0, true},
     {"SO_RCVPRIORITY", kRcvPriority, 0},
-    {"SO_PASSRIGHTS", kPassRights, 1},
+    {"SO_PASSRIGHTS", kPassRights, 1, true},
     {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
 };
 
@@ -221,9 +222,11 @@ void restoreFilter(int fd, std::span<const std::uint64_t> image) {
     sys(::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "attach the filter of a socket");
 }
 
-void dumpMore(int fd, SkOptsEntry& out, Arena& arena) {
+void dumpMore(int fd, int family, SkOptsEntry& out, Arena& arena) {
     out.more = arena.array<SkMoreOpt*>(std::size(kMoreOptions));
     for (const MoreOption& row : kMoreOptions) {
+        if (row.onlyUnix && family != AF_UNIX && family != AF_NETLINK && family != AF_BLUETOOTH)
+            continue;
         const std::optional<int> value = read<int>(fd, SOL_SOCKET, row.option, row.name);
         if (value.value_or(row.usual) == row.usual)
             continue;
@@ -245,19 +248,37 @@ void restoreMore(int fd, const SkOptsEntry& options, Log& log) {
 
 }  // namespace
 
-SkOptsEntry* dumpSocketOptions(int fd, Arena& arena) {
+std::optional<int> findOption(KnownOptions known, int level, int option) noexcept {
+    for (const KnownOption& one : known)
+        if (one.level == level && one.option == option)
+            return one.value;
+    return std::nullopt;
+}
+
+int readOption(int fd, int level, int option, const char* text) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(fd, level, option, &value, &size), "read socket option {}", text);
+    return value;
+}
+
+SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions known) {
+    const auto number = [&](int level, int option, const char* name) {
+        const std::optional<int> listed = findOption(known, level, option);
+        return listed ? listed : read<int>(fd, level, option, name);
+    };
+
     auto& out = *arena.make<SkOptsEntry>();
-    const int family = read<int>(fd, SOL_SOCKET, SO_DOMAIN, "SO_DOMAIN").value_or(AF_UNSPEC);
     const bool credentials = family == AF_UNIX || family == AF_NETLINK;
     for (const IntOption& row : kIntOptions) {
         if (row.dumped == Dumped::Never || (row.dumped == Dumped::Credentials && !credentials))
             continue;
-        const std::optional<int> value = read<int>(fd, row.level, row.option, row.name);
+        const std::optional<int> value = number(row.level, row.option, row.name);
         if (value && (*value != 0 || row.dumped != Dumped::NonZero))
             row.store(out, *value);
     }
-    out.so_sndbuf = static_cast<std::uint32_t>(read<int>(fd, SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF").value_or(0));
-    out.so_rcvbuf = static_cast<std::uint32_t>(read<int>(fd, SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF").value_or(0));
+    out.so_sndbuf = static_cast<std::uint32_t>(number(SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF").value_or(0));
+    out.so_rcvbuf = static_cast<std::uint32_t>(number(SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF").value_or(0));
     const timeval send = read<timeval>(fd, SOL_SOCKET, SO_SNDTIMEO, "SO_SNDTIMEO").value_or(timeval{});
     out.so_snd_tmo_sec = static_cast<std::uint64_t>(send.tv_sec);
     out.so_snd_tmo_usec = static_cast<std::uint64_t>(send.tv_usec);
@@ -270,7 +291,7 @@ SkOptsEntry* dumpSocketOptions(int fd, Arena& arena) {
     }
     dumpDevice(fd, out, arena);
     dumpFilter(fd, out, arena);
-    dumpMore(fd, out, arena);
+    dumpMore(fd, family, out, arena);
     return &out;
 }
 

@@ -12,9 +12,9 @@
 /// that was sent or received included; lengths are of data only.
 namespace criu::sockets {
 
-/// Dump half: reads a connection in repair mode, and writes its image. Returns its state. Throws Error when its queues
-/// can't be read whole (out-of-band data), or go on changing.
-TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const ImageDir& images);
+/// Dump half: reads a connection in repair mode, and writes its image. `entry`: the socket, with its options. Returns
+/// its state. Throws Error when its queues can't be read whole (out-of-band data), or go on changing.
+TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images);
 
 /// Restore half. Everything that can be wrong with the image is found when this is made.
 class TcpStreamRestore {

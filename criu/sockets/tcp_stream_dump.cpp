@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <cstring>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
 #include "criu/sockets/tcp_stream.hpp"
 
 namespace criu::sockets {
@@ -55,18 +57,16 @@ bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
 }
 
 /// The queue looks shorter than it is when out-of-band data is in it, or was taken out of its midst.
-void refuseOutOfBand(int socket) {
-    int before = 0;
-    socklen_t size = sizeof(before);
-    sys(::getsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &before, &size), "read SO_OOBINLINE");
-    if (before != 0)
+void refuseOutOfBand(int socket, const SkOptsEntry& options) {
+    if (options.so_oobinline != 0)
         return;
     const std::uint32_t plain = ask(socket, SIOCINQ, "a receive queue");
     const int on = 1;
     sys(::setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)), "set SO_OOBINLINE");
     int whole = 0;
     const int asked = ::ioctl(socket, SIOCINQ, &whole);
-    sys(::setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &before, sizeof(before)), "set SO_OOBINLINE back");
+    const int off = 0;
+    sys(::setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &off, sizeof(off)), "set SO_OOBINLINE back");
     if (asked == 0 && static_cast<std::uint32_t>(whole) > plain)
         fail("out-of-band data (MSG_OOB) waits in it, which can't be dumped");
 }
@@ -99,10 +99,10 @@ bool readQueues(int socket, Queues& out) {
 /// Peeking starts elsewhere while SO_PEEK_OFF is set (TCP has it since Linux 6.9).
 class PeekFromStart {
 public:
-    explicit PeekFromStart(int socket) : socket_(socket) {
-        socklen_t size = sizeof(before_);
-        if (::getsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &before_, &size) != 0)
-            before_ = kOff;
+    PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket) {
+        for (const SkMoreOpt* const more : list(options.more, options.n_more))
+            if (more->level == SOL_SOCKET && more->name == SO_PEEK_OFF && more->value.len == sizeof(before_))
+                std::memcpy(&before_, more->value.data, sizeof(before_));
         if (before_ != kOff)
             sys(::setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &kOff, sizeof(kOff)), "set socket option SO_PEEK_OFF");
     }
@@ -144,11 +144,11 @@ std::uint32_t readNumber(int socket, int option, const char* what) {
 
 }  // namespace
 
-TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const ImageDir& images) {
+TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images) {
     const int fd = socket.fd();
-    const PeekFromStart peeking(fd);
+    const PeekFromStart peeking(fd, *entry.opts);
     Queues queues;
-    refuseOutOfBand(fd);
+    refuseOutOfBand(fd, *entry.opts);
     for (int tries = 0; !readQueues(fd, queues); ++tries) {
         if (tries == kTries) {
             Error error(0, "the queues of the connection can't be read whole");
@@ -179,7 +179,7 @@ TcpState dumpTcpStream(const TcpRepair& socket, std::uint32_t inode, const Image
     }
     readWindow(fd, stream);
 
-    ImageWriter image = images.create(ImageKind::TcpStream, inode);
+    ImageWriter image = images.create(ImageKind::TcpStream, entry.ino);
     image.write(stream);
     image.payload(queues.received);
     image.payload(queues.toSend);

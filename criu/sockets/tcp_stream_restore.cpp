@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -154,9 +155,9 @@ void TcpStreamRestore::setOptions(int socket) const {
 }
 
 void TcpStreamRestore::sendAll(int socket, std::uint32_t length) {
-    std::array<std::byte, kPiece> piece{};
+    const auto piece = std::make_unique_for_overwrite<std::byte[]>(std::min(length, kPiece));
     while (length != 0) {
-        const std::span<std::byte> part = std::span(piece).first(std::min(length, kPiece));
+        const std::span<std::byte> part(piece.get(), std::min(length, kPiece));
         image_.readPayload(part);
         for (std::span<const std::byte> left = part; !left.empty();) {
             const ssize_t sent = ::send(socket, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

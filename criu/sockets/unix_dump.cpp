@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/fown.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"
 #include "criu/sockets/unix_name.hpp"
@@ -75,6 +76,15 @@ std::uint32_t UnixDump::peerOf(const UnixSocketInfo& info, const std::string& sh
     return 0;
 }
 
+UnixSkEntry& UnixDump::prepare(const files::OpenFd& file, Arena& arena) {
+    auto& out = *arena.make<UnixSkEntry>();
+    out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
+    out.flags = file.statusFlags();
+    out.fown = files::readOwner(file.copy.get(), arena);
+    out.opts = dumpSocketOptions(file.copy.get(), AF_UNIX, arena);
+    return out;
+}
+
 void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
     const std::string shown = file.describe();
     const auto inode = static_cast<std::uint32_t>(file.stat.st_ino);
@@ -83,15 +93,12 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         fail("{} is a unix socket of another network namespace, which can't be dumped", shown);
     refuseUnknown(*info, shown);
 
-    auto& out = *dump.arena().make<UnixSkEntry>();
+    auto& out = *reinterpret_cast<UnixSkEntry*>(file.prepared);
     entry.usk = &out;
     out.id = entry.id;
-    out.ino = inode;
     out.type = static_cast<std::uint32_t>(info->type);
     out.state = static_cast<std::uint32_t>(info->state);
-    out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
     out.backlog = info->sendQueue;
-    out.fown = dump.owner(file);
     out.name = dump.arena().bytes(std::as_bytes(std::span(info->name)));
     out.has_ns_id = 1;
     out.ns_id = dump.networkNumber();
@@ -101,7 +108,6 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     }
     if (!info->name.empty() && info->name.front() != '\0')
         dumpPath(file, info->name, out, dump.arena());
-    out.opts = dumpSocketOptions(file.copy.get(), dump.arena());
     out.peer = peerOf(*info, shown);
     peers_.emplace(inode, out.peer);
     write(entry, file, dump);

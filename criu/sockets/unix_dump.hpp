@@ -16,7 +16,10 @@ namespace criu::sockets {
 /// Dump half of Unix sockets.
 class UnixDump {
 public:
-    /// Fills the sub-message of a socket; dumps what waits in it.
+    /// What a socket's sub-message has that the socket itself tells. By any thread.
+    static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
+
+    /// Fills the sub-message of a prepared socket; dumps what waits in it.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
     /// When all sockets of the tree were seen: refuses connections to the outside unless the options allow them.

@@ -13,12 +13,10 @@ class UnixKind final : public files::FileKind {
 public:
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__UNIXSK; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        if (!S_ISSOCK(file.stat.st_mode) || !file.link.starts_with("socket:["))
-            return false;
-        int family = AF_UNSPEC;
-        socklen_t size = sizeof(family);
-        return ::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_UNIX;
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_UNIX; }
+
+    ProtobufCMessage* prepare(const files::OpenFd& file, Arena& arena) override {
+        return claims(file) ? &UnixDump::prepare(file, arena).base : nullptr;
     }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {

@@ -15,13 +15,19 @@ namespace criu::task {
 
 /// Writes the architecture's part of a thread's core. `general`: NT_PRSTATUS register set; `extended`: NT_X86_XSTATE
 /// or the architecture's like. A system call that was interrupted is rewound, so that it is made again after restore;
-/// one that can't be made again ends with EINTR.
-void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
-                    std::uint64_t shadowStackPointer, CoreEntry& core, Arena& arena);
+/// one that can't be made again ends with EINTR. `segments`: compel::ThreadSegments of a thread of a 32-bit task
+/// (compat.hpp), empty for others; `general` has the 64-bit layout all the same.
+void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
+                    std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
+                    Arena& arena);
+
+/// Whether a thread is one of a 32-bit task.
+bool isCompat(const CoreEntry& core) noexcept;
 
 /// What ptrace is to write back for a restored thread.
 struct RegisterSets {
     std::vector<std::byte> general;
+    std::vector<std::byte> segments;       ///< to be set before; empty but for threads of 32-bit tasks
     std::vector<std::byte> extended;       ///< sized for this CPU; empty if the image has none
     std::uint64_t shadowStackPointer = 0;  ///< 0: shadow stacks are off
 };

@@ -2,11 +2,11 @@
 #include "criu/task/scheduling.hpp"
 
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
@@ -24,29 +24,33 @@ bool isRealTime(std::uint32_t policy) {
     return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR;
 }
 
-constexpr std::uint32_t kDeadline = 6;  // SCHED_DEADLINE
-constexpr int kIoOfProcess = 1;         // IOPRIO_WHO_PROCESS: a thread
+constexpr std::uint32_t kDeadline = 6;     // SCHED_DEADLINE
+constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
+constexpr int kIoOfProcess = 1;            // IOPRIO_WHO_PROCESS: a thread
+
+/// Whether a stored mask leaves the thread all processors there may be.
+bool isUnbound(std::span<const std::byte> affinity) {
+    return std::ranges::all_of(affinity, [](std::byte eight) { return eight == std::byte{0xff}; });
+}
 
 }  // namespace
 
 Scheduling Scheduling::of(pid_t tid) {
     Scheduling now;
-    now.policy = static_cast<std::uint32_t>(sys(::sched_getscheduler(tid), "read scheduling policy of thread {}", tid));
-    sched_param param{};
-    sys(::sched_getparam(tid, &param), "read scheduling priority of thread {}", tid);
-    now.priority = static_cast<std::uint32_t>(param.sched_priority);
-    errno = 0;
-    now.nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(tid));
-    if (now.nice == -1 && errno != 0)
-        failErrno("read nice value of thread {}", tid);
+    const kernel::SchedAttributes attributes = kernel::schedAttributes(tid);
+    now.policy = attributes.policy;
+    if ((attributes.flags & kResetOnFork) != 0)
+        now.policy |= SCHED_RESET_ON_FORK;
+    now.priority = attributes.priority;
+    now.nice = kernel::niceValue(tid);
     now.ioPriority = static_cast<std::uint32_t>(
         sys(::syscall(SYS_ioprio_get, kIoOfProcess, tid), "read I/O priority of thread {}", tid));
     now.affinity = kernel::cpuAffinity(tid);
     return now;
 }
 
-void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena) {
-    const Scheduling now = Scheduling::of(tid);
+void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena) {
+    Scheduling now = Scheduling::of(tid);
     if (plain(now.policy) == kDeadline)
         fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
     core.has_sched_policy = 1;
@@ -59,6 +63,11 @@ void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena) {
     core.sched_nice = now.nice;
     core.has_io_priority = 1;
     core.io_priority = now.ioPriority;
+    std::size_t allowed = 0;
+    for (const std::uint64_t word : now.affinity)
+        allowed += static_cast<std::size_t>(std::popcount(word));
+    if (onlineCpus && allowed >= *onlineCpus)
+        std::ranges::fill(now.affinity, ~std::uint64_t{0});
     core.has_cpu_affinity = 1;
     core.cpu_affinity = arena.bytes(std::as_bytes(std::span(now.affinity)));
 }
@@ -70,7 +79,11 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
         steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(nice), SYS_setpriority, PRIO_PROCESS, 0, nice);
     if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
         steps.call(pie::Subject::Scheduler, core.io_priority, SYS_ioprio_set, kIoOfProcess, 0, core.io_priority);
-    const std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
+    std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
+    // This kernel may know of more processors than that of the dump.
+    const std::vector<std::uint64_t> everything(now.affinity.size(), ~std::uint64_t{0});
+    if (isUnbound(affinity) && affinity.size() < everything.size() * sizeof(everything[0]))
+        affinity = std::as_bytes(std::span(everything));
     if (core.has_cpu_affinity != 0 && !affinity.empty() &&
         !std::ranges::equal(affinity, std::as_bytes(std::span(now.affinity)))) {
         // A machine without those processors is no reason to fail.

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 #include "criu/image/arena.hpp"
@@ -17,14 +18,16 @@ struct Scheduling {
     std::uint32_t priority = 0;  ///< of the real-time policies
     std::int32_t nice = 0;
     std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) gives it
-    std::vector<std::uint64_t> affinity;  ///< bit n%64 of word n/64 stands for CPU n
+    std::vector<std::uint64_t> affinity;  ///< as kernel::cpuAffinity() has it
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 
     /// Of any thread; 0 is the caller.
     static Scheduling of(pid_t tid);
 };
 
-void storeScheduling(pid_t tid, ThreadCoreEntry& core, Arena& arena);
+/// `onlineCpus`: kernel::onlineCpus(). A thread that may run on as many isn't bound to those: it is stored with all
+/// bits set, so that it may use all processors wherever it is restored.
+void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
 
 /// `now`: the scheduling the thread starts with.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);

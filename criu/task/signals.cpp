@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/task/compat.hpp"
 
 namespace criu::task {
 namespace {
@@ -23,6 +24,27 @@ struct KernelSigaction {
     std::uint64_t mask = 0;
 };
 
+/// The same of the 32-bit interface. That an action was set through it is what makes the kernel call the handler as
+/// 32-bit code.
+struct CompatSigaction {
+    std::uint32_t handler = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t restorer = 0;
+    std::uint32_t mask[2] = {};
+};
+
+CompatSigaction compatAction(const SaEntry& entry, int signal) {
+    const auto narrow = [signal](std::uint64_t value) {
+        if (value >> 32 != 0)
+            fail("signal {} of a 32-bit process has a handler, restorer or flags of {:#x}", signal, value);
+        return static_cast<std::uint32_t>(value);
+    };
+    return {narrow(entry.sigaction),
+            narrow(entry.flags),
+            narrow(entry.restorer),
+            {static_cast<std::uint32_t>(entry.mask), static_cast<std::uint32_t>(entry.mask >> 32)}};
+}
+
 struct KernelStack {
     std::uint64_t sp = 0;
     std::uint32_t flags = 0;
@@ -37,8 +59,8 @@ bool hasAction(int signal) {
 
 }  // namespace
 
-SignalActionQuery::SignalActionQuery(pie::StepList& steps, pie::RemoteData& data)
-    : at_(data.reserve(sizeof(KernelSigaction) * kSignals)) {
+SignalActionQuery::SignalActionQuery(bool compat, pie::StepList& steps, pie::RemoteData& data)
+    : compat_(compat), at_(data.reserve(sizeof(KernelSigaction) * kSignals)) {
     for (int signal = 1; signal <= kSignals; ++signal)
         if (hasAction(signal))
             steps.call(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal), SYS_rt_sigaction, signal, 0,
@@ -59,7 +81,7 @@ void SignalActionQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Are
         entry.restorer = action.restorer;
         entry.mask = action.mask;
         entry.has_compat_sigaction = 1;
-        entry.compat_sigaction = 0;
+        entry.compat_sigaction = compat_;
         core.sigactions[core.n_sigactions++] = &entry;
     }
 }
@@ -98,6 +120,12 @@ void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::
         // A fresh process has default actions (the restorer made sure), so those cost no call.
         if (entry.sigaction == 0 && entry.flags == 0 && entry.mask == 0 && entry.restorer == 0)
             continue;
+        if (entry.has_compat_sigaction != 0 && entry.compat_sigaction != 0) {
+            steps.compatCall(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal),
+                             static_cast<long>(CompatCall::RtSigaction), signal, data.put(compatAction(entry, signal)),
+                             0, kSigsetBytes);
+            continue;
+        }
         const std::uint64_t at = data.put(KernelSigaction{entry.sigaction, entry.flags, entry.restorer, entry.mask});
         steps.call(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal), SYS_rt_sigaction, signal, at, 0,
                    kSigsetBytes);

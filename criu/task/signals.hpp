@@ -15,12 +15,14 @@ namespace criu::task {
 /// Asks a task for the actions of all its signals: only the task itself can tell.
 class SignalActionQuery {
 public:
-    SignalActionQuery(pie::StepList& steps, pie::RemoteData& data);
+    /// `compat`: the process is a 32-bit one, to whose handlers the kernel passes 32-bit frames.
+    SignalActionQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
     /// After the run: fills tc.sigactions.
     void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
+    bool compat_;
     std::uint64_t at_;
 };
 

@@ -7,11 +7,23 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/sched.hpp"
+#include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
 
 namespace criu::task {
 
-ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
+namespace {
+
+/// What get_robust_list(2) of the 32-bit interface writes.
+struct CompatRobustList {
+    std::uint32_t head = 0;
+    std::uint32_t length = 0;
+};
+
+}  // namespace
+
+ThreadStateQuery::ThreadStateQuery(bool compat, pie::StepList& steps, pie::RemoteData& data)
     : clearTidAt_(data.reserve(sizeof(std::uint64_t))),
       deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
       timerSlackAt_(data.reserve(sizeof(std::uint64_t))) {
@@ -20,6 +32,12 @@ ThreadStateQuery::ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.call(pie::Subject::ParentDeathSignal, 0, SYS_prctl, PR_GET_PDEATHSIG, deathSignalAt_, 0, 0, 0);
     steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, timerSlackAt_);
+    if (!compat)
+        return;
+    robustListAt_ = data.reserve(sizeof(CompatRobustList));
+    steps.compatCall(pie::Subject::RobustList, 0, static_cast<long>(CompatCall::GetRobustList), 0,
+                     robustListAt_ + offsetof(CompatRobustList, head),
+                     robustListAt_ + offsetof(CompatRobustList, length));
 }
 
 void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
@@ -35,11 +53,15 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
         thread.pdeath_sig = deathSignal;
     }
 
-    void* head = nullptr;
-    std::size_t length = 0;
-    sys(::syscall(SYS_get_robust_list, tid, &head, &length), "read robust futex list of thread {}", tid);
-    thread.futex_rla = reinterpret_cast<std::uint64_t>(head);
-    thread.futex_rla_len = static_cast<std::uint32_t>(length);
+    if (robustListAt_ != 0) {
+        const auto& list = answers.local<CompatRobustList>(robustListAt_);
+        thread.futex_rla = list.head;
+        thread.futex_rla_len = list.length;
+    } else {
+        const kernel::RobustList robust = kernel::robustList(tid);
+        thread.futex_rla = robust.head;
+        thread.futex_rla_len = static_cast<std::uint32_t>(robust.length);
+    }
 
     if (rseq && rseq->area != 0) {
         auto& entry = *arena.make<RseqEntry>();
@@ -63,7 +85,10 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
     if (thread->has_timer_slack != 0 && thread->timer_slack != 0)
         steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0,
                    0);
-    if (thread->futex_rla_len != 0)
+    if (thread->futex_rla_len != 0 && isCompat(core))
+        steps.compatCall(pie::Subject::RobustList, thread->futex_rla, static_cast<long>(CompatCall::SetRobustList),
+                         thread->futex_rla, thread->futex_rla_len);
+    else if (thread->futex_rla_len != 0)
         steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,
                    thread->futex_rla_len);
     const char* const name = thread->comm != nullptr ? thread->comm : (core.tc != nullptr ? core.tc->comm : nullptr);

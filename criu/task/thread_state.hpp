@@ -22,7 +22,8 @@ struct RseqRegistration {
 /// Asks one thread what only it can tell.
 class ThreadStateQuery {
 public:
-    ThreadStateQuery(pie::StepList& steps, pie::RemoteData& data);
+    /// `compat`: a thread of a 32-bit process; `data` has to be within its reach then.
+    ThreadStateQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
     /// `core` must have its register part already. `name`: raw comm.
     void store(pie::RemoteData& answers, pid_t tid, const std::string& name,
@@ -32,6 +33,7 @@ private:
     std::uint64_t clearTidAt_;
     std::uint64_t deathSignalAt_;
     std::uint64_t timerSlackAt_;
+    std::uint64_t robustListAt_ = 0;  ///< of a 32-bit thread: its address and length; others are asked from outside
 };
 
 /// Steps of the thread itself, before its credentials change.

@@ -81,9 +81,9 @@ std::optional<std::size_t> readSome(int fd, Queued& queued) {
         failErrno("read what waits in a terminal");
     }
     const auto size = static_cast<std::size_t>(got);
-    if (queued.bytes.size() + size > kLimit || queued.endsOfFile.size() > kLimit)
-        fail("more than {} bytes wait in a terminal, and there is no end to them", kLimit);
     queued.bytes.insert(queued.bytes.end(), block.begin(), block.begin() + got);
+    if (queued.bytes.size() > kLimit || queued.endsOfFile.size() > kLimit)
+        fail("more than {} bytes wait in a terminal, and there is no end to them", kLimit);
     return size;
 }
 
@@ -159,13 +159,16 @@ std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
     return bytes.size();
 }
 
-/// Line settings count when bytes pass the line discipline, which happens some time after they were written.
-void awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& settings) {
+/// Line settings count when bytes pass the line discipline, which happens some time after they were written. False if
+/// they didn't in good time.
+bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& settings) {
     const bool canonical = isCanonical(settings);
     const std::size_t wanted =
         std::min(canonical ? completeBytes(queued, settings) : queued.bytes.size(), kLineLimit - 1);
     constexpr int kTries = 200;
-    for (int tries = 0; tries < kTries && kernel::waitingBytes(slave) < wanted; ++tries) {
+    for (int tries = 0; kernel::waitingBytes(slave) < wanted; ++tries) {
+        if (tries == kTries)
+            return false;
         pollfd readable{slave, POLLIN, 0};  // makes the kernel pass on what it holds back
         ::poll(&readable, 1, 0);
         pauseBriefly();
@@ -173,6 +176,21 @@ void awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& s
     // An unfinished line is counted nowhere.
     if (canonical && wanted < queued.bytes.size())
         pauseBriefly();
+    return true;
+}
+
+/// While the slave is quiet().
+std::size_t putQuietly(int master, int slave, const Queued& output, const Queued& input,
+                       const kernel::LineSettings& settings) {
+    std::size_t left = writeAll(slave, output.bytes);
+    if (input.empty())
+        return left;
+    const NoWaiting guard(master);
+    const std::size_t rest = writeAll(master, asTyped(input, settings));
+    left += rest;
+    if (rest == 0 && !awaitArrival(slave, input, settings))
+        left += input.bytes.size();
+    return left;
 }
 
 }  // namespace
@@ -190,54 +208,52 @@ UniqueFd openPrivateSlave(int master) {
     return slave;
 }
 
-Queued takeInput(int slave) {
-    Queued queued;
+void takeInput(int slave, Queued& into) {
     const auto settings = kernel::readLineSettings(slave);
     if (!settings)
-        return queued;
+        return;
     const bool canonical = isCanonical(*settings);
     if (canonical)
-        readLines(slave, *settings, queued);
+        readLines(slave, *settings, into);
     // A read gets less than VMIN bytes only where that is 0 or 1; and an unfinished line only where there are no lines.
     kernel::LineSettings raw = *settings;
     raw.local &= ~tcflag_t{ICANON};
     raw.characters[VMIN] = 1;
     raw.characters[VTIME] = 0;
     if (!canonical && raw == *settings) {
-        while (readSome(slave, queued).value_or(0) != 0) {
+        while (readSome(slave, into).value_or(0) != 0) {
         }
-        return queued;
+        return;
     }
     const UnlockedSettings unlocked(slave);
     kernel::writeLineSettings(slave, raw);
-    while (readSome(slave, queued).value_or(0) != 0) {
+    while (readSome(slave, into).value_or(0) != 0) {
     }
     kernel::writeLineSettings(slave, *settings);
-    return queued;
 }
 
-Queued takeOutput(int master) {
-    Queued queued;
+void takeOutput(int master, Queued& into) {
     const NoWaiting guard(master);
-    while (readSome(master, queued).value_or(0) != 0) {
+    while (readSome(master, into).value_or(0) != 0) {
     }
-    return queued;
 }
 
 std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
                       const kernel::LineSettings& settings) {
     const UnlockedSettings unlocked(slave);
     std::size_t left = 0;
-    if (!output.empty() || !input.empty())
-        kernel::writeLineSettings(slave, quiet(settings));
-    if (!output.empty())
-        left += writeAll(slave, output.bytes);
-    if (!input.empty()) {
-        const NoWaiting guard(master);
-        const std::size_t rest = writeAll(master, asTyped(input, settings));
-        if (rest == 0)
-            awaitArrival(slave, input, settings);
-        left += rest;
+    try {
+        if (!output.empty() || !input.empty()) {
+            kernel::writeLineSettings(slave, quiet(settings));
+            left = putQuietly(master, slave, output, input, settings);
+        }
+    } catch (...) {
+        try {
+            kernel::writeLineSettings(slave, settings);
+        } catch (const Error&) {
+            // What failed first tells more.
+        }
+        throw;
     }
     kernel::writeLineSettings(slave, settings);
     return left;

@@ -26,14 +26,16 @@ struct Queued {
 /// A description of the slave of `master` for use here: reading and writing, never waiting, never controlling.
 [[nodiscard]] UniqueFd openPrivateSlave(int master);
 
-/// Takes out what the slave's readers would get, an unfinished line included. `slave`: openPrivateSlave().
-[[nodiscard]] Queued takeInput(int slave);
+/// Takes out what the slave's readers would get, an unfinished line included. `slave`: openPrivateSlave(). Throws
+/// Error; whatever was taken out by then is in `into`, and the line settings may be others than before.
+void takeInput(int slave, Queued& into);
 
-/// Takes out what the master's reader would get. Packet mode must be off.
-[[nodiscard]] Queued takeOutput(int master);
+/// Takes out what the master's reader would get. Packet mode must be off. Throws Error; whatever was taken out by then
+/// is in `into`.
+void takeOutput(int master, Queued& into);
 
-/// Puts both back, for a slave that has (or is about to get) `settings`, and gives it those. Packet mode must be off.
-/// Returns how many bytes didn't fit.
+/// Puts both back, for a slave that has (or is about to get) `settings`, and gives it those, also where it throws.
+/// Packet mode must be off. Returns how many bytes didn't fit, or can't be told to have arrived as they were.
 [[nodiscard]] std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
                                     const kernel::LineSettings& settings);
 

@@ -51,29 +51,29 @@ public:
 
     void open(files::FileOpener& opener) override {
         for (const TtyFile& file : all()) {
-            UniqueFd fd;
-            if (source_ == Source::Path)
-                fd = openTerminal(opener, file, static_cast<int>(file.entry->flags) & O_ACCMODE);
+            if (source_ == Source::Given)
+                opener.provide(FileId{file.entry->id}, given(opener));
+            else if (source_ == Source::OwnTerminal)
+                provideTerminal(opener, file, openOwnTerminal(opener, file));
             else
-                fd = given(opener);
-            if (source_ != Source::Given)
-                sys(::fcntl(fd.get(), F_SETFL, static_cast<int>(file.entry->flags)), "set flags {:#o} of a terminal",
-                    file.entry->flags);
-            opener.provide(FileId{file.entry->id}, std::move(fd));
+                provideTerminal(opener, file,
+                                openTerminal(opener, file, static_cast<int>(file.entry->flags) & O_ACCMODE));
         }
     }
 
     void complete(files::PlacedFiles& files) override {
+        if (source_ == Source::OwnTerminal)
+            return;
         // What isn't the tree's own is changed when all else has come true.
         const UniqueFd fd = files.fetch(FileId{all().front().entry->id});
-        restoreSettings(fd.get(), info(), source_ == Source::OwnTerminal ? Window::Keep : Window::Set);
-        if (source_ != Source::OwnTerminal && info().exclusive != 0)
+        restoreSettings(fd.get(), info());
+        if (info().exclusive != 0)
             kernel::makeExclusive(fd.get());
     }
 
     void finish(files::RestoredTree& tree) override {
         if (const FileId id{all().front().entry->id}; source_ == Source::OwnTerminal && tree.isHeld(id))
-            tellWindowSize(tree.fetch(id).get(), info());
+            takeOverOwnTerminal(tree.fetch(id).get(), info());
     }
 
     void beginSession(files::FileOpener& opener) override {
@@ -90,21 +90,13 @@ public:
 private:
     UniqueFd given(files::FileOpener& opener) const {
         const std::string name = externalName(info().rdev, info().dev);
-        if (source_ == Source::Given) {
-            const int fd = opener.inherited(name);
-            if (fd < 0) {
-                Error error(0, fmt::format("the external terminal {} isn't provided", name));
-                error.addHint(fmt::format("restore with --inherit-fd fd[N]:{}", name));
-                throw error;
-            }
-            return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", fd));
+        const int fd = opener.inherited(name);
+        if (fd < 0) {
+            Error error(0, fmt::format("the external terminal {} isn't provided", name));
+            error.addHint(fmt::format("restore with --inherit-fd fd[N]:{}", name));
+            throw error;
         }
-        if (opener.ownTerminal() < 0)
-            fail("--shell-job: criu wasn't started from a terminal that could replace it");
-        const std::string path = fmt::format("/proc/self/fd/{}", opener.ownTerminal());
-        const int access = static_cast<int>(all().front().entry->flags) & O_ACCMODE;
-        return UniqueFd(
-            sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));
+        return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", fd));
     }
 
     Source source_;
@@ -129,25 +121,33 @@ private:
 /// A descriptor of /dev/tty whose terminal is gone: a short-lived process gets one, opens it, and it goes.
 class HungUpOwn final : public RestoredLines {
 public:
+    /// That process has a pid, which mustn't be one that is still to be created.
+    [[nodiscard]] bool late() const override { return true; }
+
     void open(files::FileOpener& opener) override {
         UniqueFd master(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx"));
         kernel::setPtyLocked(master.get(), false);
         const Mapping shared = Mapping::anonymous(pageAlignUp(all().size() * sizeof(int)), MAP_SHARED);
+        int* const numbers = shared.as<int>();
+        std::fill_n(numbers, all().size(), -ECANCELED);
         // It shares our descriptors, so what it opens is ours.
         const auto child =
             static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, 0));
         if (child < 0)
             failErrno("create a process for a terminal");
         if (child == 0)
-            openInSession(master.get(), shared.as<int>());
+            openInSession(master.get(), numbers);
         sys(::waitpid(child, nullptr, 0), "wait for a process that opens a terminal");
 
         std::vector<UniqueFd> opened;
+        int failure = 0;
         for (std::size_t i = 0; i < all().size(); ++i)
-            if (const int fd = shared.as<int>()[i]; fd > 0)
-                opened.push_back(opener.lift(UniqueFd(fd)));
-        if (opened.size() != all().size())
-            fail("a session's terminal couldn't be opened as /dev/tty");
+            if (numbers[i] < 0)
+                failure = -numbers[i];
+            else
+                opened.push_back(opener.lift(UniqueFd(numbers[i])));
+        if (failure != 0)
+            failWith(failure, "open the terminal of a new session as /dev/tty");
         for (std::size_t i = 0; i < opened.size(); ++i)
             sys(::fcntl(opened[i].get(), F_SETFL, static_cast<int>(all()[i].entry->flags)), "set flags of a terminal");
         master.reset();
@@ -156,18 +156,21 @@ public:
     }
 
 private:
-    /// Leaves the descriptors' numbers behind, 0 for those that couldn't be opened.
+    /// Leaves the descriptors' numbers behind, or the errno of what failed as a negative number.
     [[noreturn]] void openInSession(int master, int* numbers) const {
         try {
             sys(::setsid(), "lead a session");
             if (!kernel::controlOwnSession(master))
-                ::_exit(1);
+                failWith(EPERM, "take the terminal");
             for (std::size_t i = 0; i < all().size(); ++i) {
                 const int access = static_cast<int>(all()[i].entry->flags) & O_ACCMODE;
-                numbers[i] = std::max(::open("/dev/tty", access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), 0);
+                numbers[i] = ::open("/dev/tty", access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+                if (numbers[i] < 0)
+                    numbers[i] = -errno;
             }
-        } catch (const Error&) {
-            // Whoever waits finds out that nothing was opened.
+        } catch (const Error& error) {
+            if (error.code() != 0)
+                numbers[0] = -error.code();
         }
         ::_exit(0);
     }

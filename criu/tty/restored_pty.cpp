@@ -44,15 +44,9 @@ public:
             openOutside(opener);
     }
 
-    void complete(files::PlacedFiles& files) override {
-        // What isn't the tree's own is changed when all else has come true.
-        if (isOutside())
-            restoreSettings(files.fetch(FileId{slaves_.front().entry->id}).get(), info(), Window::Keep);
-    }
-
     void finish(files::RestoredTree& tree) override {
         if (const FileId id{slaves_.empty() ? 0 : slaves_.front().entry->id}; isOutside() && tree.isHeld(id))
-            tellWindowSize(tree.fetch(id).get(), info());
+            takeOverOwnTerminal(tree.fetch(id).get(), info());
     }
 
     void beginSession(files::FileOpener& opener) override {
@@ -228,15 +222,8 @@ private:
                             externalName(info().rdev, info().dev)));
             throw error;
         }
-        if (opener.ownTerminal() < 0)
-            fail("--shell-job: criu wasn't started from a terminal that could replace it");
-        const std::string path = fmt::format("/proc/self/fd/{}", opener.ownTerminal());
-        for (const TtyFile& slave : slaves_) {
-            const int access = static_cast<int>(slave.entry->flags) & O_ACCMODE;
-            UniqueFd fd(
-                sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));
-            provideTerminal(opener, slave, std::move(fd));
-        }
+        for (const TtyFile& slave : slaves_)
+            provideTerminal(opener, slave, openOwnTerminal(opener, slave));
     }
 
     const TtyImages& images_;

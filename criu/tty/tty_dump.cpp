@@ -17,8 +17,6 @@
 namespace criu::tty {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
-
 /// The devpts file system a master's slave is in. The kernel looks for it where the master was opened: there, or in
 /// "pts" beside it.
 dev_t devptsOf(const files::OpenFd& master) {
@@ -286,9 +284,9 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     taken.packets = master.info->packet_mode != 0;
     if (taken.packets)
         kernel::setPacketMode(fd, false);
-    taken.output = takeOutput(fd);
+    takeOutput(fd, taken.output);
     // Nobody is ever going to read the input of a closed slave, unless it is opened again: then it is still there.
-    taken.input = takeInput(slaveFd.get());
+    takeInput(slaveFd.get(), taken.input);
 }
 
 void TtyDump::finish(files::FileDump& dump) {
@@ -339,10 +337,14 @@ void TtyDump::putBack(Log& log) noexcept {
                     putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
                 lost != 0)
                 log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
+        } catch (const std::exception& error) {
+            log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
+        }
+        try {
             if (taken.packets)
                 kernel::setPacketMode(taken.master, true);
-        } catch (const Error& error) {
-            log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
+        } catch (const std::exception& error) {
+            log.warn("{}: it is no longer in packet mode: {}", taken.who, error.what());
         }
     }
     taken_.clear();

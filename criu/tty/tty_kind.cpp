@@ -44,6 +44,10 @@ public:
         file.info = &images_.info(entry.tty->tty_info_id);
         check(*file.info);
         const bool given = isGiven(*file.info, restore.options());
+        const std::uint32_t pair = file.info->type == TTY_TYPE__PTY && !given ? file.info->id & ~1U : file.info->id;
+        file.master = pair != file.info->id;
+        if (file.master && file.info->termios == nullptr)
+            fail("terminal {:#x} is the master of a pseudoterminal and has no settings", file.info->id);
         if (!given) {
             const FileEntry& path =
                 restore.entry(FileId{entry.tty->has_regf_id != 0 ? entry.tty->regf_id : entry.tty->id});
@@ -51,8 +55,6 @@ public:
                 fail("the path of terminal {} (file {}) is not a regular-file entry", entry.id, path.id);
             file.path = path.reg;
         }
-        const std::uint32_t pair = file.info->type == TTY_TYPE__PTY && !given ? file.info->id & ~1U : file.info->id;
-        file.master = pair != file.info->id;
         auto& terminal = terminals_[{file.info->type, pair}];
         if (!terminal)
             terminal = make(*file.info, given, restore);

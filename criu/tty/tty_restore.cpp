@@ -11,6 +11,26 @@
 #include "criu/base/error.hpp"
 
 namespace criu::tty {
+namespace {
+
+/// The kernel stops background processes that change their terminal, unless they have SIGTTOU blocked.
+class WritingFromBackground {
+public:
+    WritingFromBackground() {
+        sigset_t stop;
+        ::sigemptyset(&stop);
+        ::sigaddset(&stop, SIGTTOU);
+        ::pthread_sigmask(SIG_BLOCK, &stop, &before_);
+    }
+    ~WritingFromBackground() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    WritingFromBackground(const WritingFromBackground&) = delete;
+    WritingFromBackground& operator=(const WritingFromBackground&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace
 
 void TtyImages::load(const ImageDir& images) {
     if (auto reader = images.openRead(ImageKind::TtyInfo))
@@ -55,13 +75,6 @@ UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access
     return opener.lift(opener.openDevice(FileId{file.path->id}, access | O_NOCTTY | O_NONBLOCK));
 }
 
-void tellWindowSize(int fd, const TtyInfoEntry& info) {
-    if (info.winsize == nullptr || loadWindow(*info.winsize) == kernel::readWindowSize(fd))
-        return;
-    if (const pid_t group = ::tcgetpgrp(fd); group > 0)
-        ::kill(-group, SIGWINCH);
-}
-
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     // Locks last: they keep settings as they are.
     if (info.termios != nullptr)
@@ -73,6 +86,25 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     const kernel::LineSettings locked = loadSettings(*info.termios_locked);
     if (locked != kernel::readLockedSettings(fd))  // setting takes privileges that not every namespace has
         kernel::writeLockedSettings(fd, locked);
+}
+
+UniqueFd openOwnTerminal(files::FileOpener& opener, const TtyFile& file) {
+    if (opener.ownTerminal() < 0)
+        fail("--shell-job: criu wasn't started from a terminal that could replace it");
+    const std::string path = fmt::format("/proc/self/fd/{}", opener.ownTerminal());
+    const int access = static_cast<int>(file.entry->flags) & O_ACCMODE;
+    return UniqueFd(sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));
+}
+
+void takeOverOwnTerminal(int fd, const TtyInfoEntry& info) {
+    {
+        const WritingFromBackground allowed;
+        restoreSettings(fd, info, Window::Keep);
+    }
+    if (info.winsize == nullptr || loadWindow(*info.winsize) == kernel::readWindowSize(fd))
+        return;
+    if (const pid_t group = ::tcgetpgrp(fd); group > 0)
+        ::kill(-group, SIGWINCH);
 }
 
 void beginSession(int fd, Log& log, const TtyInfoEntry& info) {

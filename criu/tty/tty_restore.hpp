@@ -64,13 +64,19 @@ void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd
 /// Opens the path of a terminal, without waiting for a line and without making it the controlling one.
 [[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
 
+/// For a terminal whose other side was held outside of the tree: opens the one criu was started from, with the access
+/// that this description had.
+[[nodiscard]] UniqueFd openOwnTerminal(files::FileOpener& opener, const TtyFile& file);
+
 /// Whether a terminal takes the window size of the image. One that was there before has a window of its own.
 enum class Window : std::uint8_t { Set, Keep };
 /// Line settings, locks, window size.
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
 
-/// Signals the group in the foreground of criu's own terminal if the window isn't as large as that of the image.
-void tellWindowSize(int fd, const TtyInfoEntry& info);
+/// Gives the terminal that criu was started from the line settings of the image, and tells the group in its foreground
+/// if the window isn't as large as in the image. As late as can be: a shell would be left with them by a restore that
+/// fails. Criu may be in the background by then.
+void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
 /// In the leader of its session: what RestoredFile::beginSession() and groupsJoined() are for.
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);

@@ -7,12 +7,12 @@ import threading
 
 
 class EchoServer:
-    """Serves at a port of 127.0.0.1 until the process ends. Connections that break are counted."""
+    """Serves at a port of 127.0.0.1 until the process ends."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.broken = 0
+        self.clients = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
@@ -26,6 +26,7 @@ class EchoServer:
                     client, _ = self._listener.accept()
                     client.setblocking(False)
                     waiting[client] = bytearray()
+                    self.clients.append(client)
                     selector.register(client, selectors.EVENT_READ)
                     continue
                 if not self._echo(key.fileobj, events, waiting[key.fileobj]):
@@ -49,6 +50,5 @@ class EchoServer:
         except BlockingIOError:
             pass
         except OSError:
-            self.broken += 1
             return False
         return True

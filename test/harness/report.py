@@ -13,10 +13,11 @@ class Outcome:
         self.details = list(details)
 
 
-def run_all(names, run, rerun, jobs, second_chance=False):
+def run_all(names, run, rerun, jobs, tried_again=None):
     """Runs run(name) -> Outcome for each name, several at once; prints as it goes. Returns the exit code.
 
-    With second_chance, what failed among others is run again alone: a loaded machine upsets tests that watch moments.
+    Given a list for them, tests that failed among others are run again alone, for a loaded machine upsets tests that watch
+    moments. The list gets the names of those that passed then; the closing lines tell of them.
     """
     began = time.monotonic()
     counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -36,7 +37,7 @@ def run_all(names, run, rerun, jobs, second_chance=False):
             for future in pending:
                 future.cancel()
             raise
-    if second_chance:
+    if tried_again is not None:
         for name, _ in list(failures):
             outcome = run(name)
             print(f"{outcome.state:8}{name}, the second time", flush=True)
@@ -44,6 +45,7 @@ def run_all(names, run, rerun, jobs, second_chance=False):
                 failures = [item for item in failures if item[0] != name]
                 counts["failed"] -= 1
                 counts["passed"] += 1
+                tried_again.append(name)
     if failures:
         print("\nFailures:")
         for name, outcome in sorted(failures, key=lambda item: item[0]):
@@ -52,5 +54,7 @@ def run_all(names, run, rerun, jobs, second_chance=False):
                 print(f"      {line}")
             print(f"      again: {rerun(name)}")
     print(f"\n{time.monotonic() - began:.0f} s")
+    if tried_again:
+        print(f"passed only when tried again: {' '.join(tried_again)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not names else 0

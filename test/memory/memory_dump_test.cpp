@@ -292,7 +292,7 @@ TEST_CASE("kernels without PAGEMAP_SCAN give the same") {
 TEST_CASE("guard regions, behind all mappings") {
     const kernel::PagemapScanner scanner(kernel::ProcDir().self());
     if (!scanner.seesGuards()) {
-        WARN("this kernel doesn't tell of guard regions");
+        WARN("skipped: this kernel doesn't tell of guard regions");
         return;
     }
     const Scene scene([] {
@@ -328,7 +328,7 @@ TEST_CASE("guard regions, behind all mappings") {
 TEST_CASE("droppable memory has no content") {
     void* const probe = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS, -1, 0);
     if (probe == MAP_FAILED) {
-        WARN("this kernel hasn't got MAP_DROPPABLE");
+        WARN("skipped: this kernel hasn't got MAP_DROPPABLE");
         return;
     }
     ::munmap(probe, kPageSize);
@@ -347,7 +347,7 @@ TEST_CASE("private huge pages") {
     void* const probe =
         ::mmap(nullptr, 2 * kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
     if (probe == MAP_FAILED) {
-        WARN("no huge pages are set aside (/proc/sys/vm/nr_hugepages)");
+        WARN("skipped: no huge pages are set aside (/proc/sys/vm/nr_hugepages)");
         return;
     }
     ::munmap(probe, 2 * kHuge);

@@ -232,7 +232,7 @@ TEST_CASE("shared huge pages") {
     void* const probe =
         ::mmap(nullptr, 6 * kHuge, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
     if (probe == MAP_FAILED) {
-        WARN("not enough huge pages are set aside (/proc/sys/vm/nr_hugepages)");
+        WARN("skipped: not enough huge pages are set aside (/proc/sys/vm/nr_hugepages)");
         return;
     }
     ::munmap(probe, 6 * kHuge);

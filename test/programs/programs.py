@@ -23,6 +23,8 @@ class Program:
 
     # Seconds between two dumps.
     pause = 0.3
+    # How often it is dumped and restored.
+    turns = 3
     # Options of criu dump and restore.
     options = ()
 
@@ -194,6 +196,21 @@ class Terminals(Service):
         return super().missing() or (None if shutil.which("less") else "no less")
 
 
+class Stream(Program):
+    """A stream between two processes, which must be flowing at every dump; it ends by itself."""
+
+    turns = 5
+
+    def __init__(self, family, size, build):
+        super().__init__(f"stream-{family}", [os.path.join(build, "test", "programs", "stream"), family, str(size)])
+        self.options = ("--tcp-established",) if family == "tcp" else ()
+        # An undisturbed receiver takes at least 8 seconds for 1 GiB.
+        self.pause = size / 1024
+
+    def end(self, init, root, output, _folder):
+        self.require_good_end(init, root, output)
+
+
 class Java(Program):
     """A Java program, compiled first: only the machine itself is to be dumped."""
 
@@ -208,8 +225,8 @@ class Java(Program):
                        stderr=subprocess.DEVNULL)
 
 
-def programs(build):
-    """All of them."""
+def programs(build, stream=256):
+    """All of them. `stream`: MiB to send over TCP."""
     return [
         Program("python-threads", [sys.executable, os.path.join(HERE, "python_threads.py")]),
         Pipeline("bash-pipeline", ["/bin/bash", os.path.join(HERE, "pipeline.sh")]),
@@ -224,4 +241,6 @@ def programs(build):
         Service("node", "node"),
         Service("asyncio", sys.executable),
         Terminals(),
+        Stream("tcp", stream, build),
+        Stream("unix", stream // 2, build),
     ]

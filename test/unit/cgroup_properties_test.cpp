@@ -110,6 +110,14 @@ TEST_CASE("controllers of a subtree are changed by what differs") {
     CHECK(group.get("cgroup.subtree_control") == "-cpu +pids");
 }
 
+TEST_CASE("weights of devices are set line by line") {
+    const Group group;
+    group.put("io.weight", "default 50\n");
+    setProperty(group.fd(), "io.weight", "default 100\n8:16 200");
+    // A file of a group takes each write as a whole; this one has the last at its beginning.
+    CHECK(group.get("io.weight").starts_with("8:16 200"));
+}
+
 TEST_CASE("a list of devices is denied first, then allowed rule by rule") {
     const Group group;
     group.put("devices.list", "a *:* rwm\n");

@@ -202,8 +202,10 @@ TEST_CASE("payload is found behind its record, whatever its size") {
         payload[index] = static_cast<char>(index * 7 + index / 256);
     PipeDataEntry head = PIPE_DATA_ENTRY__INIT;
     head.bytes = static_cast<std::uint32_t>(size);
-    const auto bytes =
-        Bytes::headerOf(ImageKind::PipesData).record(head).append(payload).record(head).append(payload).record(head);
+    auto bytes = Bytes::headerOf(ImageKind::PipesData);
+    for (int i = 0; i < 3; ++i)
+        bytes.record(head).append(payload);
+    bytes.record(head);
     const auto open = [&](UniqueFd fd) { return ImageReader(std::move(fd), ImageKind::PipesData, "pipes-data.img"); };
     std::optional<PipeFile> source;
     if (pipe)
@@ -213,6 +215,8 @@ TEST_CASE("payload is found behind its record, whatever its size") {
     std::string got(reader.one<PipeDataEntry>()->bytes, 'x');
     reader.readPayload(std::as_writable_bytes(std::span(got)));
     CHECK(got == payload);
+    const std::vector<std::byte> second = reader.payload(reader.one<PipeDataEntry>()->bytes);
+    CHECK(std::ranges::equal(second, std::as_bytes(std::span(payload))));
     reader.skipPayload(reader.one<PipeDataEntry>()->bytes);
     CHECK(reader.one<PipeDataEntry>()->bytes == size);
     CHECK(reader.offset() == bytes.content().size());
@@ -225,6 +229,7 @@ TEST_CASE("payload that isn't there is an error") {
     const auto buffer = std::as_writable_bytes(std::span(target));
     CHECK_THAT(errorOf([&] { pstree(bytes).readPayload(buffer); }), Contains("100000 bytes doesn't fit"));
     CHECK_THAT(errorOf([&] { pstree(bytes).skipPayload(4); }), Contains("4 bytes doesn't fit"));
+    CHECK_THAT(errorOf([&] { (void)pstree(bytes).payload(0xffffffffffff); }), Contains("doesn't fit"));
     const auto open = [](PipeFile& pipe) { return ImageReader(pipe.take(), ImageKind::Pstree, "pstree.img"); };
     PipeFile first(bytes.content());
     CHECK_THAT(errorOf([&] { open(first).readPayload(buffer); }), Contains("bytes before a payload does"));
@@ -232,6 +237,8 @@ TEST_CASE("payload that isn't there is an error") {
     CHECK_THAT(errorOf([&] { open(second).skipPayload(4); }), Contains("ends within a payload"));
     PipeFile third(bytes.content());
     CHECK_THAT(errorOf([&] { open(third).readPayload(buffer.first(4)); }), Contains("ends within a payload"));
+    PipeFile fourth(bytes.content());
+    CHECK_THAT(errorOf([&] { (void)open(fourth).payload(0xffffffffffff); }), Contains("bytes before a payload does"));
 }
 
 TEST_CASE("rest takes what is left, up to a limit") {

@@ -154,15 +154,19 @@ TEST_CASE("guard pages are neither content nor overlooked") {
     const Mapping area = Mapping::anonymous(4 * kPageSize);
     std::memset(area.data(), 1, area.size());
     constexpr int guardInstall = 102;
-    if (::madvise(area.as<char>() + kPageSize, kPageSize, guardInstall) != 0)
-        return;  // before 6.13
+    if (::madvise(area.as<char>() + kPageSize, kPageSize, guardInstall) != 0) {
+        WARN("skipped: this kernel hasn't got guard regions (6.13)");
+        return;
+    }
     const auto base = reinterpret_cast<std::uint64_t>(area.data());
     const auto page = [&](std::size_t number) { return base + number * kPageSize; };
     const ProcPid self = ProcDir().open(::getpid());
     for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
         const PagemapScanner scanner(self, mode);
-        if (!scanner.seesGuards())
+        if (!scanner.seesGuards()) {
+            WARN("skipped: guard regions can't be seen in this way");
             continue;
+        }
         CHECK(scanner.scan(base, page(4), kGuardPages) == std::vector{PageRange{page(1), page(2), PageIs::None}});
         CHECK(scanner.scan(base, page(4), kPrivatePages) ==
               std::vector{PageRange{base, page(1), PageIs::None}, PageRange{page(2), page(4), PageIs::None}});
@@ -180,8 +184,10 @@ TEST_CASE("runs are split where reported categories differ") {
     const ProcPid self = ProcDir().open(::getpid());
     for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
         const PagemapScanner scanner(self, mode);
-        if (!scanner.seesZeroPage())
+        if (!scanner.seesZeroPage()) {
+            WARN("skipped: the page of zeroes can't be seen in this way");
             continue;
+        }
         const PageQuery present{.all = PageIs::Present};
         CHECK(scanner.scan(base, base + area.size(), present).size() == 1);
         const PageQuery zeroOrNot{.all = PageIs::Present, .report = PageIs::PfnZero};
@@ -201,8 +207,10 @@ TEST_CASE("terabytes of untouched space are scanned at once") {
     REQUIRE(::mprotect(page, kPageSize, PROT_READ | PROT_WRITE) == 0);
     *page = 1;
     const PagemapScanner scanner(ProcDir().open(::getpid()));
-    if (scanner.mode() != PagemapScanner::Mode::Scan)
+    if (scanner.mode() != PagemapScanner::Mode::Scan) {
+        WARN("skipped: this kernel hasn't got PAGEMAP_SCAN (6.7)");
         return;
+    }
     const auto base = reinterpret_cast<std::uint64_t>(start);
     const auto begin = std::chrono::steady_clock::now();
     const auto found = scanner.scan(base, base + size, kPrivatePages);
@@ -338,6 +346,14 @@ TEST_CASE("threads and children are found") {
     CHECK(threads.size() >= 2);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("processors in a list are counted") {
+    CHECK(kernel::countCpus("0\n") == 1);
+    CHECK(kernel::countCpus("0-3,6,8-9\n") == 7);
+    CHECK_THROWS_AS((void)kernel::countCpus("3-1\n"), Error);
+    CHECK_THROWS_AS((void)kernel::countCpus(""), Error);
+    CHECK(kernel::onlineCpus() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 TEST_CASE("own scheduling, affinity, robust list and limits agree with system calls") {

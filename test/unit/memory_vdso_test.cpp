@@ -51,11 +51,17 @@ std::uint64_t dynamicEntry(std::vector<std::byte>& bytes, Elf64_Sxword tag) {
     return 0;
 }
 
+bool hasVdso() {
+    if (ownVdso().empty())
+        WARN("skipped: this kernel was booted without vDSO");
+    return !ownVdso().empty();
+}
+
 }  // namespace
 
 TEST_CASE("functions of the own vDSO") {
-    if (ownVdso().empty())
-        return;  // booted without
+    if (!hasVdso())
+        return;
     const auto functions = readVdsoFunctions(ownVdso());
     for (const char* const name : {"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time", "__vdso_getcpu"}) {
         INFO(name);
@@ -66,7 +72,7 @@ TEST_CASE("functions of the own vDSO") {
 }
 
 TEST_CASE("both kinds of hash table tell the number of symbols") {
-    if (ownVdso().empty())
+    if (!hasVdso())
         return;
     const auto wanted = readVdsoFunctions(ownVdso());
     for (const Elf64_Sxword tag : {Elf64_Sxword{DT_HASH}, Elf64_Sxword{DT_GNU_HASH}}) {
@@ -80,7 +86,7 @@ TEST_CASE("both kinds of hash table tell the number of symbols") {
 }
 
 TEST_CASE("a damaged vDSO is an error, never a crash") {
-    if (ownVdso().empty())
+    if (!hasVdso())
         return;
     CHECK_THAT(test::errorOf([] { readVdsoFunctions({}); }), Catch::Contains("vDSO"));
     const auto whole = copyOf(ownVdso());
@@ -108,7 +114,7 @@ TEST_CASE("a damaged vDSO is an error, never a crash") {
 }
 
 TEST_CASE("a redirected copy works through the real one") {
-    if (ownVdso().empty())
+    if (!hasVdso())
         return;
     auto code = copyOf(ownVdso());
     const auto presentAt = reinterpret_cast<std::uint64_t>(ownVdso().data());
@@ -143,7 +149,7 @@ TEST_CASE("a redirected copy works through the real one") {
 }
 
 TEST_CASE("code that isn't redirected makes system calls") {
-    if (ownVdso().empty())
+    if (!hasVdso())
         return;
     // A kernel that has none of the functions.
     auto stranger = copyOf(ownVdso());

@@ -2,6 +2,8 @@
 #include <cpuid.h>
 #include <sys/user.h>
 
+#include <compel/registers.hpp>
+
 #include <cstring>
 #include <vector>
 
@@ -40,7 +42,7 @@ struct Thread {
     }
     CoreEntry& store() {
         CoreEntry& core = *arena.make<CoreEntry>();
-        task::storeRegisters(general, extended, 0, core, arena);
+        task::storeRegisters(general, {}, extended, 0, core, arena);
         return core;
     }
 
@@ -74,6 +76,65 @@ TEST_CASE("registers come back as they were") {
     REQUIRE(back.general == thread.general);
     REQUIRE(part(back.extended, kVectors, 256) == part(thread.extended, kVectors, 256));
     REQUIRE(part(back.extended, offset, size) == part(thread.extended, offset, size));
+}
+
+TEST_CASE("registers of a 32-bit thread come back with the bases of its segments") {
+    Thread thread;
+    thread.uses(3);
+    compel::ThreadSegments segments{};
+    for (unsigned i = 0; i < segments.size(); ++i) {
+        segments[i].entry_number = compel::firstThreadSegment + i;
+        segments[i].read_exec_only = 1;
+        segments[i].seg_not_present = 1;
+    }
+    segments[1].base_addr = 0xf7c01000;
+    segments[1].limit = 0xfffff;
+    segments[1].contents = 1;
+    segments[1].seg_32bit = segments[1].limit_in_pages = segments[1].useable = 1;
+    segments[1].read_exec_only = segments[1].seg_not_present = 0;
+    thread.regs().cs = 0x23;
+    thread.regs().ss = thread.regs().ds = thread.regs().es = 0x2b;
+    thread.regs().fs = 0;
+    thread.regs().gs = 0x6b;
+    thread.regs().rax = static_cast<std::uint64_t>(-516);
+    thread.regs().orig_rax = 162;
+    thread.regs().rip = 0xf7fc4549;
+
+    CoreEntry& core = *thread.arena.make<CoreEntry>();
+    const auto bytes = std::as_bytes(std::span(segments));
+    task::storeRegisters(thread.general, bytes, thread.extended, 0, core, thread.arena);
+    REQUIRE(task::isCompat(core));
+    const UserX86RegsEntry& stored = *core.thread_info->gpregs;
+    CHECK(stored.ip == 0xf7fc4547);  // the sleep is made again
+    CHECK(stored.ax == 162);
+    CHECK(stored.r8 == 0);
+    CHECK(stored.gs_base == 0);
+
+    const task::RegisterSets back = task::loadRegisters(core);
+    CHECK(std::vector<std::byte>(bytes.begin(), bytes.end()) == back.segments);
+    user_regs_struct regs{};
+    std::memcpy(&regs, back.general.data(), sizeof(regs));
+    CHECK(regs.gs_base == 0xf7c01000);
+    CHECK(regs.fs_base == 0);
+    CHECK(regs.cs == 0x23);
+    CHECK(regs.rbx == (thread.regs().rbx & 0xffffffff));
+
+    core.thread_info->tls[0]->entry_number = 6;
+    REQUIRE_THROWS_WITH(task::loadRegisters(core), Catch::Contains("number 6"));
+}
+
+TEST_CASE("a 32-bit thread with a segment of its process' own is refused") {
+    Thread thread;
+    thread.uses(3);
+    thread.regs().cs = 0x23;
+    thread.regs().ss = thread.regs().ds = thread.regs().es = 0x2b;
+    thread.regs().fs = 0x7;
+    thread.regs().gs = 0;
+    const compel::ThreadSegments segments{};
+    CoreEntry& core = *thread.arena.make<CoreEntry>();
+    REQUIRE_THROWS_WITH(task::storeRegisters(thread.general, std::as_bytes(std::span(segments)), thread.extended, 0,
+                                             core, thread.arena),
+                        Catch::Contains("modify_ldt"));
 }
 
 TEST_CASE("CPU state of unknown place is refused, not lost") {

@@ -58,7 +58,7 @@ TEST_CASE("options of a socket are the same on the one they are restored to") {
         set(one, SO_PASSCRED, 1);
 
     Arena arena;
-    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), family, arena);
     CHECK(dumped.so_sndbuf == 80'000);
     CHECK(dumped.so_rcvbuf == 100'000);
     CHECK(dumped.so_snd_tmo_sec == 1);
@@ -75,13 +75,13 @@ TEST_CASE("options of a socket are the same on the one they are restored to") {
     Log log;
     const UniqueFd other = makeSocket(family, type);
     restoreSocketOptions(other.get(), dumped, log);
-    CHECK(packed(*dumpSocketOptions(other.get(), arena)) == packed(dumped));
+    CHECK(packed(*dumpSocketOptions(other.get(), family, arena)) == packed(dumped));
 }
 
 TEST_CASE("a fresh socket has nothing beside what every image has, and is left as it is") {
     const UniqueFd one = makeSocket(AF_UNIX, SOCK_STREAM);
     Arena arena;
-    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), AF_UNIX, arena);
     CHECK(dumped.n_more == 0);
     CHECK(dumped.n_so_filter == 0);
     CHECK(dumped.so_bound_dev == nullptr);
@@ -89,18 +89,18 @@ TEST_CASE("a fresh socket has nothing beside what every image has, and is left a
     CHECK((dumped.has_so_buf_lock == 0 || dumped.so_buf_lock == 0));
     Log log;
     restoreSocketOptions(one.get(), dumped, log);
-    CHECK(packed(*dumpSocketOptions(one.get(), arena)) == packed(dumped));
+    CHECK(packed(*dumpSocketOptions(one.get(), AF_UNIX, arena)) == packed(dumped));
 }
 
 TEST_CASE("an enlarged send buffer gets its size and its freedom back") {
     const UniqueFd one = makeSocket(AF_UNIX, SOCK_STREAM);
     Arena arena;
-    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), AF_UNIX, arena);
     raiseSendBuffer(one.get());
-    CHECK(dumpSocketOptions(one.get(), arena)->so_sndbuf > dumped.so_sndbuf);
+    CHECK(dumpSocketOptions(one.get(), AF_UNIX, arena)->so_sndbuf > dumped.so_sndbuf);
     Log log;
     restoreSocketOptions(one.get(), dumped, log);
-    CHECK(packed(*dumpSocketOptions(one.get(), arena)) == packed(dumped));
+    CHECK(packed(*dumpSocketOptions(one.get(), AF_UNIX, arena)) == packed(dumped));
 }
 
 TEST_CASE("a classic filter is carried instruction by instruction") {
@@ -110,14 +110,14 @@ TEST_CASE("a classic filter is carried instruction by instruction") {
     const UniqueFd one = makeSocket(AF_UNIX, SOCK_DGRAM);
     set(one, SO_ATTACH_FILTER, program);
     Arena arena;
-    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), arena);
+    const SkOptsEntry& dumped = *dumpSocketOptions(one.get(), AF_UNIX, arena);
     REQUIRE(dumped.n_so_filter == 4);
     CHECK(dumped.so_filter[0] == (std::uint64_t{BPF_LD | BPF_W | BPF_ABS} << 48 | 0xfffff000));
     CHECK(dumped.so_filter[1] == (std::uint64_t{BPF_JMP | BPF_JEQ | BPF_K} << 48 | std::uint64_t{1} << 32 | 1));
     Log log;
     const UniqueFd other = makeSocket(AF_UNIX, SOCK_DGRAM);
     restoreSocketOptions(other.get(), dumped, log);
-    CHECK(packed(*dumpSocketOptions(other.get(), arena)) == packed(dumped));
+    CHECK(packed(*dumpSocketOptions(other.get(), AF_UNIX, arena)) == packed(dumped));
 }
 
 TEST_CASE("a filter longer than the kernel allows is refused") {

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
 
 using namespace criu;
 using namespace criu::tty;
@@ -29,6 +30,9 @@ TEST_CASE("the kernel's device numbers are taken apart", "[tty]") {
     CHECK(kernel::decodeDevice(0x8803) == makedev(136, 3));
     CHECK(kernel::decodeDevice(0x88a0 | 1U << 20) == makedev(136, 256 + 0xa0));
     CHECK(kernel::decodeDevice(0) == makedev(0, 0));
+    CHECK(kernel::encodeDevice(makedev(136, 256 + 0xa0)) == (0x88a0 | 1U << 20));
+    CHECK(kernel::deviceOf(0x800003) == makedev(8, 3));
+    CHECK(kernel::kernelForm(makedev(8, 3)) == 0x800003);
 }
 
 TEST_CASE("settings of a terminal survive the image, four control characters to a number", "[tty]") {

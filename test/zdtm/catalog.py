@@ -41,7 +41,10 @@ class Program:
         if not summary:
             raise ValueError(f"{self.source}: no ZDTM(\"summary\")")
         self.summary = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', summary.group(1)))
-        said = dict(re.findall(r"^// zdtm: (\S+) +(.*)$", text, re.MULTILINE))
+        lines = re.findall(r"^// zdtm: ([^\s(]+(?:\([^)]*\))?) +(.*)$", text, re.MULTILINE)
+        said = dict(lines)
+        if len(said) != len(lines):
+            raise ValueError(f"{self.source}: a key is there twice")
         fails_with_42 = set()
         for key in [key for key in said if key.startswith("fails-with-4.2")]:
             fails_with_42.update(_list(key[len("fails-with-4.2"):].strip("()")) or ["*"])

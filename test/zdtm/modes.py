@@ -118,7 +118,10 @@ def interrupt(subject, action, images, options, moment, number):
         subject.init.pause(deadline - time.monotonic())
     if pid not in subject.init.ended:
         os.kill(pid, number)
-    return moment, subject.init.wait(pid, 20, f"criu {action} after {number.name}").code
+    code = subject.init.wait(pid, 20, f"criu {action} after {number.name}").code
+    if code < 0 and code != -number:
+        raise Failed(f"criu {action} ended by signal {-code} after {number.name}")
+    return moment, code
 
 
 def to_other(subject, _task):

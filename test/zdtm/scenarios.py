@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 
 from harness import criu as criu_runs
 from harness import processes
@@ -143,6 +144,40 @@ def restore_terminated(subject, task):
     subject.check()
 
 
+def lock_gone(subject, _task):
+    """A restore locks the network before it makes sockets, and not for longer than it needs, even if it fails."""
+    subject.dump(subject.ours, "images")
+    locks = network_locks()
+    if len(locks) != 1:
+        raise Failed(f"the dump left {len(locks)} locks of the network")
+    subprocess.run(["nft", "delete", "table", "inet", locks[0]], check=True)
+    path = os.path.join(subject.folder, "data")
+    os.rename(path, path + ".away")
+    require_failed_restore(subject, "images", r"cwd/data\b.*No such file")
+    os.rename(path + ".away", path)
+    if network_locks():
+        raise Failed("the failed restore left the network locked")
+
+    subject.init.ended.pop(subject.root, None)
+    begun = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
+    subject.init.until(lambda: network_locks() or begun in subject.init.ended, 10, "lock of the network")
+    if begun in subject.init.ended:
+        raise Failed("the restore did not lock the network")
+    subject.echo.clients[0].send(b"x")
+    code = subject.init.wait(begun, 30, "end of the restore").code
+    if code != 0:
+        raise Failed(f"the restore ended with {code}")
+    if network_locks():
+        raise Failed("the restore left the network locked")
+    subject.check()
+
+
+def network_locks():
+    """Names of nftables tables that lock the network."""
+    tables = subprocess.run(["nft", "list", "tables"], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"table inet (CRIU-\S+)", tables)
+
+
 def other_vdso(subject, _task):
     """Under a kernel with another vDSO the program's own goes on working: the images' is changed a little, twice."""
     for name in ("images-1", "images-2"):
@@ -194,6 +229,7 @@ SCENARIOS = [
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
+    modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),

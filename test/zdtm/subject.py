@@ -36,6 +36,7 @@ class Subject:
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
         self.folder = os.path.join(self.work, "cwd")
         self.output = os.path.join(self.work, "out")
+        self.echo = None
         self.root = None
         self.state = None
         self.files = None
@@ -47,7 +48,8 @@ class Subject:
         os.chmod(self.work, 0o755)  # programs that drop root still reach their files
         environment = None
         if self.outside == "echo":
-            environment = {"ZDTM_ECHO": str(echo.EchoServer().port)}
+            self.echo = echo.EchoServer()
+            environment = {"ZDTM_ECHO": str(self.echo.port)}
         self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
                         self.READY_SECONDS, "the program's READY")

@@ -128,6 +128,10 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> shadowStackPointer() const;
     void setShadowStackPointer(std::uint64_t pointer);
 
+    /// Segments of 32-bit thread-local storage; fails on a kernel that doesn't run 32-bit code.
+    [[nodiscard]] ThreadSegments threadSegments() const;
+    void setThreadSegments(const ThreadSegments& segments);
+
     /// Any other register set (PTRACE_GETREGSET) by ELF note type; empty if the machine or thread has none.
     [[nodiscard]] std::vector<std::byte> registerSet(unsigned note) const;
 

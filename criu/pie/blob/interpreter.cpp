@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Freestanding: runs inside other processes, where neither libc nor criu's data exist.
-#include "criu/pie/blob/arch_x86_64.hpp"
+#include <sys/syscall.h>
+
+#include <compel/blob/syscall.hpp>
+
+#include CRIU_ARCH_CALLS
 #include "criu/pie/program.hpp"
 
 namespace criu::pie {
 namespace {
 
-constexpr std::int64_t kFutex = 202;
-constexpr std::int64_t kTimerCreate = 222;
-constexpr std::int64_t kTimerDelete = 226;
+using compel::blob::isError;
+
 constexpr std::uint64_t kFutexWaitOp = 0;
 constexpr std::uint64_t kFutexWakeOp = 1;
 constexpr std::int64_t kInvalid = -22;  // -EINVAL
-constexpr std::int64_t kMaxErrno = 4095;
-
-bool isError(std::int64_t result) noexcept {
-    return result < 0 && result >= -kMaxErrno;
-}
 
 std::int64_t call(std::int64_t number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                   std::uint64_t d = 0) noexcept {
-    const std::uint64_t args[6] = {a, b, c, d, 0, 0};
-    return arch::systemCall(number, args);
+    return compel::blob::syscall(number, a, b, c, d);
 }
 
 void futexWait(std::uint64_t word, std::uint32_t atLeast) noexcept {
@@ -30,20 +27,20 @@ void futexWait(std::uint64_t word, std::uint32_t atLeast) noexcept {
         const std::uint32_t now = __atomic_load_n(value, __ATOMIC_ACQUIRE);
         if (now >= atLeast)
             return;
-        call(kFutex, word, kFutexWaitOp, now);
+        call(SYS_futex, word, kFutexWaitOp, now);
     }
 }
 
 void futexAdd(std::uint64_t word, std::uint32_t amount) noexcept {
     __atomic_fetch_add(reinterpret_cast<std::uint32_t*>(word), amount, __ATOMIC_ACQ_REL);
-    call(kFutex, word, kFutexWakeOp, 0x7fffffff);
+    call(SYS_futex, word, kFutexWakeOp, 0x7fffffff);
 }
 
 [[noreturn]] void park() noexcept {
     // The word lies on this stack and nobody changes it, so every wake-up is spurious.
     const std::uint32_t never = 0;
     for (;;)
-        call(kFutex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
+        call(SYS_futex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
 }
 
 /// Kernel timer ids count up per process; make and drop timers until the wanted id comes.
@@ -52,10 +49,10 @@ std::int64_t createTimer(const Step& step) noexcept {
     for (;;) {
         std::int32_t id = -1;
         const std::int64_t result =
-            call(kTimerCreate, step.args[0], step.args[1], reinterpret_cast<std::uint64_t>(&id));
+            call(SYS_timer_create, step.args[0], step.args[1], reinterpret_cast<std::uint64_t>(&id));
         if (isError(result) || id == wanted)
             return result;
-        call(kTimerDelete, static_cast<std::uint64_t>(id));
+        call(SYS_timer_delete, static_cast<std::uint64_t>(id));
         if (id > wanted)
             return kInvalid;
     }
@@ -81,8 +78,10 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
             for (unsigned i = 0; i < 6; ++i)
                 args[i] = (step.indirect >> i & 1U) != 0 ? *reinterpret_cast<const std::uint64_t*>(step.args[i])
                                                          : step.args[i];
-            return arch::systemCall(step.number, args);
+            return compel::blob::syscall(step.number, args[0], args[1], args[2], args[3], args[4], args[5]);
         }
+        case Op::CompatCall:
+            return arch::compatCall(step.number, step.args);
         case Op::FutexWait:
             futexWait(step.args[0], static_cast<std::uint32_t>(step.args[1]));
             return 0;
@@ -120,7 +119,7 @@ void report(const Program& program, const Step& step) noexcept {
     if (program.failure != 0) {
         auto* const failure = reinterpret_cast<Failure*>(program.failure);
         if (__atomic_exchange_n(&failure->claimed, 1U, __ATOMIC_ACQ_REL) == 0) {
-            failure->tid = static_cast<std::int32_t>(call(186));  // gettid
+            failure->tid = static_cast<std::int32_t>(call(SYS_gettid));
             failure->subject = step.subject;
             failure->detail = step.detail;
             failure->result = step.result;

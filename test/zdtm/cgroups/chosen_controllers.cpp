@@ -8,8 +8,5 @@
 
 ZDTM("--cgroup-dump-controller leaves out places in all other hierarchies") {
     const zdtm::Cgroups groups("memory");
-    const std::string before = groups.where();
-    groups.enter();
-    me.wait_for_check();
-    CHECK(groups.where() == before, "in %s, not %s", groups.where().c_str(), before.c_str());
+    groups.enter_and_check(me, groups.where());
 }

@@ -7,8 +7,6 @@
 
 ZDTM("groups that are still there are used as they are") {
     const zdtm::Cgroups groups("none,name=zdtm");
-    groups.enter();
-    me.wait_for_check();
-    CHECK(groups.where() == groups.in_proc(), "in %s", groups.where().c_str());
+    groups.enter_and_check(me);
     groups.leave();
 }

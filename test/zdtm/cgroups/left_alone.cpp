@@ -9,8 +9,5 @@
 
 ZDTM("--manage-cgroups=ignore leaves the tree where the restoring criu is") {
     const zdtm::Cgroups groups("none,name=zdtm");
-    const std::string before = groups.where();
-    groups.enter();
-    me.wait_for_check();
-    CHECK(groups.where() == before, "in %s, not %s", groups.where().c_str(), before.c_str());
+    groups.enter_and_check(me, groups.where());
 }

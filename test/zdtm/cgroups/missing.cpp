@@ -8,8 +8,6 @@
 
 ZDTM("groups that are gone are not made if the restore is told not to") {
     const zdtm::Cgroups groups("none,name=zdtm");
-    groups.enter();
-    me.wait_for_check();
-    CHECK(groups.where() == groups.in_proc(), "in %s", groups.where().c_str());
+    groups.enter_and_check(me);
     groups.leave();
 }

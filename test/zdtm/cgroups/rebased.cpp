@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes once,five
+// zdtm: modes five
 // zdtm: restore-options --cgroup-root name=zdtm:/zdtm-rebased
 // zdtm: between rmdir $(cat group)/inner $(cat group) || rmdir /mnt/zdtm-rebased/inner /mnt/zdtm-rebased
 // zdtm: ignore thread \d+ cgroup

@@ -46,6 +46,14 @@ void Cgroups::enter(const std::string& below, bool thread) const {
     write_file(make(below) + file, "0");
 }
 
+void Cgroups::enter_and_check(Task& me, std::string wanted) const {
+    if (wanted.empty())
+        wanted = in_proc();
+    enter();
+    me.wait_for_check();
+    CHECK(where() == wanted, "in %s, not %s", where().c_str(), wanted.c_str());
+}
+
 std::string Cgroups::where(pid_t tid) const {
     const long id = tid == 0 ? syscall(SYS_gettid) : tid;
     std::istringstream lines(read_file("/proc/self/task/" + std::to_string(id) + "/cgroup"));

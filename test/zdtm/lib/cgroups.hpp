@@ -7,6 +7,8 @@
 
 namespace zdtm {
 
+class Task;
+
 class Cgroups {
 public:
     // Mounts the hierarchy ("freezer", "none,name=test", "" for version 2) and makes a group in it that is this
@@ -22,6 +24,9 @@ public:
 
     // Moves the calling process, or with `thread` the calling thread, into the group or one below it.
     void enter(const std::string& below = "", bool thread = false) const;
+
+    // Enters the group, and is where `wanted` says after a restore (empty: in it).
+    void enter_and_check(Task& me, std::string wanted = "") const;
 
     // Where a thread of this process is in this hierarchy; 0 is the caller.
     [[nodiscard]] std::string where(pid_t tid = 0) const;

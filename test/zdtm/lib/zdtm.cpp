@@ -2,6 +2,7 @@
 #include "zdtm.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -92,6 +93,10 @@ void Task::await_report(int pipe, pid_t child) {
     char byte = 0;
     const ssize_t got = SYS(read(pipe, &byte, 1));
     CHECK(got == 1, "child %d ended before it was ready", child);
+    // It closes its end only now; a process that it has forked may have one more for good.
+    constexpr int kPatienceMs = 300;
+    pollfd closed{pipe, 0, 0};
+    SYS(poll(&closed, 1, kPatienceMs));
     SYS(close(pipe));
 }
 

@@ -9,7 +9,7 @@ void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) n
         "xor %%ebp, %%ebp\n\t"
         "jmp *%2"
         :
-        : "D"(program), "r"(stackTop & ~std::uint64_t{15}), "r"(entry)
+        : "D"(program), "S"(stackTop & ~std::uint64_t{15}), "a"(entry)
         : "memory");
     __builtin_unreachable();
 }

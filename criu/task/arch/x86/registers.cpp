@@ -4,6 +4,8 @@
 #include <cpuid.h>
 #include <sys/user.h>
 
+#include <compel/registers.hpp>
+
 #include <bit>
 #include <cstring>
 
@@ -108,16 +110,17 @@ constexpr std::int64_t kRestartNoIntr = -513;
 constexpr std::int64_t kRestartNoHand = -514;
 constexpr std::int64_t kRestartBlock = -516;
 constexpr std::int64_t kRestartSyscall = 219;
+constexpr std::int64_t kCompatRestartSyscall = 0;
 constexpr std::uint64_t kSyscallLength = 2;
 
-void rewindSystemCall(user_regs_struct& regs) {
+void rewindSystemCall(user_regs_struct& regs, std::int64_t restartSyscall) {
     if (static_cast<std::int64_t>(regs.orig_rax) < 0)
         return;
     const auto result = static_cast<std::int64_t>(regs.rax);
     const bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
                        // A sleep with a time limit. What is left of it only the kernel knows; the whole of it again is
                        // nearer to what the program wants than a failure it doesn't expect.
-                       (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) != kRestartSyscall);
+                       (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) != restartSyscall);
     if (result == kRestartBlock && !again)
         regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the call itself is lost
     if (again) {
@@ -249,21 +252,7 @@ std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
     return area;
 }
 
-}  // namespace
-
-void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> extended,
-                    std::uint64_t shadowStackPointer, CoreEntry& core, Arena& arena) {
-    if (general.size() != sizeof(user_regs_struct))
-        fail("a 32-bit task's registers ({} bytes) can't be dumped yet", general.size());
-    user_regs_struct regs;
-    std::memcpy(&regs, general.data(), sizeof(regs));
-    rewindSystemCall(regs);
-
-    core.mtype = CORE_ENTRY__MARCH__X86_64;
-    auto& info = *arena.make<ThreadInfoX86>();
-    core.thread_info = &info;
-    auto& out = *arena.make<UserX86RegsEntry>();
-    info.gpregs = &out;
+void storeNative(const user_regs_struct& regs, UserX86RegsEntry& out) {
     out.r15 = regs.r15;
     out.r14 = regs.r14;
     out.r13 = regs.r13;
@@ -293,20 +282,126 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
     out.gs = regs.gs;
     out.has_mode = 1;
     out.mode = USER_X86_REGS_MODE__NATIVE;
+}
 
-    // The three TLS slots of the GDT (12 to 14), which 64-bit code leaves empty; readers want them listed.
-    constexpr std::size_t kTlsSlots = 3;
-    constexpr std::uint32_t kFirstTlsSlot = 12;
-    info.n_tls = kTlsSlots;
-    info.tls = arena.array<UserDescT*>(kTlsSlots);
-    for (std::size_t i = 0; i < kTlsSlots; ++i) {
-        auto& slot = *arena.make<UserDescT>();
-        slot.entry_number = kFirstTlsSlot + static_cast<std::uint32_t>(i);
-        slot.read_exec_only = 1;
-        slot.seg_not_present = 1;
-        info.tls[i] = &slot;
+/// 32-bit code has neither the other half of these registers nor the others. The bases of its segments are in the
+/// descriptors.
+void storeCompat(const user_regs_struct& regs, UserX86RegsEntry& out) {
+    for (const std::uint64_t selector : {regs.cs, regs.ss, regs.ds, regs.es, regs.fs, regs.gs})
+        if (compel::isOfLocalTable(selector))
+            fail("a thread uses a segment of its process' own ({:#x}, see modify_ldt(2)), which can't be dumped",
+                 selector);
+    const auto low = [](std::uint64_t value) { return value & 0xffffffff; };
+    out.bp = low(regs.rbp);
+    out.bx = low(regs.rbx);
+    out.ax = low(regs.rax);
+    out.cx = low(regs.rcx);
+    out.dx = low(regs.rdx);
+    out.si = low(regs.rsi);
+    out.di = low(regs.rdi);
+    out.orig_ax = low(regs.orig_rax);
+    out.ip = low(regs.rip);
+    out.cs = regs.cs;
+    out.flags = low(regs.eflags);
+    out.sp = low(regs.rsp);
+    out.ss = regs.ss;
+    out.ds = regs.ds;
+    out.es = regs.es;
+    out.fs = regs.fs;
+    out.gs = regs.gs;
+    out.has_mode = 1;
+    out.mode = USER_X86_REGS_MODE__COMPAT;
+}
+
+/// What 64-bit code has for segments of thread-local storage: three that are empty.
+compel::ThreadSegments emptySegments() {
+    compel::ThreadSegments segments{};
+    for (unsigned i = 0; i < segments.size(); ++i) {
+        segments[i].entry_number = compel::firstThreadSegment + i;
+        segments[i].read_exec_only = 1;
+        segments[i].seg_not_present = 1;
     }
+    return segments;
+}
+
+void storeSegments(const compel::ThreadSegments& segments, ThreadInfoX86& info, Arena& arena) {
+    info.n_tls = segments.size();
+    info.tls = arena.array<UserDescT*>(segments.size());
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        const user_desc& in = segments[i];
+        auto& out = *arena.make<UserDescT>();
+        out.entry_number = in.entry_number;
+        out.base_addr = in.base_addr;
+        out.limit = in.limit;
+        out.seg_32bit = in.seg_32bit;
+        out.contents_h = (in.contents & 2U) != 0;
+        out.contents_l = (in.contents & 1U) != 0;
+        out.read_exec_only = in.read_exec_only;
+        out.limit_in_pages = in.limit_in_pages;
+        out.seg_not_present = in.seg_not_present;
+        out.usable = in.useable;
+        info.tls[i] = &out;
+    }
+}
+
+compel::ThreadSegments loadSegments(const ThreadInfoX86& info) {
+    compel::ThreadSegments segments = emptySegments();
+    for (std::size_t i = 0; i < info.n_tls; ++i) {
+        const UserDescT& in = *info.tls[i];
+        const std::uint32_t at = in.entry_number - compel::firstThreadSegment;
+        if (at >= segments.size())
+            fail("the image has a segment of thread-local storage of number {}", in.entry_number);
+        user_desc& out = segments[at];
+        out.base_addr = in.base_addr;
+        out.limit = in.limit;
+        out.seg_32bit = in.seg_32bit != 0;
+        out.contents = (in.contents_h != 0 ? 2U : 0U) | (in.contents_l != 0 ? 1U : 0U);
+        out.read_exec_only = in.read_exec_only != 0;
+        out.limit_in_pages = in.limit_in_pages != 0;
+        out.seg_not_present = in.seg_not_present != 0;
+        out.useable = in.usable != 0;
+    }
+    return segments;
+}
+
+/// Where a segment begins that 32-bit code has in %fs or %gs.
+std::uint64_t baseOf(std::uint64_t selector, const compel::ThreadSegments& segments) {
+    for (const user_desc& segment : segments)
+        if (selector >> 3 == segment.entry_number && !compel::isOfLocalTable(selector))
+            return segment.base_addr;
+    return 0;
+}
+
+}  // namespace
+
+void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
+                    std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
+                    Arena& arena) {
+    const bool compat = !segments.empty();
+    compel::ThreadSegments descriptors = emptySegments();
+    user_regs_struct regs;
+    if (general.size() != sizeof(regs) || (compat && segments.size() != sizeof(descriptors)))
+        fail("register sets of {} and {} bytes aren't those of an x86-64 kernel", general.size(), segments.size());
+    std::memcpy(&regs, general.data(), sizeof(regs));
+    if (compat)
+        std::memcpy(&descriptors, segments.data(), segments.size());
+    rewindSystemCall(regs, compat ? kCompatRestartSyscall : kRestartSyscall);
+
+    core.mtype = CORE_ENTRY__MARCH__X86_64;
+    auto& info = *arena.make<ThreadInfoX86>();
+    core.thread_info = &info;
+    info.gpregs = arena.make<UserX86RegsEntry>();
+    if (compat)
+        storeCompat(regs, *info.gpregs);
+    else
+        storeNative(regs, *info.gpregs);
+    storeSegments(descriptors, info, arena);
     storeExtended(extended, shadowStackPointer, info, arena);
+}
+
+bool isCompat(const CoreEntry& core) noexcept {
+    return core.thread_info != nullptr && core.thread_info->gpregs->has_mode != 0 &&
+           core.thread_info->gpregs->mode == USER_X86_REGS_MODE__COMPAT;
 }
 
 RegisterSets loadRegisters(const CoreEntry& core) {
@@ -315,9 +410,6 @@ RegisterSets loadRegisters(const CoreEntry& core) {
              static_cast<int>(core.mtype));
     const ThreadInfoX86& info = *core.thread_info;
     const UserX86RegsEntry& in = *info.gpregs;
-    if (in.has_mode != 0 && in.mode != USER_X86_REGS_MODE__NATIVE)
-        fail("the image holds a 32-bit task, which can't be restored yet");
-
     user_regs_struct regs{};
     regs.r15 = in.r15;
     regs.r14 = in.r14;
@@ -349,6 +441,15 @@ RegisterSets loadRegisters(const CoreEntry& core) {
     regs.gs = in.gs;
 
     RegisterSets sets;
+    if (isCompat(core)) {
+        if (regs.cs == compel::Registers::codeSegment64)
+            fail("the image's registers are those of a 32-bit task, but its code segment is the 64-bit one");
+        const compel::ThreadSegments segments = loadSegments(info);
+        regs.fs_base = baseOf(regs.fs, segments);
+        regs.gs_base = baseOf(regs.gs, segments);
+        const auto bytes = std::as_bytes(std::span(segments));
+        sets.segments.assign(bytes.begin(), bytes.end());
+    }
     sets.general.resize(sizeof(regs));
     std::memcpy(sets.general.data(), &regs, sizeof(regs));
     if (info.fpregs != nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
+#include <asm/ldt.h>
 #include <sys/user.h>
 
 #include <array>
@@ -46,6 +47,7 @@ struct Registers {
     /// Prepares system call `number`; `instruction` is the address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
         leaveSyscall();
+        raw.cs = codeSegment64;
         raw.rip = instruction;
         raw.rax = static_cast<std::uint64_t>(number);
         raw.rdi = arguments[0];
@@ -60,6 +62,7 @@ struct Registers {
     void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop) noexcept {
         constexpr std::uint64_t traceAndDirection = 0x100 | 0x400;
         leaveSyscall();
+        raw.cs = codeSegment64;
         raw.rip = entry;
         raw.rsp = stackTop & ~std::uint64_t{15};
         raw.rbp = 0;
@@ -71,12 +74,22 @@ struct Registers {
     /// What a blob's entry function returned, valid at the stop in which its run ends (see blob_start.S).
     [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
 
-    /// False for a thread that runs 32-bit code, whose system calls have other numbers.
-    [[nodiscard]] bool isNative() const noexcept {
-        constexpr std::uint64_t codeSegment64 = 0x33;
-        return raw.cs == codeSegment64;
-    }
+    /// False for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and setEntry() take
+    /// it to 64-bit code all the same; other segment registers have no meaning there.
+    [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
+
+    /// Selector of 64-bit user code (__USER_CS).
+    static constexpr std::uint64_t codeSegment64 = 0x33;
 };
+
+/// The segments of thread-local storage that 32-bit code sets with set_thread_area(2).
+using ThreadSegments = std::array<user_desc, 3>;
+/// Number of the first of them in the processor's table (GDT_ENTRY_TLS_MIN, arch/x86/include/asm/segment.h).
+inline constexpr unsigned firstThreadSegment = 12;
+/// A selector's segment is in the table that modify_ldt(2) fills.
+constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
+    return (selector & 4) != 0;
+}
 
 /// Bytes of the instruction that enters the kernel for a system call.
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};

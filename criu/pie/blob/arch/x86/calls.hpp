@@ -6,16 +6,14 @@
 /// The few instructions the interpreter can't say in C++.
 namespace criu::pie::arch {
 
-inline std::int64_t systemCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
-    register std::uint64_t fourth asm("r10") = args[3];
-    register std::uint64_t fifth asm("r8") = args[4];
-    register std::uint64_t sixth asm("r9") = args[5];
+/// A system call of the 32-bit interface. Its result has 32 bits.
+inline std::int64_t compatCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
     std::int64_t result = number;
-    asm volatile("syscall"
+    asm volatile("int $0x80"
                  : "+a"(result)
-                 : "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth), "r"(fifth), "r"(sixth)
-                 : "rcx", "r11", "memory");
-    return result;
+                 : "b"(args[0]), "c"(args[1]), "d"(args[2]), "S"(args[3]), "D"(args[4])
+                 : "r8", "r9", "r10", "r11", "memory", "cc");
+    return static_cast<std::int32_t>(result);
 }
 
 /// clone3 of a thread that runs `entry(argument)` on the stack named in the clone arguments and never returns.

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/task_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/files/fown.hpp"
+#include "criu/kernel/pidfd.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// How often and after how many microseconds files that wait for other processes are tried again: 10 seconds.
+constexpr int kPostponedTries = 10'000;
+constexpr useconds_t kPostponedPause = 1000;
+
+}  // namespace
+
+void TaskFiles::inheritFrom(const TaskFiles& creator) {
+    shared_ = creator.shared_;
+}
+
+void TaskFiles::open(const PlannedFile& planned) {
+    if (!opened_.insert(planned.file.get()).second)
+        return;
+    for (const FileId needed : planned.file->needs())
+        if (const PlannedFile* const other = plan_.plannedFor(needed); other != nullptr && other->opener == pid_)
+            open(*other);
+    postponed_ = false;
+    inContext([&] { return planned.file->describe(); }, [&] { planned.file->open(*this); });
+    if (!postponed_)
+        return;
+    if (phase_ == Phase::Sharing)
+        fail("{} is shared by processes, but can't be opened before others are", planned.file->describe());
+    opened_.erase(planned.file.get());
+    if (std::find(pending_.begin(), pending_.end(), &planned) == pending_.end())
+        pending_.push_back(&planned);
+}
+
+/// Tries again; whether any could be opened.
+bool TaskFiles::openPostponed() {
+    const std::vector<const PlannedFile*> waiting = std::exchange(pending_, {});
+    for (const PlannedFile* const planned : waiting)
+        open(*planned);
+    return pending_.size() < waiting.size();
+}
+
+void TaskFiles::openShared() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.opener == pid_ && planned.inheritedByOthers)
+            open(planned);
+}
+
+void TaskFiles::beginSession() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.controller == pid_)
+            inContext([&] { return planned.file->describe(); }, [&] { planned.file->beginSession(*this); });
+}
+
+void TaskFiles::groupsJoined() {
+    for (const PlannedFile& planned : plan_.planned())
+        if (planned.controller == pid_)
+            inContext([&] { return planned.file->describe(); }, [&] { planned.file->groupsJoined(*this); });
+}
+
+bool TaskFiles::leadsTable() const {
+    return task_ != nullptr && task_->files && task_->files->users.front() == pid_;
+}
+
+void TaskFiles::put(int fd, const model::FdSlot& slot) const {
+    sys(::dup3(fd, slot.fd, slot.closeOnExec ? O_CLOEXEC : 0), "put a file at fd {}", slot.fd);
+}
+
+void TaskFiles::place() {
+    if (!leadsTable())
+        return;
+    phase_ = Phase::Placing;
+    for (const model::FdSlot& slot : task_->files->slots)
+        slots_.emplace(slot.file, &slot);
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (const auto found = shared_.find(slot.file); found != shared_.end()) {
+            put(found->second, slot);
+            placed_[slot.file] = slot.fd;
+        }
+    for (const model::FdSlot& slot : task_->files->slots) {
+        if (placed_.contains(slot.file))
+            continue;
+        const PlannedFile* const planned = plan_.plannedFor(slot.file);
+        if (planned->late)
+            continue;
+        open(*planned);
+        if (!placed_.contains(slot.file) && pending_.empty())
+            fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
+    }
+    while (!pending_.empty() && openPostponed()) {
+    }
+}
+
+void TaskFiles::openLate() {
+    if (!leadsTable())
+        return;
+    // What they wait for is being opened by other processes.
+    for (int tries = 0; !pending_.empty(); ++tries) {
+        if (tries == kPostponedTries)
+            fail("{} can't be opened: what it needs isn't there", pending_.front()->file->describe());
+        if (!openPostponed())
+            ::usleep(kPostponedPause);
+    }
+    phase_ = Phase::Late;
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (!planned.late || planned.opener != pid_)
+            continue;
+        open(planned);
+        for (const FileId id : planned.ids)
+            plan_.late().announce(id, {pid_, find(id)});
+    }
+}
+
+void TaskFiles::fetchLate() {
+    if (!leadsTable())
+        return;
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (!placed_.contains(slot.file))
+            inContext([&] { return fmt::format("fd {}", slot.fd); },
+                      [&] { putAll(slot.file, service_.lift(fetch(slot.file))); });
+}
+
+void TaskFiles::provide(FileId id, UniqueFd fd) {
+    if (phase_ == Phase::Sharing || (phase_ == Phase::Late && !slots_.contains(id)))
+        shared_[id] = service_.lift(std::move(fd)).release();
+    else
+        putAll(id, std::move(fd));
+}
+
+void TaskFiles::putAll(FileId id, UniqueFd fd) {
+    const auto [first, last] = slots_.equal_range(id);
+    if (first == last) {  // in flight only
+        shared_[id] = service_.lift(std::move(fd)).release();
+        return;
+    }
+    for (auto at = first; at != last; ++at) {
+        const model::FdSlot& slot = *at->second;
+        placed_[id] = slot.fd;
+        if (fd.get() != slot.fd) {
+            put(fd.get(), slot);
+            continue;
+        }
+        if (!slot.closeOnExec)
+            sys(::fcntl(slot.fd, F_SETFD, 0), "clear close-on-exec of fd {}", slot.fd);
+        else
+            sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
+    }
+    // It may have come to life at one of its numbers: then it stays.
+    if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
+        (void)fd.release();
+}
+
+UniqueFd TaskFiles::fetch(FileId id) {
+    if (const int own = find(id); own >= 0)
+        return lift(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
+    const std::optional<FileHolder> holder = plan_.holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    return lift(kernel::PidFd(holder->pid).getFd(holder->fd));
+}
+
+int TaskFiles::find(FileId id) const {
+    if (const auto found = placed_.find(id); found != placed_.end())
+        return found->second;
+    const auto found = shared_.find(id);
+    return found == shared_.end() ? -1 : found->second;
+}
+
+UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) const {
+    const FileEntry& entry = plan_.entry(regular);
+    if (entry.reg == nullptr)
+        fail("file {} isn't a path", regular);
+    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check);
+}
+
+UniqueFd TaskFiles::openPath(FileId regular, int flags) {
+    return openPath(regular, flags, files::PathCheck::Same);
+}
+
+UniqueFd TaskFiles::openDevice(FileId regular, int flags) {
+    return openPath(regular, flags, files::PathCheck::Nothing);
+}
+
+UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
+    return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
+}
+
+memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
+    const FileEntry& entry = plan_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
+    if (entry.reg == nullptr || entry.reg->name == nullptr)
+        fail("file {} isn't a path", entry.id);
+    auto where = plan_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
+    return {std::move(where.fd), where.offset};
+}
+
+int TaskFiles::placedSocket(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = find(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
+}
+
+int TaskFiles::segment(const VmaEntry& vma) {
+    return segments_.descriptorFor(vma);
+}
+
+const FownEntry* TaskFiles::ownerOf(FileId id) const {
+    const PlannedFile* const planned = plan_.plannedFor(id);
+    return planned != nullptr ? planned->file->owner(id) : nullptr;
+}
+
+void TaskFiles::setLocks() {
+    for (const FileLockEntry* const lock : plan_.locks().ofDescriptions(task_->pid)) {
+        const auto slot = std::find_if(task_->files->slots.begin(), task_->files->slots.end(),
+                                       [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
+        if (slot == task_->files->slots.end())
+            fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
+        inContext([&] { return plan_.plannedFor(slot->file)->file->describe(); },
+                  [&] { files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file)); });
+    }
+    for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
+        const FileId id{lock->file_id};
+        if (const PlannedFile* const planned = plan_.plannedFor(id); planned != nullptr && planned->opener == pid_)
+            files::setDescriptionLock(find(id), *lock, ownerOf(id));
+    }
+}
+
+void TaskFiles::complete() {
+    if (task_ == nullptr || !task_->files)
+        return;
+    if (leadsTable())
+        completeFiles();
+    setLocks();
+}
+
+void TaskFiles::completeFiles() {
+    for (const PlannedFile& planned : plan_.planned()) {
+        if (planned.completer != pid_)
+            continue;
+        inContext([&] { return planned.file->describe(); },
+                  [&] {
+                      planned.file->complete(*this);
+                      for (const FileId id : planned.ids)
+                          if (const FownEntry* const owner = planned.file->owner(id); owner != nullptr)
+                              if (const int fd = find(id); fd >= 0)
+                                  files::restoreOwner(fd, *owner);
+                  });
+    }
+}
+
+}  // namespace criu::engine

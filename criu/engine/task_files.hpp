@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "criu/engine/file_plan.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/files/file_kind.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/memory/address_space.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/model/process_tree.hpp"
+
+namespace criu::engine {
+
+/// The descriptors of one process while it is being restored.
+class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
+public:
+    /// `task`: null for helpers.
+    TaskFiles(const FilePlan& plan, const ServiceFds& service, const memory::Segments& segments,
+              const model::Task* task, pid_t pid, Log& log)
+        : plan_(plan), service_(service), segments_(segments), task_(task), pid_(pid), log_(log) {}
+
+    /// What came from the creator by fork.
+    void inheritFrom(const TaskFiles& creator);
+
+    /// Opens what children will inherit. Before any is created.
+    void openShared();
+    /// Has terminals control the session that this process has just begun.
+    void beginSession();
+    /// Settles who is in the foreground of them. When everybody is in its group.
+    void groupsJoined();
+    /// Opens the rest and puts everything at its numbers. After all children are created.
+    void place();
+    /// Opens what needs all processes, as far as this process is to do it. After they exist.
+    void openLate();
+    /// Gets what others have opened late. After they have.
+    void fetchLate();
+    /// After all processes have their descriptors at their numbers.
+    void complete();
+
+    // files::FileOpener and files::PlacedFiles
+    [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
+    void provide(FileId id, UniqueFd fd) override;
+    UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
+    [[nodiscard]] int find(FileId id) const override;
+    [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
+    [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
+    UniqueFd socketOfPlugin(std::uint32_t inode) override { return plan_.devices().openSocket(inode); }
+    UniqueFd openPath(FileId regular, int flags) override;
+    void postpone() override { postponed_ = true; }
+    UniqueFd openDevice(FileId regular, int flags) override;
+    [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
+    void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
+    [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
+    UniqueFd fetch(FileId id) override;
+
+    // memory::MappedFiles
+    UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
+    int segment(const VmaEntry& vma) override;
+    memory::MappedDeviceFile device(const VmaEntry& vma) override;
+    int placedSocket(const VmaEntry& vma) override;
+
+private:
+    [[nodiscard]] bool leadsTable() const;
+    void open(const PlannedFile& planned);
+    bool openPostponed();
+    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
+    void putAll(FileId id, UniqueFd fd);
+    void put(int fd, const model::FdSlot& slot) const;
+    void completeFiles();
+    void setLocks();
+    [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
+
+    const FilePlan& plan_;
+    const ServiceFds& service_;
+    const memory::Segments& segments_;
+    const model::Task* task_;
+    pid_t pid_;
+    Log& log_;
+    /// What provide() does with a description: keep it for children, or put it at its numbers.
+    enum class Phase { Sharing, Placing, Late };
+    Phase phase_ = Phase::Sharing;
+    std::map<FileId, int> shared_;  ///< descriptors in the service range
+    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
+    std::multimap<FileId, const model::FdSlot*> slots_;
+    std::set<const files::RestoredFile*> opened_;
+    std::vector<const PlannedFile*> pending_;  ///< postponed
+    bool postponed_ = false;
+};
+
+}  // namespace criu::engine

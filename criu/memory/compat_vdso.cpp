@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/compat_vdso.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/probe/child.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// What the child has to say, followed by the code. All of it fits into a pipe that nobody reads yet.
+struct Found {
+    std::uint64_t codeStart = 0;
+    std::uint64_t codeSize = 0;
+    std::uint64_t dataStart = 0;
+    std::uint64_t dataSize = 0;
+};
+constexpr std::uint64_t kMostCode = 32768;
+
+void unmap(const Range& range) {
+    if (range.size() != 0)
+        sys(::munmap(reinterpret_cast<void*>(range.start), range.size()), "unmap the vDSO");
+}
+
+bool tell(int pipe) {
+    const VdsoLayout own = VdsoLayout::ofSelf();
+    unmap(own.code);
+    for (const Range& range : own.data)
+        unmap(range);
+    if (::syscall(SYS_arch_prctl, kMapCompatVdso, 0) < 0)
+        return false;
+    const VdsoLayout layout = VdsoLayout::ofSelf();
+    Found found;
+    found.codeStart = layout.code.start;
+    found.codeSize = layout.code.size();
+    if (!layout.data.empty()) {
+        found.dataStart = layout.data.front().start;
+        found.dataSize = layout.data.back().end - found.dataStart;
+    }
+    if (found.codeSize == 0 || found.codeSize > kMostCode)
+        return false;
+    return ::write(pipe, &found, sizeof(found)) == sizeof(found) &&
+           ::write(pipe, reinterpret_cast<const void*>(found.codeStart), found.codeSize) ==
+               static_cast<ssize_t>(found.codeSize);
+}
+
+void readAll(int pipe, void* to, std::size_t size) {
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t got =
+            sys(::read(pipe, static_cast<char*>(to) + done, size - done), "read the vDSO of 32-bit programs");
+        if (got == 0)
+            fail("the vDSO of 32-bit programs couldn't be read");
+        done += static_cast<std::size_t>(got);
+    }
+}
+
+}  // namespace
+
+CompatVdso CompatVdso::ofKernel() {
+    int ends[2] = {-1, -1};
+    sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    if (!kernel::probe::inChild([&writing] { return tell(writing.get()); })) {
+        Error error(0, "this kernel has no vDSO for 32-bit programs");
+        error.addHint("it needs CONFIG_IA32_EMULATION, and to be booted without ia32_emulation=0 and vdso32=0");
+        throw error;
+    }
+    writing.reset();
+    Found found;
+    readAll(reading.get(), &found, sizeof(found));
+    CompatVdso vdso;
+    vdso.code.resize(found.codeSize);
+    readAll(reading.get(), vdso.code.data(), vdso.code.size());
+
+    const std::uint64_t lowest = found.dataSize != 0 ? std::min(found.codeStart, found.dataStart) : found.codeStart;
+    vdso.layout.code = {found.codeStart - lowest, found.codeStart - lowest + found.codeSize};
+    if (found.dataSize != 0)
+        vdso.layout.data.push_back({found.dataStart - lowest, found.dataStart - lowest + found.dataSize});
+    return vdso;
+}
+
+std::uint64_t CompatVdso::size() const noexcept {
+    std::uint64_t end = layout.code.end;
+    for (const Range& range : layout.data)
+        end = std::max(end, range.end);
+    return end;
+}
+
+}  // namespace criu::memory

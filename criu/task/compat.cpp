@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/compat.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "criu/base/error.hpp"
+
+namespace criu::task {
+
+bool isCompat(compel::FrozenProcess& process, const kernel::ProcPid& dir) {
+    const bool compat = !process.leader().registers().isNative();
+    for (const compel::FrozenThread& thread : process.threads())
+        if (thread.tracee.registers().isNative() == compat)
+            fail("process {} has threads in 32-bit and in 64-bit code, which can't be dumped: {} and {}", process.pid(),
+                 compat ? process.pid() : thread.tracee.tid(), compat ? thread.tracee.tid() : process.pid());
+    if (!compat)
+        return false;
+    const UniqueFd program = dir.open("exe", O_RDONLY | O_CLOEXEC);
+    unsigned char identity[EI_NIDENT] = {};
+    if (::pread(program.get(), identity, sizeof(identity), 0) != sizeof(identity) ||
+        std::memcmp(identity, ELFMAG, SELFMAG) != 0 || identity[EI_CLASS] != ELFCLASS32)
+        fail("process {} runs 32-bit code, but its program isn't a 32-bit one (Wine does so), which can't be dumped",
+             process.pid());
+    return true;
+}
+
+LocalTableQuery::LocalTableQuery(pie::StepList& steps, pie::RemoteData& data)
+    : sizeAt_(data.reserve(sizeof(std::uint64_t))) {
+    constexpr int kRead = 0;
+    constexpr std::size_t kOneEntry = 8;
+    // Kernels can be built without it. The result is 0 as long as there is no table.
+    steps.call(pie::Subject::Query, 0, SYS_modify_ldt, kRead, data.reserve(kOneEntry), kOneEntry).judge =
+        pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, sizeAt_).judge = pie::Judge::Any;
+}
+
+void LocalTableQuery::refuse(pie::RemoteData& answers) const {
+    // The 32-bit result isn't extended.
+    if (static_cast<std::int32_t>(answers.local<std::uint64_t>(sizeAt_)) > 0)
+        fail("the process has made segments of its own (see modify_ldt(2)), which can't be dumped");
+}
+
+}  // namespace criu::task

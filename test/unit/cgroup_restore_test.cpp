@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cgroup/cgroup_restore.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "image_fixture.hpp"
+
+using Catch::Contains;
+using criu::ImageKind;
+using criu::cgroup::CgroupRestore;
+using criu::test::errorOf;
+
+namespace {
+
+constexpr std::uint32_t kOwnSet = 1;
+constexpr std::uint32_t kSet = 2;
+
+/// An image of one set with one hierarchy, in which there is one group with a group below it that has a property.
+struct Image {
+    std::string controller = "name=test";
+    std::string path = "/group/inner";
+    std::string head = "group";
+    std::string child = "inner";
+    std::string property = "notify_on_release";
+
+    void write(const criu::ImageDir& images) {
+        CgMemberEntry member = CG_MEMBER_ENTRY__INIT;
+        member.name = controller.data();
+        member.path = path.data();
+        CgMemberEntry* members[] = {&member};
+        CgSetEntry set = CG_SET_ENTRY__INIT;
+        set.id = kSet;
+        set.n_ctls = 1;
+        set.ctls = members;
+        CgSetEntry* sets[] = {&set};
+
+        char value[] = "1";
+        CgroupPropEntry property1 = CGROUP_PROP_ENTRY__INIT;
+        property1.name = property.data();
+        property1.value = value;
+        CgroupPropEntry* properties[] = {&property1};
+        CgroupDirEntry inner = CGROUP_DIR_ENTRY__INIT;
+        inner.dir_name = child.data();
+        inner.n_properties = 1;
+        inner.properties = properties;
+        CgroupDirEntry* children[] = {&inner};
+        CgroupDirEntry outer = CGROUP_DIR_ENTRY__INIT;
+        outer.dir_name = head.data();
+        outer.n_children = 1;
+        outer.children = children;
+        CgroupDirEntry* directories[] = {&outer};
+        char* names[] = {controller.data()};
+        CgControllerEntry hierarchy = CG_CONTROLLER_ENTRY__INIT;
+        hierarchy.n_cnames = 1;
+        hierarchy.cnames = names;
+        hierarchy.n_dirs = 1;
+        hierarchy.dirs = directories;
+        CgControllerEntry* hierarchies[] = {&hierarchy};
+
+        CgroupEntry entry = CGROUP_ENTRY__INIT;
+        entry.n_sets = 1;
+        entry.sets = sets;
+        entry.n_controllers = 1;
+        entry.controllers = hierarchies;
+        auto image = images.create(ImageKind::Cgroup);
+        image.write(entry);
+        image.finish();
+    }
+};
+
+std::string loaded(Image image) {
+    const criu::test::TemporaryDir directory;
+    const auto images = directory.images();
+    image.write(images);
+    criu::model::Options options;
+    criu::Log log;
+    return errorOf([&] { CgroupRestore(options, log, images, kOwnSet).require(kSet); });
+}
+
+}  // namespace
+
+TEST_CASE("names of an image stay within their cgroup hierarchy", "[cgroup]") {
+    CHECK(loaded({}).empty());
+    for (const char* const name : {"/etc/passwd", "../notify_on_release", "..", ""})
+        CHECK_THAT(loaded({.property = name}), Contains("is no file of a cgroup"));
+    CHECK_THAT(loaded({.path = "/group/../other"}), Contains("is no path of a cgroup"));
+    CHECK_THAT(loaded({.head = "../group"}), Contains("is no path of a cgroup"));
+    CHECK_THAT(loaded({.child = ".."}), Contains("is no path of a cgroup"));
+    CHECK_THAT(loaded({.controller = "name=/etc"}), Contains("is no controller"));
+    CHECK(loaded({.path = "/group/inner..", .head = "group", .child = "inner.."}).empty());
+}
+
+TEST_CASE("a set that the images don't have is an error, also without any sets", "[cgroup]") {
+    const criu::test::TemporaryDir directory;
+    const auto images = directory.images();
+    criu::model::Options options;
+    criu::Log log;
+    const auto require = [&](std::uint32_t set) {
+        return errorOf([&] { CgroupRestore(options, log, images, kOwnSet).require(set); });
+    };
+    CHECK(require(0).empty());
+    CHECK(require(kOwnSet).empty());
+    CHECK_THAT(require(kSet), Contains("isn't there"));
+    options.cgroupMode = criu::model::CgroupMode::Ignore;
+    CHECK(require(kSet).empty());
+    options.cgroupMode = criu::model::CgroupMode::Soft;
+    Image().write(images);
+    CHECK(require(kSet).empty());
+    CHECK_THAT(require(kSet + 1), Contains("has no set 3"));
+}
+
+TEST_CASE("a thread of a process without a set can be told to move", "[cgroup]") {
+    const criu::test::TemporaryDir directory;
+    const auto images = directory.images();
+    criu::model::Options options;
+    criu::Log log;
+    Image().write(images);
+    CgroupRestore groups(options, log, images, kOwnSet);
+    // No hierarchy of the image is one in which threads can be elsewhere than their process.
+    CHECK(errorOf([&] { groups.moveThread(1, kSet, 0); }).empty());
+    CHECK_THAT(errorOf([&] { groups.moveThread(1, kSet + 1, kSet); }), Contains("has no set 3"));
+}

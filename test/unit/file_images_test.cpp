@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Entries of files that restore must refuse before anything is made.
+#include <linux/bpf.h>
+#include <sys/sysmacros.h>
+
+#include <catch2/catch.hpp>
+
+#include "criu/files/bpf_map.hpp"
+#include "criu/files/pidfd.hpp"
+#include "criu/tty/tty_kind.hpp"
+#include "image_fixture.hpp"
+#include "images/bpfmap-data.hpp"
+#include "images/bpfmap-file.hpp"
+#include "images/pidfd.hpp"
+#include "images/tty.hpp"
+
+using Catch::Contains;
+using criu::FileId;
+using criu::ImageKind;
+using criu::test::errorOf;
+
+namespace {
+
+constexpr pid_t kKnown = 7;
+
+/// Images with one process and whatever a test writes.
+class Images final : public criu::files::FileRestore {
+public:
+    [[nodiscard]] const criu::model::Options& options() const override { return options_; }
+    [[nodiscard]] criu::Log& log() override { return log_; }
+    [[nodiscard]] const criu::ImageDir& images() const override { return images_; }
+    [[nodiscard]] const FileEntry& entry(FileId id) const override { criu::fail("no file {}", id); }
+    [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes) const override { return {}; }
+    [[nodiscard]] std::optional<std::uint32_t> networkNumber() const override { return std::nullopt; }
+    [[nodiscard]] bool hasProcess(pid_t pid) const override { return pid == kKnown; }
+    std::shared_ptr<criu::files::RestoredFile> file(FileId id) override { criu::fail("no file {}", id); }
+    [[nodiscard]] std::vector<FileId> besides(FileId) const override { return {}; }
+    [[nodiscard]] std::vector<pid_t> users(FileId) const override { return {}; }
+
+private:
+    criu::test::TemporaryDir directory_;
+    criu::ImageDir images_ = directory_.images();
+    criu::model::Options options_;
+    criu::Log log_;
+};
+
+}  // namespace
+
+TEST_CASE("a pidfd must be of a process of the images, or of none") {
+    Images images;
+    const auto kind = criu::files::makePidFdKind();
+    PidfdEntry pidfd = PIDFD_ENTRY__INIT;
+    FileEntry entry = FILE_ENTRY__INIT;
+    entry.pidfd = &pidfd;
+    for (const pid_t pid : {kKnown, -1}) {
+        pidfd.nspid = pid;
+        CHECK(kind->collect(entry, images) != nullptr);
+    }
+    pidfd.nspid = 1;
+    CHECK_THAT(errorOf([&] { (void)kind->collect(entry, images); }),
+               Contains("process 1, which the images don't have"));
+}
+
+TEST_CASE("a BPF map must be of a kind whose elements are what the images have") {
+    Images images;
+    const auto kind = criu::files::makeBpfMapKind();
+    BpfmapFileEntry map = BPFMAP_FILE_ENTRY__INIT;
+    map.map_type = BPF_MAP_TYPE_ARRAY;
+    FileEntry entry = FILE_ENTRY__INIT;
+    entry.bpf = &map;
+    CHECK(kind->collect(entry, images) != nullptr);
+    map.map_type = BPF_MAP_TYPE_PERCPU_ARRAY;
+    CHECK_THAT(errorOf([&] { (void)kind->collect(entry, images); }), Contains("only hash and array maps"));
+}
+
+TEST_CASE("elements of BPF maps take no memory that their image hasn't got") {
+    Images images;
+    BpfmapDataEntry head = BPFMAP_DATA_ENTRY__INIT;
+    head.keys_bytes = 0xffffffff;
+    auto image = images.images().create(ImageKind::BpfmapData);
+    image.write(head);
+    image.finish();
+    CHECK_THAT(errorOf([&] { criu::files::makeBpfMapKind()->prepareRestore(images); }), Contains("doesn't fit"));
+}
+
+TEST_CASE("the master of a pseudoterminal must have settings") {
+    Images images;
+    TtyPtyEntry pty = TTY_PTY_ENTRY__INIT;
+    TtyInfoEntry info = TTY_INFO_ENTRY__INIT;
+    info.id = 5;
+    info.type = TTY_TYPE__PTY;
+    info.pty = &pty;
+    info.rdev = static_cast<std::uint32_t>(makedev(136, 2));
+    auto image = images.images().create(ImageKind::TtyInfo);
+    image.write(info);
+    image.finish();
+    const auto kind = criu::tty::makeTtyKind();
+    kind->prepareRestore(images);
+
+    TtyFileEntry file = TTY_FILE_ENTRY__INIT;
+    file.tty_info_id = info.id;
+    FileEntry entry = FILE_ENTRY__INIT;
+    entry.tty = &file;
+    CHECK_THAT(errorOf([&] { (void)kind->collect(entry, images); }), Contains("has no settings"));
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/scheduling.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "criu/image/record.hpp"
+#include "criu/kernel/sched.hpp"
+
+using criu::task::Scheduling;
+
+namespace {
+
+std::vector<std::byte> storedAffinity(std::optional<std::size_t> onlineCpus) {
+    criu::Arena arena;
+    ThreadCoreEntry core = THREAD_CORE_ENTRY__INIT;
+    criu::task::storeScheduling(0, onlineCpus, core, arena);
+    const auto bytes = criu::bytesOf(core.cpu_affinity);
+    return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a thread that may use all processors isn't bound to those of the dump") {
+    const std::vector<std::uint64_t> words = criu::kernel::cpuAffinity(0);
+    const auto own = std::as_bytes(std::span(words));
+    const auto all = storedAffinity(1);
+    CHECK(all.size() == own.size());
+    CHECK(std::ranges::all_of(all, [](std::byte eight) { return eight == std::byte{0xff}; }));
+    for (const std::optional<std::size_t> more : {std::optional<std::size_t>(100000), std::optional<std::size_t>()})
+        CHECK(std::ranges::equal(storedAffinity(more), own));
+}
