@@ -142,7 +142,15 @@ AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
 
 void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     const Drm drm(kernel_, node.fd.get());
-    for (const uapi::GemListEntry& entry : drm.buffers()) {
+    const auto entries = drm.buffers();
+    if (!entries) {
+        // Compute processes have render nodes open without any; a mapping of one that is there is refused below.
+        context_.log.warn("amdgpu: this kernel doesn't tell which buffers process {} has by {}: if there are any, they "
+                          "are lost",
+                          node.pid, renderPath(node.minor));
+        return;
+    }
+    for (const uapi::GemListEntry& entry : *entries) {
         RenderBuffer buffer;
         buffer.entry = entry;
         inContext(
