@@ -12,16 +12,8 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::size_t kNameSize = 64;
-
-/// What goes over the sockets; both ends are this program.
-struct Message {
-    std::uint32_t end = 0;  ///< 1: the last one
-    std::uint32_t renderMinor = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-    char image[kNameSize] = {};
-};
+using Message = ContentMessage;
+constexpr std::size_t kNameSize = sizeof(Message::image);
 
 void sendMessage(int socket, const Message& message, int fd) {
     iovec data{const_cast<Message*>(&message), sizeof(message)};
@@ -93,12 +85,18 @@ void ContentChannel::start() {
 }
 
 void ContentChannel::serve() {
-    try {
-        while (receive()) {
+    for (;;) {
+        try {
+            std::optional<Received> received = receive();
+            if (!received)
+                return;
+            if (!failure_)
+                take(std::move(*received));
+        } catch (...) {
+            // Senders mustn't fail in consequence, with an error that says less: what they send goes nowhere.
+            if (!failure_)
+                failure_ = std::current_exception();
         }
-    } catch (...) {
-        failure_ = std::current_exception();
-        ::shutdown(receiving_.get(), SHUT_RDWR);
     }
 }
 
@@ -109,36 +107,45 @@ int ContentChannel::fileOf(const std::string& name, std::uint64_t needed) {
     return files_.emplace(name, openContent(images_, name, needed)).first->second.get();
 }
 
-bool ContentChannel::receive() {
-    Message message;
-    iovec data{&message, sizeof(message)};
+/// Nothing: that was all.
+std::optional<ContentChannel::Received> ContentChannel::receive() {
+    Received received;
+    iovec data{&received.message, sizeof(received.message)};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr header{};
     header.msg_iov = &data;
     header.msg_iovlen = 1;
     header.msg_control = control;
     header.msg_controllen = sizeof(control);
-    const ssize_t got = ::recvmsg(receiving_.get(), &header, MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR)
-        return true;
-    if (sys(got, "receive GPU buffers") == 0)
-        return false;  // shut down
-    UniqueFd dmabuf;
+    ssize_t got = -1;
+    do
+        got = ::recvmsg(receiving_.get(), &header, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+        if (got < 0 && !failure_)
+            failure_ = std::make_exception_ptr(Error(errno, "receive GPU buffers"));
+        ::shutdown(receiving_.get(), SHUT_RDWR);
+        return std::nullopt;
+    }
     if (const cmsghdr* const part = CMSG_FIRSTHDR(&header); part != nullptr && part->cmsg_type == SCM_RIGHTS) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-        dmabuf.reset(fd);
+        received.dmabuf.reset(fd);
     }
-    if (got != static_cast<ssize_t>(sizeof(message)))
+    if (got != static_cast<ssize_t>(sizeof(received.message)))
         fail("a message about a GPU buffer has {} bytes", got);
-    if (message.end != 0)
-        return false;
-    if (!dmabuf)
+    if (received.message.end != 0)
+        return std::nullopt;
+    return received;
+}
+
+void ContentChannel::take(Received received) {
+    const Message& message = received.message;
+    if (!received.dmabuf)
         fail("a GPU buffer was announced without its DMA-BUF");
     const std::string name(message.image, ::strnlen(message.image, kNameSize));
     const int file = fileOf(name, message.offset - kContentStart + message.size);
-    mover_.add(message.renderMinor, {std::move(dmabuf), message.size, file, message.offset});
-    return true;
+    mover_.add(message.renderMinor, {std::move(received.dmabuf), message.size, file, message.offset});
 }
 
 bool ContentChannel::finish() {
@@ -151,7 +158,7 @@ bool ContentChannel::finish() {
         try {
             sendMessage(sending_.get(), last, -1);
         } catch (const Error&) {
-            // The thread has shut the sockets down after a failure, which is told below.
+            // The thread has shut the sockets down after a failure to receive, which is told below.
             ::shutdown(receiving_.get(), SHUT_RDWR);
         }
         thread_.join();

@@ -3,7 +3,7 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "criu/image/image_dir.hpp"
@@ -18,6 +18,15 @@ struct ContentRequest {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     UniqueFd dmabuf;
+};
+
+/// What goes over the sockets; both ends are this program.
+struct ContentMessage {
+    std::uint32_t end = 0;  ///< 1: the last one
+    std::uint32_t renderMinor = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    char image[64] = {};
 };
 
 /// How restored processes hand buffers to the master, which fills them meanwhile: a pair of sockets that all inherit.
@@ -45,8 +54,13 @@ public:
     void report(Log& log) const { mover_.report(log); }
 
 private:
+    struct Received {
+        ContentMessage message;
+        UniqueFd dmabuf;
+    };
     void serve();
-    bool receive();
+    std::optional<Received> receive();
+    void take(Received received);
     int fileOf(const std::string& name, std::uint64_t needed);
 
     const ImageDir& images_;

@@ -39,6 +39,8 @@ TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
 BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")]
 
+REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render")]
+
 # Those that need no GPU support in criu.
 PLAIN = [
     ("interface", "interface_check", ""),
@@ -52,7 +54,8 @@ def all_cases(with_criu, with_other):
     """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
-        cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs] + BULK
+        cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
+        cases += BULK + REFUSED
     if with_other:
         cases += [("to_other", program, "") for program in TO_OTHER]
         cases += [("from_other", program, "") for program in FROM_OTHER]
