@@ -207,6 +207,14 @@ UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
                      [&] { return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)}); });
 }
 
+int TaskFiles::placedRing(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = numberOf(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
+}
+
 int TaskFiles::numberOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;

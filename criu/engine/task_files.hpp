@@ -66,6 +66,7 @@ public:
     int segment(const VmaEntry& vma) override;
     memory::MappedDeviceFile device(const VmaEntry& vma) override;
     UniqueFd placedSocket(const VmaEntry& vma) override;
+    int placedRing(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;

@@ -494,7 +494,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
         steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
         steps
             .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
-                  files.placedSocket(vma), vma.pgoff)
+                  files.placedRing(vma), vma.pgoff)
             .judge = pie::Judge::Equals;
         for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
             if ((vma.madv >> advice & 1U) != 0)

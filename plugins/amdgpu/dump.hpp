@@ -71,7 +71,7 @@ private:
     };
     struct Mapped {
         pid_t pid = 0;
-        std::uint32_t minor = 0;
+        std::uint32_t minor = 0;  ///< 0: of /dev/kfd
         std::uint64_t start = 0;
         std::uint64_t offset = 0;
     };

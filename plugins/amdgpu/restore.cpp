@@ -164,6 +164,13 @@ void AmdgpuRestore::numberObjects() {
         });
         if (owner == owners.end())
             fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
+        // 4.2 asks the files that it has dumped so far, the last one first, for a number, and takes it for that of
+        // whatever buffer has the same number in any file.
+        if (nodes_.size() > 1)
+            context_.log.warn(
+                "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "
+                "several render nodes don't tell for sure",
+                dmabufImageName(id), image->gem_handle);
         image->has_object = 1;
         image->object = owner->object;
     }

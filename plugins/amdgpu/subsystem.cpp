@@ -11,7 +11,9 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::uint64_t kDefaultBuffer = std::uint64_t{64} << 20;
+// Four pieces of 4 MiB: enough for an engine to be busy all the time, little enough for buffers of medium size to be
+// read and copied at the same time.
+constexpr std::uint64_t kDefaultBuffer = std::uint64_t{16} << 20;
 
 class AmdgpuSubsystem final : public device::Subsystem {
 public:
