@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/thread_pool.hpp"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <system_error>
 #include <utility>
+
+#include "criu/base/signals_blocked.hpp"
 
 namespace criu {
 
@@ -19,24 +19,16 @@ unsigned availableCores() noexcept {
 }
 
 ThreadPool::ThreadPool(unsigned threads) {
-    // Signals belong to the main thread, which knows how to undo things.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     workers_.reserve(threads);
-    std::exception_ptr failure;
     try {
         for (unsigned i = 0; i < threads; ++i)
             workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
         // The limit of processes is reached: fewer threads do the same work.
         if (workers_.empty())
-            failure = std::current_exception();
+            throw;
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failure)
-        std::rethrow_exception(failure);
 }
 
 ThreadPool::~ThreadPool() {

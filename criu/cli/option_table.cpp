@@ -330,7 +330,7 @@ constexpr OptionRow kTable[] = {
     {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
      "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
     {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,
-     "largest buffer for copying from and to one GPU (default: $KFD_MAX_BUFFER_SIZE, or 64M)",
+     "largest buffer for copying from and to one GPU (default: $KFD_MAX_BUFFER_SIZE, or 16M)",
      parsed<&O::gpuBufferLimit, parseSize>},
     {Devices, "gpu-fw-check", 0, None, "", HasNo, OnRestore, Built,
      "a GPU's firmware may not be older than at the dump (default: $KFD_FW_VER_CHECK, or on)",

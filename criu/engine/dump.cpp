@@ -262,6 +262,13 @@ private:
     void dumpTasks() {
         std::uint32_t next = 1;
         memory_.lookAhead(*tree_);
+        // All descriptors come before memory, which may be mapped from somebody else's.
+        for (auto& task : tree_->tasks()) {
+            stop_.throwIfRequested();
+            if (task->alive())
+                inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
+                          [&] { files_.addTable(*task); });
+        }
         for (auto& task : tree_->tasks()) {
             stop_.throwIfRequested();
             inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
@@ -278,7 +285,7 @@ private:
 
     void dumpTask(FrozenTask& task, std::uint32_t number) {
         log_.info("Dumping process {} ({})", task.pid(), task.status.name);
-        const std::uint32_t table = files_.addTable(task);  // before memory, which may be mapped from a descriptor
+        const std::uint32_t table = files_.addTable(task);  // which it knows already
         task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
         if (task.hasRings && task.compat)
             fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");

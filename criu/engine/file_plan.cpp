@@ -194,11 +194,15 @@ pid_t FilePlan::groupFor(pid_t image) const {
 }
 
 void FilePlan::handOver(UniqueFd master) const {
-    kernel::sendDescriptor(handOverTo_.get(), master.get());
+    constexpr std::byte nothing{};
+    kernel::sendMessage(handOverTo_.get(), std::span(&nothing, 1), master.get());
 }
 
 UniqueFd FilePlan::handedOver() const {
-    return handedOverFrom_ ? kernel::receiveDescriptor(handedOverFrom_.get()) : UniqueFd();
+    if (!handedOverFrom_)
+        return {};
+    std::byte nothing{};
+    return kernel::receiveMessage(handedOverFrom_.get(), std::span(&nothing, 1)).fd;
 }
 
 void FilePlan::takeTerminal(const ServiceFds& service) {

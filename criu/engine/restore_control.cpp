@@ -59,6 +59,21 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
     }
 }
 
+void RestoreControl::awaitAdoption(std::size_t step) const noexcept {
+    std::uint32_t& word = page().adoption;
+    for (;;) {
+        const std::uint32_t now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+        if (now >= step)
+            return;
+        sleepOn(word, now, nullptr);
+    }
+}
+
+void RestoreControl::continueAdoption() const noexcept {
+    __atomic_add_fetch(&page().adoption, 1U, __ATOMIC_ACQ_REL);
+    wake(page().adoption);
+}
+
 void RestoreControl::noteCreated(pid_t pid) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().createdCount, 1U, __ATOMIC_ACQ_REL);
     if (slot < page().participants)

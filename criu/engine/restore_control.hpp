@@ -33,6 +33,7 @@ struct ControlPage {
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
+    std::uint32_t adoption = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
     std::int32_t master = 0;  ///< who directs the restore: without it nobody goes on
@@ -63,6 +64,10 @@ public:
 
     /// Waits in a restored process until all have come here. Ends the process if the master is gone.
     void pass(Barrier barrier) const noexcept;
+
+    /// Waits until adoptions have come to a step; goes on to the next one.
+    void awaitAdoption(std::size_t step) const noexcept;
+    void continueAdoption() const noexcept;
 
     /// Notes that a process now exists; from its creator.
     void noteCreated(pid_t pid) const noexcept;

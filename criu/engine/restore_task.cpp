@@ -82,25 +82,50 @@ bool isEnding(const kernel::TaskStat& task) {
            (task.flags & kExiting) != 0;
 }
 
-/// clonePid() that waits a little for whoever is about to leave the pid, and fails with who has it.
+/// A process whose group or session has a number; nothing if none can be found.
+std::optional<kernel::TaskStat> memberOf(pid_t number) {
+    for (const pid_t pid : kernel::ProcDir().processes()) {
+        const auto task = holderOf(pid);
+        if (task && (task->pgrp == number || task->session == number))
+            return task;
+    }
+    return std::nullopt;
+}
+
+/// For messages.
+std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
+    const std::string name = task.pid == pid
+                                 ? task.comm
+                                 : fmt::format("the process group or session of process {} ({})", task.pid, task.comm);
+    return isEnding(task) ? fmt::format("{}, ended, but not waited for by process {}", name, task.ppid) : name;
+}
+
+/// clonePid() that waits for whoever is about to leave the pid, and fails with who has it. Usually that is a matter of
+/// moments; but whoever takes notice of the end of hundreds of processes needs seconds.
 pid_t createAs(pid_t wanted, std::uint64_t flags) {
     using Clock = std::chrono::steady_clock;
-    constexpr auto kPatience = std::chrono::seconds(2);
+    constexpr auto kMoments = std::chrono::seconds(2);
+    constexpr auto kPatience = std::chrono::seconds(20);
     constexpr auto kPause = std::chrono::milliseconds(1);
-    const auto deadline = Clock::now() + kPatience;
+    constexpr auto kLongPause = std::chrono::milliseconds(20);
+    const auto begin = Clock::now();
     for (;;) {
         const pid_t pid = clonePid(wanted, flags);
         if (pid >= 0)
             return pid;
         if (errno != EEXIST)
             failErrno("create process {}", wanted);
-        const auto holder = holderOf(wanted);
-        if (Clock::now() < deadline && (!holder || isEnding(*holder))) {
-            std::this_thread::sleep_for(kPause);
+        auto holder = holderOf(wanted);
+        const auto waited = Clock::now() - begin;
+        const bool moments = waited < kMoments;
+        if (!moments && !holder)
+            holder = memberOf(wanted);
+        if (waited < kPatience && (!holder || isEnding(*holder))) {  // nobody: they have just gone
+            std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
-                                        holder ? holder->comm : "a process group or session"));
+                                        holder ? describeHolder(*holder, wanted) : "a process group or session"));
         error.addHint("end that process, or restore in a pid namespace");
         throw error;
     }
@@ -302,6 +327,8 @@ private:
 
     /// Helpers and processes that are dead in the image.
     [[noreturn]] void end() {
+        if (const auto turn = run_.births.endOf(birth_))
+            run_.control.awaitAdoption(2 * *turn + 1);
         reapHelpers();
         if (task_ != nullptr) {
             ::prctl(PR_SET_NAME, task_->core().tc->comm);  // what ps shows of it
@@ -337,7 +364,51 @@ private:
         }
     }
 
+    /// In its turn a process is the subreaper that helpers leave their children to.
+    void adopt() {
+        const std::optional<std::size_t> turn = run_.births.turnOf(birth_.pid);
+        if (!turn)
+            return;
+        run_.control.awaitAdoption(2 * *turn);
+        becomeSubreaper(true);
+        run_.control.continueAdoption();
+        for (const Birth& other : run_.births.all())
+            if (other.adopted && other.parent == birth_.pid)
+                awaitChild(other.pid);
+        becomeSubreaper(false);
+        run_.control.continueAdoption();
+    }
+
+    static void becomeSubreaper(bool on) {
+        sys(::prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0), "{} child subreaper", on ? "become" : "cease to be");
+    }
+
+    void awaitChild(pid_t pid) const {
+        constexpr auto kPatience = std::chrono::seconds(10);
+        constexpr auto kPause = std::chrono::microseconds(200);
+        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        for (;;) {
+            const auto child = holderOf(pid);
+            if (child && child->ppid == pid_)
+                return;
+            if (std::chrono::steady_clock::now() > deadline)
+                fail("process {} was to become a child of {}, but is one of {}", pid, pid_, child ? child->ppid : 0);
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+
+    /// What the process is itself counts when nobody is to be adopted any more.
+    void restoreSubreaper() {
+        const TaskCoreEntry& core = *task_->core().tc;
+        if (core.has_child_subreaper == 0 || core.child_subreaper == 0)
+            return;
+        run_.control.awaitAdoption(2 * run_.births.adopters().size());
+        becomeSubreaper(true);
+    }
+
     [[noreturn]] void finish() {
+        adopt();
+        restoreSubreaper();
         reapHelpers();
         awaitZombies();
         blockSignals(~std::uint64_t{0});

@@ -202,7 +202,12 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
     return {std::move(where.fd), where.offset};
 }
 
-int TaskFiles::placedSocket(const VmaEntry& vma) {
+UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
+    return inContext([&] { return fmt::format("memory at {:#x}", vma.start); },
+                     [&] { return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)}); });
+}
+
+int TaskFiles::placedRing(const VmaEntry& vma) {
     const FileId id{static_cast<std::uint32_t>(vma.shmid)};
     const int fd = numberOf(id);
     if (fd < 0)

@@ -65,7 +65,8 @@ public:
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
     memory::MappedDeviceFile device(const VmaEntry& vma) override;
-    int placedSocket(const VmaEntry& vma) override;
+    UniqueFd placedSocket(const VmaEntry& vma) override;
+    int placedRing(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;

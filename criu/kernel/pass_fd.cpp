@@ -2,6 +2,7 @@
 #include "criu/kernel/pass_fd.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,48 +12,67 @@
 namespace criu::kernel {
 namespace {
 
-/// A message of one byte with room for one descriptor.
-struct Letter {
-    char byte = 0;
+/// With room for one descriptor.
+struct Envelope {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    iovec content{&byte, 1};
+    iovec content{};
     msghdr header{};
 
-    Letter() {
+    Envelope(void* bytes, std::size_t size) : content{bytes, size} {
         header.msg_iov = &content;
         header.msg_iovlen = 1;
+    }
+    Envelope(const Envelope&) = delete;
+    Envelope& operator=(const Envelope&) = delete;
+
+    void makeRoom() {
         header.msg_control = control;
         header.msg_controllen = sizeof(control);
     }
-    Letter(const Letter&) = delete;
-    Letter& operator=(const Letter&) = delete;
 };
 
 }  // namespace
 
-void sendDescriptor(int socket, int fd) {
-    Letter letter;
-    cmsghdr* const rights = CMSG_FIRSTHDR(&letter.header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(fd));
-    std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-    sys(::sendmsg(socket, &letter.header, MSG_NOSIGNAL), "hand over fd {}", fd);
+void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
+    Envelope envelope(const_cast<std::byte*>(bytes.data()), bytes.size());
+    if (fd >= 0) {
+        envelope.makeRoom();
+        cmsghdr* const rights = CMSG_FIRSTHDR(&envelope.header);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(fd));
+        std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+    }
+    constexpr useconds_t kPause = 1000;
+    while (::sendmsg(socket, &envelope.header, MSG_NOSIGNAL) < 0) {
+        // Too many descriptors are under way: the receiver takes them out soon.
+        if (errno != EINTR && errno != ETOOMANYREFS)
+            failErrno("hand over fd {}", fd);
+        ::usleep(kPause);
+    }
 }
 
-UniqueFd receiveDescriptor(int socket) {
-    Letter letter;
-    if (::recvmsg(socket, &letter.header, MSG_CMSG_CLOEXEC) < 0) {
-        if (errno == EAGAIN)
-            return {};
-        failErrno("receive a descriptor");
+ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes) {
+    Envelope envelope(bytes.data(), bytes.size());
+    envelope.makeRoom();
+    ssize_t got = -1;
+    do
+        got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return {};
+    sys(got, "receive a message");
+    ReceivedMessage received;
+    received.size = static_cast<std::size_t>(got);
+    if (const cmsghdr* const rights = CMSG_FIRSTHDR(&envelope.header);
+        rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+        received.fd.reset(fd);
     }
-    const cmsghdr* const rights = CMSG_FIRSTHDR(&letter.header);
-    if (rights == nullptr || rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS)
-        fail("a message has no descriptor");
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-    return UniqueFd(fd);
+    if ((envelope.header.msg_flags & MSG_CTRUNC) != 0)
+        fail("the descriptor of a message is lost: too many files are open");
+    return received;
 }
 
 }  // namespace criu::kernel

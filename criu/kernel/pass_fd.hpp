@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "criu/base/unique_fd.hpp"
 
-/// Descriptors between processes over a pair of Unix datagram sockets: unix(7), SCM_RIGHTS.
+/// Messages with descriptors between processes over a pair of Unix sockets that keep messages apart: unix(7),
+/// SCM_RIGHTS.
 namespace criu::kernel {
 
-void sendDescriptor(int socket, int fd);
+/// Sends bytes and, unless it is -1, a descriptor. Throws Error.
+void sendMessage(int socket, std::span<const std::byte> bytes, int fd);
 
-/// The next one, close-on-exec; invalid if none waits (the socket is O_NONBLOCK).
-[[nodiscard]] UniqueFd receiveDescriptor(int socket);
+struct ReceivedMessage {
+    std::size_t size = 0;  ///< 0: none waits (the socket is O_NONBLOCK), or the other end is shut
+    UniqueFd fd;           ///< invalid if it has none
+};
+
+/// Takes the next one; the descriptor is close-on-exec. Throws Error, also when a descriptor was lost.
+[[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
 
 }  // namespace criu::kernel

@@ -422,8 +422,9 @@ void AddressSpace::mapSockets(MappedFiles& files) {
             continue;
         const int flags = static_cast<int>(vma.flags) & (MAP_SHARED | MAP_PRIVATE);
         placed.protection = static_cast<int>(vma.prot);
+        const UniqueFd socket = files.placedSocket(vma);
         if (::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection, flags | MAP_FIXED,
-                   files.placedSocket(vma), static_cast<off_t>(vma.pgoff)) == MAP_FAILED)
+                   socket.get(), static_cast<off_t>(vma.pgoff)) == MAP_FAILED)
             failErrno("map the ring of socket {} at {:#x}", vma.shmid, vma.start);
     }
 }
@@ -493,7 +494,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
         steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
         steps
             .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
-                  files.placedSocket(vma), vma.pgoff)
+                  files.placedRing(vma), vma.pgoff)
             .judge = pie::Judge::Equals;
         for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
             if ((vma.madv >> advice & 1U) != 0)

@@ -28,8 +28,10 @@ public:
     virtual ~MappedFiles() = default;
     /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
-    /// A descriptor of the process for a socket or io_uring that is mapped. When descriptors are at their numbers.
-    virtual int placedSocket(const VmaEntry& vma) = 0;
+    /// A descriptor for a socket that is mapped. When descriptors are at their numbers.
+    virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
+    /// The process' own number for an io_uring that is mapped. When descriptors are at their numbers.
+    virtual int placedRing(const VmaEntry& vma) = 0;
     /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
     virtual int segment(const VmaEntry& vma) = 0;
     /// Where the memory of a device is now.

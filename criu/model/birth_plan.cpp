@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/model/birth_plan.hpp"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -10,23 +12,35 @@ namespace criu::model {
 namespace {
 
 /// Works on the image's processes; sessions and groups are looked up by number all the time.
+///
+/// What the kernel's rules leave possible: a process gets into a session only by being created by somebody in it, and
+/// to another parent only upwards, to an ancestor. So a process whose parent never was in its session was adopted: it
+/// descends from the session's leader, and that once was below that parent. If it isn't there now it, or an ancestor
+/// that it has come with, was adopted by somebody further up since. The planner first finds below whom everybody must
+/// be born, from which follows who is adopted.
 class Planner {
 public:
     Planner(std::span<const BirthFacts> processes, pid_t outerSid) : outerSid_(outerSid) {
         for (const BirthFacts& facts : processes)
             facts_.emplace(facts.pid, facts);
+        for (const BirthFacts& facts : processes)
+            children_[facts.ppid].push_back(facts.pid);
+        for (const BirthFacts& facts : processes)
+            below_[facts.pid] = facts.ppid;
+        for (const BirthFacts& facts : processes)
+            require(facts.pid);
     }
 
     std::vector<Birth> run(std::span<const BirthFacts> processes) {
         for (const BirthFacts& facts : processes)
-            if (!index_.contains(facts.pid))  // a leader may have been planned for a member that came first
-                place(facts);
+            ensure(facts.pid);
         for (const BirthFacts& facts : processes)
             ensureGroupLeader(facts);
         return std::move(births_);
     }
 
 private:
+    [[nodiscard]] bool isPlanned(pid_t pid) const { return index_.contains(pid); }
     Birth& birth(pid_t pid) { return births_[index_.at(pid)]; }
 
     Birth& add(Birth next, pid_t bornIn) {
@@ -38,6 +52,8 @@ private:
 
     /// Session a planned process is in once it has done all its own calls.
     pid_t finalSession(pid_t pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
+
+    bool isEverIn(pid_t pid, pid_t sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
 
     /// Makes `creator` clone `child`, whose session must be `sid`, at the right side of the creator's setsid.
     /// False if the creator is never in that session.
@@ -52,97 +68,223 @@ private:
         return true;
     }
 
-    void place(const BirthFacts& facts) {
+    [[nodiscard]] pid_t parentOf(pid_t pid) const {
+        const auto found = facts_.find(pid);
+        return found == facts_.end() ? 0 : found->second.ppid;
+    }
+
+    [[nodiscard]] bool descends(pid_t pid, pid_t ancestor) const {
+        for (pid_t at = parentOf(pid); at != 0; at = parentOf(at))
+            if (at == ancestor)
+                return true;
+        return false;
+    }
+
+    [[nodiscard]] bool leads(pid_t pid) const {
+        const auto found = facts_.find(pid);
+        return found != facts_.end() && found->second.sid == pid;
+    }
+
+    /// The session that a leader must be born in, because it had children there before it began its own; 0: any.
+    pid_t birthSession(pid_t leader) {
+        if (const auto known = birthSessions_.find(leader); known != birthSessions_.end())
+            return known->second;
+        for (const pid_t child : children_[leader]) {
+            const pid_t sid = wantedSession(child);
+            if (sid != 0 && sid != leader && !beganBelow(sid, leader))
+                return birthSessions_[leader] = sid;
+        }
+        return birthSessions_[leader] = 0;
+    }
+
+    /// The session that a process must be born in; 0: any.
+    pid_t wantedSession(pid_t pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
+
+    [[nodiscard]] bool isUnder(pid_t pid, pid_t ancestor) const {
+        for (pid_t at = pid; at != 0; at = birthParent(at))
+            if (at == ancestor)
+                return true;
+        return false;
+    }
+
+    [[nodiscard]] pid_t birthParent(pid_t pid) const {
+        const auto found = below_.find(pid);
+        return found == below_.end() ? 0 : found->second;
+    }
+
+    /// The ancestor of `pid`, or that itself, which is a child of the nearest common ancestor with `other`.
+    [[nodiscard]] pid_t branchOf(pid_t pid, pid_t other) const {
+        while (birthParent(pid) != 0 && !isUnder(other, birthParent(pid)))
+            pid = birthParent(pid);
+        return pid;
+    }
+
+    bool willEverBeIn(pid_t pid, pid_t sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
+
+    /// Sees to it that somebody of the session that a process must be born in is below the place where it is born.
+    void require(pid_t pid) {
+        const pid_t sid = wantedSession(pid);
+        const pid_t place = birthParent(pid);
+        if (sid == 0 || sid == outerSid_ || place == 0 || willEverBeIn(place, sid))
+            return;
+        if (!below_.contains(sid)) {
+            below_[sid] = place;  // its leader is gone
+            return;
+        }
+        if (isUnder(sid, place))
+            return;
+        if (!facts_.contains(sid) && isUnder(place, birthParent(sid))) {
+            below_[sid] = place;
+            return;
+        }
+        // What the leader has come with was once below that place; or the other way around, if the leader is gone.
+        const pid_t leaders = branchOf(sid, place);
+        const pid_t others = branchOf(place, sid);
+        if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
+            return moveBelow(others, birthParent(sid), sid, place);
+        below_[leaders] = place;
+        if (facts_.contains(leaders))
+            require(leaders);
+    }
+
+    void moveBelow(pid_t branch, pid_t upper, pid_t sid, pid_t place) {
+        below_[branch] = upper;
+        below_[sid] = place;
+        require(branch);
+    }
+
+    /// Whether a session of which `leader` has a child was begun by a descendant of `leader`, so that the child was
+    /// adopted. If not, the child is older than the leader's own session.
+    bool beganBelow(pid_t sid, pid_t leader) {
+        if (sid == outerSid_)
+            return false;
+        if (leads(sid) && descends(sid, leader))
+            return true;
+        if (!leads(sid)) {
+            const pid_t parent = parentOf(leader);
+            if (parent != 0 && facts_.at(parent).sid == sid)
+                return false;
+        }
+        return sid > leader;  // pids are given in ascending order
+    }
+
+    /// Plans a process of the image, after what it depends on.
+    void ensure(pid_t pid) {
+        if (isPlanned(pid))
+            return;
+        const BirthFacts& facts = facts_.at(pid);
+        if (!begun_.insert(pid).second)
+            fail("process {} is in session {}, whose leader can't be created before it", pid, facts.sid);
         Birth next;
-        next.pid = facts.pid;
+        next.pid = pid;
         next.parent = facts.ppid;
         next.creator = facts.ppid;
         next.pgid = facts.pgid;
-        next.leadsSession = facts.sid == facts.pid;
-
-        if (facts.ppid == 0) {
-            if (!next.leadsSession && facts.sid != outerSid_)
-                fail("process {} is in session {}, which is not in the image (was the dump made with --shell-job?)",
-                     facts.pid, facts.sid);
-            add(std::move(next), outerSid_);
+        next.leadsSession = facts.sid == pid;
+        if (facts.ppid == 0)
+            return placeRoot(std::move(next), facts);
+        ensure(facts.ppid);
+        const pid_t below = birthParent(pid);
+        ensure(below);
+        if (isPlanned(pid))
+            return;
+        const pid_t sid = wantedSession(pid);
+        if (below != facts.ppid)
+            return placeBelow(std::move(next), below, sid);
+        if (sid == 0) {
+            const pid_t bornIn = finalSession(facts.ppid);
+            birth(facts.ppid).afterSession.push_back(pid);
+            add(std::move(next), bornIn);
             return;
         }
-
-        if (next.leadsSession) {
-            placeLeader(std::move(next), facts);
-            return;
-        }
-        if (assign(facts.ppid, facts.pid, facts.sid)) {
-            add(std::move(next), facts.sid);
-            return;
-        }
-        placeOrphan(std::move(next), facts);
+        if (!isEverIn(facts.ppid, sid))
+            ensureSession(sid);
+        place(std::move(next), sid);
     }
 
-    /// A session leader may be born into any session. But children of its own that belong to an older
-    /// session tell into which one.
-    void placeLeader(Birth next, const BirthFacts& facts) {
-        for (const auto& [pid, other] : facts_) {
-            if (other.ppid != facts.pid || other.sid == facts.pid || other.sid == other.pid)
-                continue;
-            if (assign(facts.ppid, facts.pid, other.sid)) {
-                add(std::move(next), other.sid);
-                return;
-            }
-        }
-        birth(facts.ppid).afterSession.push_back(facts.pid);
-        add(std::move(next), finalSession(facts.ppid));
+    void placeRoot(Birth next, const BirthFacts& facts) {
+        if (!next.leadsSession && facts.sid != outerSid_)
+            fail("process {} is in session {}, which is not in the image (was the dump made with --shell-job?)",
+                 facts.pid, facts.sid);
+        add(std::move(next), outerSid_);
     }
 
-    /// The parent was never in this process' session: it adopted the process.
-    void placeOrphan(Birth next, const BirthFacts& facts) {
-        const pid_t sid = facts.sid;
-        if (!index_.contains(sid)) {
-            if (facts_.contains(sid)) {
-                placeBelowLaterLeader(std::move(next), facts);
-                return;
-            }
-            addHelper(sid, facts.ppid, /*session=*/true, sid);
+    /// The leader of a session, be it alive or gone.
+    void ensureSession(pid_t sid) {
+        if (isPlanned(sid) || sid == outerSid_)
+            return;
+        if (facts_.contains(sid)) {
+            if (!leads(sid))
+                fail("session {} has members, but process {} is in session {}", sid, sid, facts_.at(sid).sid);
+            return ensure(sid);
+        }
+        const pid_t beginning = birthParent(sid);
+        if (beginning == 0)
+            fail("session {} has no place in the tree", sid);
+        ensure(beginning);
+        if (!isPlanned(sid))
+            addLeader(sid, beginning);
+    }
+
+    /// A process that is born into a session.
+    void place(Birth next, pid_t sid) {
+        const pid_t pid = next.pid;
+        if (assign(next.parent, pid, sid)) {
+            add(std::move(next), sid);
+            return;
         }
         // A child of the same parent that is in the session clones a sibling directly.
         for (std::size_t i = 0; i < births_.size(); ++i) {
-            if (births_[i].parent != facts.ppid)
+            if (births_[i].parent != next.parent || births_[i].adopted)
                 continue;
             const pid_t sibling = births_[i].pid;
-            if (assign(sibling, facts.pid, sid)) {
+            if (sibling > 0 && assign(sibling, pid, sid)) {
                 next.creator = sibling;
                 next.viaCloneParent = true;
                 add(std::move(next), sid);
                 return;
             }
         }
-        adoptFromSession(std::move(next), facts);
+        adopt(std::move(next), next.parent, sid);
     }
 
-    /// A member of the session deeper in the tree clones a helper; the helper clones this process and exits.
-    void adoptFromSession(Birth next, const BirthFacts& facts) {
+    /// A process that is born deeper in the tree than where it comes to.
+    void placeBelow(Birth next, pid_t below, pid_t sid) {
+        if (sid != 0 && !isEverIn(below, sid))
+            ensureSession(sid);
+        adopt(std::move(next), below, sid != 0 ? sid : finalSession(below));
+    }
+
+    /// A member of the session that is `below` a process, or that itself, clones a helper; the helper clones `next`
+    /// and ends.
+    void adopt(Birth next, pid_t below, pid_t sid) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             const pid_t member = births_[i].pid;
-            if (births_[i].helper || finalSession(member) != facts.sid)
+            if (member < 0 || !isEverIn(member, sid) || !isBelow(member, below))
                 continue;
-            const pid_t helper = spareHelper(member, facts.sid);
+            const pid_t helper = spareHelper(member, sid);
             next.creator = helper;
             next.adopted = true;
-            birth(helper).afterSession.push_back(facts.pid);
-            add(std::move(next), facts.sid);
+            birth(helper).afterSession.push_back(next.pid);
+            add(std::move(next), sid);
             return;
         }
-        fail("process {} is in session {}, of which no process of the tree is a member that could create it", facts.pid,
-             facts.sid);
+        fail("process {} is in session {}, of which no process of the tree is a member that could create it", next.pid,
+             sid);
     }
 
-    /// The leader of the session comes later in the image than its member; plan the leader (and what it needs) first.
-    void placeBelowLaterLeader(Birth next, const BirthFacts& facts) {
-        const BirthFacts& leader = facts_.at(facts.sid);
-        if (!index_.contains(leader.ppid) || leader.pid != leader.sid)
-            fail("process {} is in session {}, whose leader can't be created before it", facts.pid, facts.sid);
-        place(leader);
-        placeOrphan(std::move(next), facts);
+    /// Whether a process was created by `ancestor` or a descendant of it, or is that itself; wherever it comes to.
+    bool isBelow(pid_t pid, pid_t ancestor) {
+        for (pid_t at = pid; at != 0; at = birthplace(at))
+            if (at == ancestor)
+                return true;
+        return false;
+    }
+
+    /// The parent of a process when it is created.
+    pid_t birthplace(pid_t pid) {
+        const Birth& who = birth(pid);
+        return who.adopted ? who.creator : who.parent;
     }
 
     /// A helper with a free pid: it only exists to hand its child over.
@@ -152,40 +294,52 @@ private:
         helper.parent = helper.creator = member;
         helper.helper = true;
         add(helper, sid);
-        birth(member).afterSession.push_back(helper.pid);
+        assign(member, helper.pid, sid);
         return helper.pid;
     }
 
-    void addHelper(pid_t pid, pid_t parent, bool session, pid_t sid) {
+    /// Stands for a session's leader that is gone.
+    void addLeader(pid_t sid, pid_t parent) {
         Birth helper;
-        helper.pid = pid;
+        helper.pid = helper.pgid = sid;
         helper.parent = helper.creator = parent;
-        helper.pgid = pid;
         helper.helper = true;
-        helper.leadsSession = session;
-        if (session)
-            birth(parent).afterSession.push_back(pid);
-        else if (!assign(parent, pid, sid))
-            fail("group leader {} can't be put into session {}", pid, sid);
-        add(helper, session ? finalSession(parent) : sid);
+        helper.leadsSession = true;
+        birth(parent).afterSession.push_back(sid);
+        add(helper, finalSession(parent));
     }
 
     /// Groups whose leader is gone get a helper with the leader's pid, in the session of the members.
     void ensureGroupLeader(const BirthFacts& facts) {
         const pid_t pgid = facts.pgid;
-        if (pgid == 0 || index_.contains(pgid))
+        if (pgid == 0 || isPlanned(pgid))
             return;
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
             return;  // the caller's own group, adopted with its session
-        addHelper(pgid, facts.pid, false, facts.sid);
+        for (pid_t pid = facts.pid; pid != 0; pid = parentOf(pid)) {
+            if (finalSession(pid) != facts.sid)
+                continue;
+            Birth helper;
+            helper.pid = helper.pgid = pgid;
+            helper.parent = helper.creator = pid;
+            helper.helper = true;
+            birth(pid).afterSession.push_back(pgid);
+            add(helper, facts.sid);
+            return;
+        }
+        fail("process {} is in group {}, whose leader can't be recreated", facts.pid, pgid);
     }
 
     pid_t outerSid_;
     pid_t lastSpare_ = 0;
     std::map<pid_t, BirthFacts> facts_;
+    std::map<pid_t, std::vector<pid_t>> children_;
+    std::map<pid_t, pid_t> birthSessions_;  ///< those worked out so far
+    std::map<pid_t, pid_t> below_;          ///< the member of the tree that a process is born below
     std::map<pid_t, std::size_t> index_;
     std::map<pid_t, pid_t> bornIn_;
+    std::set<pid_t> begun_;
     std::vector<Birth> births_;
 };
 
@@ -196,6 +350,18 @@ BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, pid_t outerSid)
     plan.births_ = Planner(processes, outerSid).run(processes);
     for (std::size_t i = 0; i < plan.births_.size(); ++i)
         plan.index_.emplace(plan.births_[i].pid, i);
+
+    const auto depth = [&plan](pid_t pid) {
+        unsigned count = 0;
+        for (const Birth* at = &plan.of(pid); at->creator != 0; ++count)
+            at = &plan.of(at->adopted ? at->creator : at->parent);
+        return count;
+    };
+    for (const Birth& birth : plan.births_)
+        if (birth.adopted && !plan.turnOf(birth.parent))
+            plan.adopters_.push_back(birth.parent);
+    std::stable_sort(plan.adopters_.begin(), plan.adopters_.end(),
+                     [&](pid_t one, pid_t other) { return depth(one) > depth(other); });
     return plan;
 }
 
@@ -206,11 +372,23 @@ const Birth& BirthPlan::of(pid_t pid) const {
     return births_[found->second];
 }
 
+std::optional<std::size_t> BirthPlan::turnOf(pid_t adopter) const {
+    const auto at = std::find(adopters_.begin(), adopters_.end(), adopter);
+    if (at == adopters_.end())
+        return std::nullopt;
+    return static_cast<std::size_t>(at - adopters_.begin());
+}
+
+std::optional<std::size_t> BirthPlan::endOf(const Birth& helper) const {
+    for (const pid_t child : helper.afterSession)
+        if (const Birth& born = of(child); helper.helper && born.adopted)
+            return turnOf(born.parent);
+    return std::nullopt;
+}
+
 std::size_t BirthPlan::helpers() const {
-    std::size_t count = 0;
-    for (const Birth& birth : births_)
-        count += birth.helper ? 1 : 0;
-    return count;
+    return static_cast<std::size_t>(
+        std::count_if(births_.begin(), births_.end(), [](const Birth& birth) { return birth.helper; }));
 }
 
 }  // namespace criu::model

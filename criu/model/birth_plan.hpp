@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,7 @@ struct Birth {
     bool helper = false;
     bool leadsSession = false;         ///< calls setsid itself
     bool viaCloneParent = false;       ///< created by a sibling with CLONE_PARENT
-    bool adopted = false;              ///< created by a helper whose exit hands it to `parent`, a subreaper or init
+    bool adopted = false;              ///< created by a helper whose end hands it to `parent`
     std::vector<pid_t> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
     std::vector<pid_t> afterSession;   ///< created by it afterwards, in this order
 };
@@ -47,9 +48,18 @@ public:
     [[nodiscard]] std::span<const Birth> all() const { return births_; }
     [[nodiscard]] std::size_t helpers() const;
 
+    /// Who adopts, one after the other, when all are born: the one whose turn it is is the only subreaper. The deepest
+    /// come first, so what has to get past a process has done so, or will, while that isn't one.
+    [[nodiscard]] std::span<const pid_t> adopters() const { return adopters_; }
+    /// The place among them; nothing for others.
+    [[nodiscard]] std::optional<std::size_t> turnOf(pid_t adopter) const;
+    /// In whose turn a helper has to end; nothing: it may end when all turns of its own helpers are over.
+    [[nodiscard]] std::optional<std::size_t> endOf(const Birth& helper) const;
+
 private:
     std::vector<Birth> births_;
     std::unordered_map<pid_t, std::size_t> index_;
+    std::vector<pid_t> adopters_;
 };
 
 }  // namespace criu::model

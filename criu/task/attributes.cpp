@@ -102,8 +102,6 @@ void restoreEarlyAttributes(const TaskCoreEntry& core) {
         kernel::ProcDir().self().write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
     if (core.has_autogroup_nice != 0 && kernel::readAutogroup(kernel::ProcDir().self()))
         kernel::ProcDir().self().write("autogroup", std::to_string(core.autogroup_nice));
-    if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
-        sys(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become child subreaper");
 }
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/content.hpp"
 
-#include <signal.h>
-
 #include <utility>
+
+#include "criu/base/signals_blocked.hpp"
 
 namespace criu::amdgpu {
 namespace {
 
-/// New threads take the signal mask of their maker: signals are for the thread that coordinates.
-class SignalsBlocked {
-public:
-    SignalsBlocked() {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-private:
-    sigset_t before_{};
-};
+constexpr std::size_t kThreads = 2;  ///< of each GPU
 
 }  // namespace
 
@@ -35,16 +21,16 @@ void ContentMover::stop(bool drop) noexcept {
         const std::lock_guard lock(mutex_);
         ending_ = true;
         over_ = over_ || drop;
-        for (const auto& [minor, worker] : workers_) {
+        for (const auto& [minor, gpu] : gpus_) {
             if (drop)
-                worker->jobs.clear();
-            worker->ready.notify_all();
+                gpu->jobs.clear();
+            gpu->ready.notify_all();
         }
     }
-    for (const auto& [minor, worker] : workers_)
-        if (worker->thread.joinable())
-            worker->thread.join();
-    workers_.clear();
+    for (const auto& [minor, gpu] : gpus_)
+        for (std::thread& thread : gpu->threads)
+            thread.join();
+    gpus_.clear();
     ending_ = false;
 }
 
@@ -55,15 +41,14 @@ void ContentMover::add(std::uint32_t renderMinor, ContentJob job) {
     if (bytes_ == 0)
         began_ = Clock::now();
     bytes_ += job.size;
-    auto& worker = workers_[renderMinor];
-    const bool fresh = !worker;
-    if (fresh)
-        worker = std::make_unique<Worker>();
-    worker->jobs.push_back(std::move(job));
-    worker->ready.notify_one();
-    if (fresh) {
+    auto& gpu = gpus_[renderMinor];
+    if (!gpu)
+        gpu = std::make_unique<Gpu>();
+    gpu->jobs.push_back(std::move(job));
+    gpu->ready.notify_one();
+    if (gpu->threads.size() < kThreads) {
         const SignalsBlocked blocked;
-        worker->thread = std::thread([this, renderMinor, &to = *worker] { work(renderMinor, to); });
+        gpu->threads.emplace_back([this, renderMinor, &of = *gpu] { work(renderMinor, of); });
     }
 }
 
@@ -74,15 +59,15 @@ void ContentMover::throwIfOver() {
         stop_->throwIfRequested();
 }
 
-void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
-    Transfer transfer(kernel_, renderMinor, direction_, limit_, [this] { throwIfOver(); });
+void ContentMover::work(std::uint32_t renderMinor, Gpu& gpu) {
+    Transfer transfer(kernel_, renderMinor, direction_, limit_ / kThreads, [this] { throwIfOver(); });
     std::unique_lock lock(mutex_);
     for (;;) {
-        worker.ready.wait(lock, [&] { return !worker.jobs.empty() || ending_; });
-        if (worker.jobs.empty())
+        gpu.ready.wait(lock, [&] { return !gpu.jobs.empty() || ending_; });
+        if (gpu.jobs.empty())
             return;
-        ContentJob job = std::move(worker.jobs.front());
-        worker.jobs.pop_front();
+        ContentJob job = std::move(gpu.jobs.front());
+        gpu.jobs.pop_front();
         lock.unlock();
         std::exception_ptr failure;
         try {
@@ -100,7 +85,7 @@ void ContentMover::work(std::uint32_t renderMinor, Worker& worker) {
             if (!failure_)
                 failure_ = failure;
             over_ = true;
-            for (const auto& [minor, other] : workers_)
+            for (const auto& [minor, other] : gpus_)
                 other->jobs.clear();
         }
     }

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
@@ -19,7 +20,8 @@
 
 namespace criu::amdgpu {
 
-/// Moves contents, one thread for each GPU. The first failure is kept, the rest given up, as it is by destruction.
+/// Moves contents, by two threads for each GPU: while the engine copies one buffer, the next one is read or written.
+/// They have half of the bounce buffer each. The first failure is kept, the rest given up, as it is by destruction.
 class ContentMover {
 public:
     /// `stop`: ends what is under way; may be null.
@@ -37,12 +39,12 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Worker {
+    struct Gpu {
         std::deque<ContentJob> jobs;
         std::condition_variable ready;
-        std::thread thread;
+        std::vector<std::thread> threads;
     };
-    void work(std::uint32_t renderMinor, Worker& worker);
+    void work(std::uint32_t renderMinor, Gpu& gpu);
     void stop(bool drop) noexcept;
     void throwIfOver();
 
@@ -58,7 +60,7 @@ private:
     bool ending_ = false;
     std::exception_ptr failure_;
     std::string refusal_;
-    std::map<std::uint32_t, std::unique_ptr<Worker>> workers_;
+    std::map<std::uint32_t, std::unique_ptr<Gpu>> gpus_;  ///< by their render nodes
 };
 
 }  // namespace criu::amdgpu

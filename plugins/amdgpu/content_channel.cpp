@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/content_channel.hpp"
 
-#include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstring>
+#include <span>
 
+#include "criu/base/error.hpp"
+#include "criu/base/signals_blocked.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 
 namespace criu::amdgpu {
@@ -14,44 +15,21 @@ namespace {
 
 constexpr std::size_t kNameSize = 64;
 
+template <typename Message>
+std::span<std::byte> bytesOf(Message& message) {
+    return std::as_writable_bytes(std::span(&message, 1));
+}
+
+}  // namespace
+
 /// What goes over the sockets; both ends are this program.
-struct Message {
+struct ContentChannel::Message {
     std::uint32_t end = 0;  ///< 1: the last one
     std::uint32_t renderMinor = 0;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     char image[kNameSize] = {};
 };
-
-void sendMessage(int socket, const Message& message, int fd) {
-    iovec data{const_cast<Message*>(&message), sizeof(message)};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &data;
-    header.msg_iovlen = 1;
-    if (fd >= 0) {
-        header.msg_control = control;
-        header.msg_controllen = sizeof(control);
-        cmsghdr* const part = CMSG_FIRSTHDR(&header);
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-    }
-    for (;;) {
-        const ssize_t sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
-        if (sent == static_cast<ssize_t>(sizeof(message)))
-            return;
-        // Too many descriptors are under way: the receiver takes them out soon.
-        if (sent < 0 && (errno == EINTR || errno == ETOOMANYREFS)) {
-            ::usleep(1000);
-            continue;
-        }
-        failErrno("hand a GPU buffer to the master");
-    }
-}
-
-}  // namespace
 
 ContentChannel::ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
                                const std::function<UniqueFd(UniqueFd)>& lift)
@@ -80,26 +58,38 @@ void ContentChannel::send(const ContentRequest& request) const {
     if (request.image.size() >= kNameSize)
         fail("image name {} is too long", request.image);
     request.image.copy(message.image, kNameSize - 1);
-    sendMessage(sending_.get(), message, request.dmabuf.get());
+    inContext([] { return "hand a GPU buffer to the master"; },
+              [&] { kernel::sendMessage(sending_.get(), bytesOf(message), request.dmabuf.get()); });
 }
 
 void ContentChannel::start() {
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { serve(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void ContentChannel::serve() {
-    try {
-        while (receive()) {
+    for (bool more = true; more;) {
+        kernel::ReceivedMessage received;
+        Message message;
+        try {
+            received = kernel::receiveMessage(receiving_.get(), bytesOf(message));
+        } catch (...) {
+            noteFailure();
+            ::shutdown(receiving_.get(), SHUT_RDWR);
+            return;
         }
-    } catch (...) {
-        failure_ = std::current_exception();
-        ::shutdown(receiving_.get(), SHUT_RDWR);
+        // After a failure the rest is taken and dropped: whoever sends must not be the one that tells of it.
+        try {
+            more = received.size != 0 && take(message, std::move(received));
+        } catch (...) {
+            noteFailure();
+        }
     }
+}
+
+void ContentChannel::noteFailure() noexcept {
+    if (!failure_)
+        failure_ = std::current_exception();
 }
 
 int ContentChannel::fileOf(const std::string& name, std::uint64_t needed) {
@@ -109,35 +99,19 @@ int ContentChannel::fileOf(const std::string& name, std::uint64_t needed) {
     return files_.emplace(name, openContent(images_, name, needed)).first->second.get();
 }
 
-bool ContentChannel::receive() {
-    Message message;
-    iovec data{&message, sizeof(message)};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &data;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof(control);
-    const ssize_t got = ::recvmsg(receiving_.get(), &header, MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR)
-        return true;
-    if (sys(got, "receive GPU buffers") == 0)
-        return false;  // shut down
-    UniqueFd dmabuf;
-    if (const cmsghdr* const part = CMSG_FIRSTHDR(&header); part != nullptr && part->cmsg_type == SCM_RIGHTS) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-        dmabuf.reset(fd);
-    }
-    if (got != static_cast<ssize_t>(sizeof(message)))
-        fail("a message about a GPU buffer has {} bytes", got);
+/// Whether more will come.
+bool ContentChannel::take(const Message& message, kernel::ReceivedMessage received) {
+    if (received.size != sizeof(message))
+        fail("a message about a GPU buffer has {} bytes", received.size);
     if (message.end != 0)
         return false;
-    if (!dmabuf)
+    if (failure_)
+        return true;
+    if (!received.fd)
         fail("a GPU buffer was announced without its DMA-BUF");
     const std::string name(message.image, ::strnlen(message.image, kNameSize));
     const int file = fileOf(name, message.offset - kContentStart + message.size);
-    mover_.add(message.renderMinor, {std::move(dmabuf), message.size, file, message.offset});
+    mover_.add(message.renderMinor, {std::move(received.fd), message.size, file, message.offset});
     return true;
 }
 
@@ -149,7 +123,7 @@ bool ContentChannel::finish() {
     last.end = 1;
     if (thread_.joinable()) {
         try {
-            sendMessage(sending_.get(), last, -1);
+            kernel::sendMessage(sending_.get(), bytesOf(last), -1);
         } catch (const Error&) {
             // The thread has shut the sockets down after a failure, which is told below.
             ::shutdown(receiving_.get(), SHUT_RDWR);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/pass_fd.hpp"
 #include "plugins/amdgpu/content.hpp"
 
 namespace criu::amdgpu {
@@ -45,8 +46,10 @@ public:
     void report(Log& log) const { mover_.report(log); }
 
 private:
+    struct Message;
     void serve();
-    bool receive();
+    bool take(const Message& message, kernel::ReceivedMessage received);
+    void noteFailure() noexcept;
     int fileOf(const std::string& name, std::uint64_t needed);
 
     const ImageDir& images_;

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "plugins/amdgpu/content_io.hpp"
+#include "criu/base/whole_io.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -265,8 +265,8 @@ void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOf
         await(pending[half]);
         if (next < size)
             start(half ^ 1);
-        writeContent(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
-                     fileOffset + pending[half].done);
+        writeAt(file, bounce_.data.bytes().subspan(half * halfSize(), pending[half].size),
+                fileOffset + pending[half].done);
         pending[half].size = 0;
     }
 }
@@ -283,7 +283,7 @@ void Copier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOf
         if (pending[half].size != 0)
             await(pending[half]);
         const std::uint64_t piece = std::min(size - next, halfSize());
-        readContent(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
+        readAt(file, bounce_.data.bytes().subspan(half * halfSize(), piece), fileOffset + next);
         submit(half, bounce_.address + half * halfSize(), target->address() + next, piece, target->list(),
                pending[half]);
         next += piece;

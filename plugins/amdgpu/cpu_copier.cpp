@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/amdgpu/content_io.hpp"
+#include "criu/base/whole_io.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -48,15 +48,13 @@ void CpuCopier::forEachPiece(int dmabuf, std::uint64_t size, const Piece& piece)
 }
 
 void CpuCopier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    forEachPiece(dmabuf, size, [&](std::span<std::byte> memory, std::uint64_t done) {
-        writeContent(file, memory, fileOffset + done);
-    });
+    forEachPiece(dmabuf, size,
+                 [&](std::span<std::byte> memory, std::uint64_t done) { writeAt(file, memory, fileOffset + done); });
 }
 
 void CpuCopier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    forEachPiece(dmabuf, size, [&](std::span<std::byte> memory, std::uint64_t done) {
-        readContent(file, memory, fileOffset + done);
-    });
+    forEachPiece(dmabuf, size,
+                 [&](std::span<std::byte> memory, std::uint64_t done) { readAt(file, memory, fileOffset + done); });
 }
 
 }  // namespace criu::amdgpu

@@ -42,12 +42,12 @@ std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entri
     return args.count;
 }
 
-std::vector<uapi::GemListEntry> Drm::buffers() const {
+std::optional<std::vector<uapi::GemListEntry>> Drm::buffers() const {
     std::vector<uapi::GemListEntry> entries(kFirstRoom);
     for (int round = 0; round < kMaxRounds; ++round) {
         const std::optional<std::uint32_t> count = tryList(entries);
         if (!count)
-            return {};
+            return std::nullopt;
         const bool all = *count <= entries.size();
         entries.resize(*count);
         if (all)

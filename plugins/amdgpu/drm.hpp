@@ -21,8 +21,8 @@ public:
     [[nodiscard]] std::string driver() const;
     /// Whether the kernel can tell what buffers a file has.
     [[nodiscard]] bool canList() const;
-    /// All buffers the file has handles of; none on kernels that can't tell.
-    [[nodiscard]] std::vector<uapi::GemListEntry> buffers() const;
+    /// All buffers the file has handles of; nothing on kernels that can't tell.
+    [[nodiscard]] std::optional<std::vector<uapi::GemListEntry>> buffers() const;
     /// Where the file's GPU address space has a buffer.
     [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;
     [[nodiscard]] std::uint64_t mmapOffset(std::uint32_t handle) const;

@@ -35,8 +35,8 @@ constexpr std::uint32_t kOwnHandles = 0x40000000;
 
 }  // namespace
 
-AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint64_t bufferLimit)
-    : kernel_(kernel), context_(context), bufferLimit_(bufferLimit) {}
+AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit)
+    : kernel_(kernel), context_(context), bufferLimit_(std::move(bufferLimit)) {}
 
 AmdgpuDump::~AmdgpuDump() {
     if (const std::exception_ptr failure = letGoOn()) {
@@ -69,9 +69,10 @@ std::uint32_t AmdgpuDump::renderMinor(const struct stat& status) {
 
 bool AmdgpuDump::claims(const device::MappedDevice& mapped) {
     const std::uint32_t minor = renderMinor(mapped.stat);
-    if (minor != 0)
-        mapped_.push_back({mapped.pid, minor, mapped.vma.start, mapped.vma.pgoff});
-    return minor != 0 || isKfd(mapped.stat);
+    if (minor == 0 && !isKfd(mapped.stat))
+        return false;
+    mapped_.push_back({mapped.pid, minor, mapped.vma.start, mapped.vma.pgoff});
+    return true;
 }
 
 bool AmdgpuDump::claims(const files::OpenFd& file) {
@@ -90,6 +91,7 @@ void AmdgpuDump::use() {
 
 bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
     use();
+    allowManyFiles();  // each buffer is one
     if (isKfd(file.stat))
         dumpKfd(file, id);
     else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
@@ -105,7 +107,6 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
             further_.push_back({id, file.pid, known.id});
             return;
         }
-    allowManyFiles();
     Process process;
     process.id = id;
     process.pid = file.pid;
@@ -116,10 +117,10 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     // The driver counts stops: one that was never undone would outlast this dump.
     if (kfd.unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
-    process.info = kfd.pause();
-    process.paused = true;
     // From here on it is undone with this object.
     Process& kept = processes_.emplace_back(std::move(process));
+    kept.info = kfd.pause();
+    kept.paused = true;
     kept.state = kfd.checkpoint(kept.info);
     kept.dmabufs.resize(kept.state.buffers.size());
     for (std::size_t at = 0; at < kept.state.buffers.size(); ++at)
@@ -142,7 +143,16 @@ AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
 
 void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     const Drm drm(kernel_, node.fd.get());
-    for (const uapi::GemListEntry& entry : drm.buffers()) {
+    const auto entries = drm.buffers();
+    if (!entries) {
+        // Compute processes have render nodes open without any; a mapping of one that is there is refused below.
+        context_.log.warn(
+            "amdgpu: this kernel doesn't tell which buffers process {} has by {}: if there are any, they "
+            "are lost",
+            node.pid, renderPath(node.minor));
+        return;
+    }
+    for (const uapi::GemListEntry& entry : *entries) {
         RenderBuffer buffer;
         buffer.entry = entry;
         inContext(
@@ -181,6 +191,13 @@ void AmdgpuDump::chooseOwners() {
 
 void AmdgpuDump::checkMappings() const {
     for (const Mapped& mapped : mapped_) {
+        if (mapped.minor == 0) {
+            if (std::none_of(processes_.begin(), processes_.end(),
+                             [&](const Process& process) { return process.pid == mapped.pid; }))
+                fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
+                     kKfdPath);
+            continue;
+        }
         const auto within = [&](std::uint64_t offset, std::uint64_t size) {
             return mapped.offset >= offset && mapped.offset - offset < size;
         };
@@ -221,7 +238,7 @@ GpuId AmdgpuDump::userId(GpuId local) const {
 
 void AmdgpuDump::saveContents(const Topology& topology) {
     std::vector<UniqueFd> files;
-    ContentMover mover(kernel_, Direction::Save, bufferLimit_, &context_.stop);
+    ContentMover mover(kernel_, Direction::Save, bufferLimit_(), &context_.stop);
     for (Process& process : processes_)
         for (const uapi::KfdDevice& device : process.state.devices) {
             const Node* const gpu = topology.findGpu(device.actualGpuId);
@@ -325,7 +342,7 @@ void AmdgpuDump::writeRender(const RenderNode& node, const Topology& topology) {
 }
 
 void AmdgpuDump::dumpLate(pid_t) {
-    if (processes_.empty() && nodes_.empty() && dmabufs_.empty())
+    if (processes_.empty() && nodes_.empty() && dmabufs_.empty() && mapped_.empty())
         return;
     const Topology topology = Topology::read(kernel_.topology());
     for (Process& process : processes_)

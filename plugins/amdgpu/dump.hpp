@@ -20,7 +20,7 @@ inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
 /// memory is read; buffers are matched and copied in the end, when all that refers to them is known.
 class AmdgpuDump final : public device::DeviceDump {
 public:
-    AmdgpuDump(Kernel& kernel, const device::Context& context, std::uint64_t bufferLimit);
+    AmdgpuDump(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit);
     ~AmdgpuDump() override;
 
     bool claims(const device::MappedDevice& mapped) override;
@@ -71,7 +71,7 @@ private:
     };
     struct Mapped {
         pid_t pid = 0;
-        std::uint32_t minor = 0;
+        std::uint32_t minor = 0;  ///< 0: of /dev/kfd
         std::uint64_t start = 0;
         std::uint64_t offset = 0;
     };
@@ -97,7 +97,7 @@ private:
 
     Kernel& kernel_;
     device::Context context_;
-    std::uint64_t bufferLimit_;
+    std::function<std::uint64_t()> bufferLimit_;  ///< asked for when there is something to be copied
     std::vector<Process> processes_;
     std::vector<Further> further_;
     std::vector<RenderNode> nodes_;

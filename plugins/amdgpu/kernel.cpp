@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "plugins/amdgpu/topology.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 /// The drivers answer EAGAIN while somebody else holds what they need.
 constexpr int kMaxTries = 200;
+constexpr useconds_t kPauseMicroseconds = 1000;
 
 class RealKernel final : public Kernel {
 public:
@@ -24,6 +26,8 @@ public:
                 return 0;
             if (errno != EINTR && errno != EAGAIN)
                 return errno;
+            if (errno == EAGAIN)
+                ::usleep(kPauseMicroseconds);
         }
         return EAGAIN;
     }

@@ -35,9 +35,9 @@ bool hasContentOf(const KfdBoEntry& entry) {
 
 }  // namespace
 
-AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, const MatchRules& rules,
-                             std::uint64_t bufferLimit)
-    : kernel_(kernel), context_(context), rules_(rules), bufferLimit_(bufferLimit) {}
+AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
+                             std::function<std::uint64_t()> bufferLimit)
+    : kernel_(kernel), context_(context), rules_(std::move(rules)), bufferLimit_(std::move(bufferLimit)) {}
 
 void AmdgpuRestore::prepare(files::FileRestore& files) {
     for (const FileEntry* const entry : files.entries(FD_TYPES__EXT)) {
@@ -88,7 +88,7 @@ void AmdgpuRestore::chooseGpus() {
                                       }))
                                       wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
                       const GpuMap map =
-                          matchGpus(source, here_, rules_, wanted.empty() ? context_.options.gpuMap : wanted);
+                          matchGpus(source, here_, rules_(), wanted.empty() ? context_.options.gpuMap : wanted);
                       for (const auto& [user, local] : map)
                           context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
                                             here_.findGpu(local)->describe());
@@ -164,6 +164,13 @@ void AmdgpuRestore::numberObjects() {
         });
         if (owner == owners.end())
             fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
+        // 4.2 asks the files that it has dumped so far, the last one first, for a number, and takes it for that of
+        // whatever buffer has the same number in any file.
+        if (nodes_.size() > 1)
+            context_.log.warn(
+                "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "
+                "several render nodes don't tell for sure",
+                dmabufImageName(id), image->gem_handle);
         image->has_object = 1;
         image->object = owner->object;
     }
@@ -203,7 +210,7 @@ std::size_t AmdgpuRestore::descriptors() const {
 void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
-        channel_.emplace(kernel_, context_.images, bufferLimit_, context_.stop, lift);
+        channel_.emplace(kernel_, context_.images, bufferLimit_(), context_.stop, lift);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
@@ -253,7 +260,7 @@ void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
     std::map<std::string, UniqueFd> files;
     for (const auto& [name, size] : needed)
         files.emplace(name, openContent(context_.images, name, size));
-    ContentMover mover(kernel_, Direction::Load, bufferLimit_, nullptr);
+    ContentMover mover(kernel_, Direction::Load, bufferLimit_(), nullptr);
     for (ContentRequest& request : requests)
         mover.add(request.renderMinor,
                   {std::move(request.dmabuf), request.size, files.at(request.image).get(), request.offset});

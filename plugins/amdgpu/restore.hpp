@@ -21,7 +21,8 @@ namespace criu::amdgpu {
 /// the master, and no queue starts before they are complete.
 class AmdgpuRestore final : public device::DeviceRestore {
 public:
-    AmdgpuRestore(Kernel& kernel, const device::Context& context, const MatchRules& rules, std::uint64_t bufferLimit);
+    AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
+                  std::function<std::uint64_t()> bufferLimit);
 
     void prepare(files::FileRestore& files) override;
     void share(const std::function<UniqueFd(UniqueFd)>& lift) override;
@@ -64,8 +65,8 @@ private:
 
     Kernel& kernel_;
     device::Context context_;
-    MatchRules rules_;
-    std::uint64_t bufferLimit_;
+    std::function<MatchRules()> rules_;  ///< both are asked for when the images have something of GPUs
+    std::function<std::uint64_t()> bufferLimit_;
 
     std::map<FileId, Record<CriuKfd>> kfds_;
     std::map<FileId, Record<CriuRenderNode>> nodes_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kMemory = "/hsakmt_shared_mem";
 constexpr const char* kSemaphore = "hsakmt_semaphore";
+constexpr const char* kSemaphoreFile = "/dev/shm/sem.hsakmt_semaphore";
 constexpr mode_t kMode = 0666;
 
 }  // namespace
@@ -44,10 +45,15 @@ void makeSharedMemory(const SharedMemory& wanted) {
     } else if (errno != EEXIST) {
         failErrno("create {} in /dev/shm", kMemory);
     }
-    sem_t* const semaphore = ::sem_open(kSemaphore, O_CREAT, kMode, 1);
-    if (semaphore == SEM_FAILED)
-        failErrno("create the semaphore {}", kSemaphore);
+    sem_t* const semaphore = ::sem_open(kSemaphore, O_CREAT | O_EXCL, kMode, 1);
+    if (semaphore == SEM_FAILED) {
+        if (errno != EEXIST)
+            failErrno("create the semaphore {}", kSemaphore);
+        return;
+    }
     ::sem_close(semaphore);
+    // Other users need it as well, whatever the umask.
+    sys(::chmod(kSemaphoreFile, kMode), "set the mode of {}", kSemaphoreFile);
 }
 
 }  // namespace criu::amdgpu

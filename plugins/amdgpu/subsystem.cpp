@@ -11,7 +11,9 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::uint64_t kDefaultBuffer = std::uint64_t{64} << 20;
+// Four pieces of 4 MiB: enough for an engine to be busy all the time, little enough for buffers of medium size to be
+// read and copied at the same time.
+constexpr std::uint64_t kDefaultBuffer = std::uint64_t{16} << 20;
 
 class AmdgpuSubsystem final : public device::Subsystem {
 public:
@@ -22,15 +24,22 @@ public:
     [[nodiscard]] std::string_view inventoryName() const override { return kInventoryName; }
 
     std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
-        return std::make_unique<AmdgpuDump>(*kernel_, context, bufferLimit(context.options));
+        return std::make_unique<AmdgpuDump>(*kernel_, context, limitOf(context.options));
     }
     std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
         return std::make_unique<AmdgpuRestore>(
-            *kernel_, context, MatchRules::from(context.options.gpuChecks, environment_), bufferLimit(context.options));
+            *kernel_, context,
+            [this, &options = context.options] { return MatchRules::from(options.gpuChecks, environment_); },
+            limitOf(context.options));
     }
     [[nodiscard]] std::vector<device::Feature> features() const override { return amdgpu::features(*kernel_); }
 
 private:
+    /// Later, so that a variable nobody can read is an error only where it matters.
+    [[nodiscard]] std::function<std::uint64_t()> limitOf(const model::Options& options) const {
+        return [this, &options] { return bufferLimit(options); };
+    }
+
     [[nodiscard]] std::uint64_t bufferLimit(const model::Options& options) const {
         std::uint64_t limit = options.gpuBufferLimit.value_or(0);
         if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !options.gpuBufferLimit)

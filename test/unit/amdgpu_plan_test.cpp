@@ -102,7 +102,8 @@ struct Plan {
     explicit Plan(FakeImages& images, const Machine& here)
         : sysfs(here),
           context{images.options(), images.log(), images.images(), inventory, images.stop_},
-          restore(kernel, context, {}, 1 << 20) {
+          restore(
+              kernel, context, [] { return MatchRules(); }, [] { return std::uint64_t{1} << 20; }) {
         kernel.setTopology(sysfs.root());
         restore.prepare(images);
     }

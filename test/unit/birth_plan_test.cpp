@@ -3,7 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <iterator>
 #include <map>
+#include <random>
+#include <vector>
 
 #include "criu/base/error.hpp"
 
@@ -23,9 +26,13 @@ class Kernel {
 public:
     Kernel(const BirthPlan& plan, pid_t outerSid) : plan_(plan) {
         start(plan.root().pid, 0, outerSid);
-        for (const Birth& birth : plan.all())  // helpers that others were adopted from are gone at the end
-            if (birth.adopted)
-                now_[birth.pid].parent = birth.parent;
+        for (const pid_t adopter : plan.adopters())
+            for (const Birth& birth : plan.all())
+                if (const auto turn = plan.endOf(birth); turn && *turn == *plan.turnOf(adopter))
+                    end(birth.pid, adopter);
+        for (const Birth& birth : plan.all())
+            if (birth.helper && !plan.endOf(birth))
+                end(birth.pid, 0);
     }
     Outcome operator[](pid_t pid) { return now_.at(pid); }
     [[nodiscard]] std::size_t size() const { return now_.size(); }
@@ -47,9 +54,115 @@ private:
         const Outcome who = now_.at(creator);
         start(child, plan_.of(child).viaCloneParent ? who.parent : creator, who.sid);
     }
+    /// Children of `pid` go to the one subreaper, if that is above them, else out of the tree.
+    void end(pid_t pid, pid_t subreaper) {
+        pid_t above = now_.at(pid).parent;
+        while (above != 0 && above != subreaper)
+            above = now_.at(above).parent;
+        for (auto& [child, outcome] : now_)
+            if (outcome.parent == pid)
+                outcome.parent = above != 0 ? above : -1;
+    }
 
     const BirthPlan& plan_;
     std::map<pid_t, Outcome> now_;
+};
+
+/// A tree that came about by what processes really do: they create children and siblings, begin sessions, become and
+/// cease to be subreapers, and end.
+class History {
+public:
+    explicit History(unsigned seed) : random_(seed) {
+        add(kRoot, 0, kRoot);
+        processes_.at(kRoot).subreaper = true;
+    }
+
+    std::vector<BirthFacts> play(unsigned steps) {
+        for (unsigned step = 0; step < steps; ++step)
+            act();
+        std::vector<BirthFacts> facts;
+        list(kRoot, facts);
+        return facts;
+    }
+
+private:
+    static constexpr pid_t kRoot = 10;
+    struct Process {
+        pid_t parent = 0;
+        pid_t sid = 0;
+        bool subreaper = false;
+        bool alive = true;
+    };
+
+    unsigned number(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
+
+    void add(pid_t pid, pid_t parent, pid_t sid) {
+        processes_[pid] = {parent, sid};
+        last_ = pid;
+    }
+
+    pid_t any() {
+        for (;;) {
+            auto at = processes_.begin();
+            std::advance(at, number(static_cast<unsigned>(processes_.size())));
+            if (at->second.alive)
+                return at->first;
+        }
+    }
+
+    /// One of the youngest, so that trees become deep.
+    pid_t young() {
+        std::vector<pid_t> alive;
+        for (const auto& [pid, process] : processes_)
+            if (process.alive)
+                alive.push_back(pid);
+        const std::size_t first = alive.size() * 9 / 10;
+        return alive[first + number(static_cast<unsigned>(alive.size() - first))];
+    }
+
+    void act() {
+        const unsigned what = number(31);
+        const pid_t pid = what < 10 && number(4) != 0 ? young() : any();
+        Process& who = processes_.at(pid);
+        if (what < 10) {
+            const bool sibling = pid != kRoot && number(2) == 0;
+            add(last_ + 1, sibling ? who.parent : pid, who.sid);
+        } else if (what < 17) {
+            const bool leadsGroup = who.sid == pid;
+            if (!leadsGroup)
+                who.sid = pid;
+        } else if (pid == kRoot) {
+            return;
+        } else if (what < 27) {
+            who.subreaper = number(2) == 0;
+        } else {
+            end(pid, what != 27);
+        }
+    }
+
+    void end(pid_t pid, bool reaped) {
+        pid_t above = processes_.at(pid).parent;
+        while (above != kRoot && !processes_.at(above).subreaper)
+            above = processes_.at(above).parent;
+        for (auto& [child, process] : processes_)
+            if (process.parent == pid)
+                process.parent = above;
+        processes_.at(pid).alive = false;
+        if (reaped)
+            processes_.erase(pid);
+    }
+
+    void list(pid_t pid, std::vector<BirthFacts>& out) {
+        const Process& who = processes_.at(pid);
+        out.push_back({pid, who.parent, who.sid, who.sid});
+        for (const auto& [child, process] : processes_)
+            if (process.parent == pid)
+                list(child, out);
+    }
+
+    std::mt19937 random_;
+    std::map<pid_t, Process> processes_;
+    pid_t last_ = 0;
 };
 
 void checkPlan(const std::vector<BirthFacts>& facts, pid_t outerSid, std::size_t helpers) {
@@ -105,4 +218,42 @@ TEST_CASE("a process group without its leader gets a helper") {
     const BirthPlan plan = BirthPlan::make(facts, 1);
     CHECK(plan.of(40).helper);
     CHECK(plan.of(40).pgid == 40);
+}
+
+TEST_CASE("a leader that comes later than a member of its session, and so do the leader's ancestors") {
+    checkPlan({{10, 0, 10, 10}, {15, 10, 14, 14}, {12, 10, 12, 12}, {13, 12, 12, 12}, {14, 13, 14, 14}}, 1, 1);
+}
+
+TEST_CASE("orphans of one session that is gone were adopted at several depths") {
+    checkPlan({{10, 0, 10, 10}, {15, 10, 13, 13}, {12, 10, 10, 10}, {14, 12, 13, 13}}, 1, 2);
+}
+
+TEST_CASE("a leader that was adopted from below the one that has adopted its child") {
+    checkPlan({{10, 0, 10, 10}, {11, 10, 10, 10}, {14, 11, 13, 13}, {13, 10, 13, 13}}, 1, 2);
+}
+
+TEST_CASE("members of two sessions that are gone, adopted by two processes each, of which neither is below the other") {
+    checkPlan({{66, 0, 66, 66},
+               {67, 66, 67, 67},
+               {68, 67, 68, 68},
+               {70, 68, 69, 69},
+               {77, 68, 74, 74},
+               {72, 67, 72, 72},
+               {73, 72, 69, 69},
+               {75, 72, 74, 74}},
+              1, 4);
+}
+
+TEST_CASE("trees that processes have come to by themselves") {
+    for (unsigned seed = 0; seed < 500; ++seed) {
+        INFO("seed " << seed);
+        const std::vector<BirthFacts> facts = History(seed).play(20 + 3 * seed);
+        const BirthPlan plan = BirthPlan::make(facts, 1);
+        Kernel kernel(plan, 1);
+        for (const BirthFacts& wanted : facts) {
+            INFO("process " << wanted.pid);
+            REQUIRE(kernel[wanted.pid].parent == wanted.ppid);
+            REQUIRE(kernel[wanted.pid].sid == wanted.sid);
+        }
+    }
 }

@@ -141,6 +141,18 @@ mode_once() {
     verify
 }
 
+# What can't be dumped: an error that says so, and the program goes on.
+mode_refused() {
+    start
+    dump images
+    [ $code = 1 ] || fail "the dump ended with $code"
+    grep -q "Error.*process $pid.*which the process has closed\|Error.*process $pid maps.*no buffer" \
+        "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+    [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
+    still_works "the dump that was refused"
+    verify
+}
+
 mode_leave_running() {
     start
     dump_well images --leave-running

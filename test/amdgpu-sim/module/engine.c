@@ -45,32 +45,40 @@ void sim_job_free(struct sim_job* job) {
     kfree(job);
 }
 
-/* Makes a copy of so many bytes take as long as the set bandwidth says. `debt` is what is to be waited, in ns. */
-void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64* debt) {
+/*
+ * Makes a copy of so many bytes, which began at `began` (ktime_get_ns), take as long as the set bandwidth says. `debt`
+ * is what is still to be waited, in ns; below 0 the copy was slower than that, which later ones may make up for.
+ */
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64 began, s64* debt) {
+    const s64 most = 20 * NSEC_PER_MSEC;
     u32 bandwidth = READ_ONCE(sim_bandwidth);
+    u64 now;
 
     atomic64_add(bytes, &gpu->bytes_copied);
     if (!bandwidth) {
         *debt = 0;
         return;
     }
-    *debt += div64_u64(bytes * 1000000000ull >> 20, bandwidth);
+    now = ktime_get_ns();
+    *debt += (s64)div64_u64(bytes * 1000000000ull >> 20, bandwidth) - (s64)(now - began);
     if (*debt >= NSEC_PER_MSEC) {
         u64 microseconds = div_u64(*debt, 1000);
 
         usleep_range(microseconds, microseconds + 100);
-        *debt = 0;
+        *debt -= (s64)(ktime_get_ns() - now);
     }
+    *debt = max(*debt, -most);
 }
 
 static int execute(struct sim_engine* engine, struct sim_job* job) {
     struct sim_view view = {.vm = job->vm, .resident = job->resident, .resident_count = job->resident_count};
     u32 count = job->bytes / 4, at = 0;
     u32* words = kvmalloc(job->bytes, GFP_KERNEL);
-    u64 debt = 0;
+    s64 debt = 0;
     int result = words ? sim_read(&view, job->address, words, job->bytes) : -ENOMEM;
 
     while (!result && at < count) {
+        u64 began = ktime_get_ns();
         struct sim_packet_result packet = sim_sdma_packet(&view, words + at, count - at);
 
         if (!packet.dwords) {
@@ -81,7 +89,7 @@ static int execute(struct sim_engine* engine, struct sim_job* job) {
         result = packet.error;
         at += packet.dwords;
         if (packet.copied) {
-            sim_account_copy(engine->gpu, packet.copied, &debt);
+            sim_account_copy(engine->gpu, packet.copied, began, &debt);
         }
     }
     if (result == -EFAULT) {

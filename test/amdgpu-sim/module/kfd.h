@@ -56,7 +56,7 @@ struct sim_queue {
     bool faulted;
     u64 read, write; /* bytes, dwords or packets since the queue's creation, by kind of queue */
     u64 rung;        /* the doorbell's value when last looked at */
-    u64 debt;
+    s64 debt;
 };
 
 struct sim_event {

@@ -186,7 +186,7 @@ void sim_engine_submit(struct sim_engine* engine, struct sim_job* job);
 void sim_job_free(struct sim_job* job);
 struct sim_context* sim_context_create(void);
 void sim_context_put(struct sim_context* context);
-void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64* debt);
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64 began, s64* debt);
 
 /* render.c, submit.c, handles.c */
 struct sim_file {
