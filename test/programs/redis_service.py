@@ -41,12 +41,18 @@ class Client:
         return self.receive()
 
 
+def listens(path):
+    """Whether a server takes connections there: it binds its socket a moment before it does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(path) == 0
+
+
 def main():
     """The tree's root."""
     server = service.start(["redis-server", "--port", "6379", "--bind", "127.0.0.1", "--unixsocket",
                             os.path.abspath("redis.sock"), "--save", "", "--appendonly", "no", "--dir", "."],
                            "redis.log")
-    service.until(lambda: os.path.exists("redis.sock"), 30, "socket of redis")
+    service.until(lambda: listens("redis.sock"), 30, "socket of redis")
     tcp = Client(socket.AF_INET, ("127.0.0.1", 6379))
     unix = Client(socket.AF_UNIX, "redis.sock")
     listener = Client(socket.AF_INET, ("127.0.0.1", 6379))

@@ -118,6 +118,15 @@ TEST_CASE("iptables rules that lock are found again among others", "[inet]") {
     CHECK(iptablesDeletions({&two, 1}, AF_INET, saved).empty());
     CHECK(iptablesDeletions({&one, 1}, AF_INET, "").empty());
     CHECK(iptablesDeletions({&one, 1}, AF_INET, "-A INPUT -s\n-A\n-d x --sport y").empty());
+
+    const std::string out =
+        " OUTPUT -s 10.0.0.1/32 -d 10.0.0.2/32 -p tcp -m mark ! --mark 0xc114 -m tcp --sport 80 --dport 4000 -j DROP\n";
+    CHECK_FALSE(iptablesHave({&one, 1}, AF_INET, saved));  // one direction only
+    const std::string both = "*filter\n-A" + ours + "-A" + out + "COMMIT\n";
+    CHECK(iptablesHave({&one, 1}, AF_INET, both));
+    const InetConnection other = {one.remote, one.local};
+    CHECK_FALSE(iptablesHave({&other, 1}, AF_INET, "-A" + ours));
+    CHECK_FALSE(iptablesHave(all, AF_INET, both));
 }
 
 TEST_CASE("The numbers of lock methods", "[inet]") {
@@ -185,6 +194,30 @@ TEST_CASE("Answers about sockets of other families", "[inet]") {
     CHECK(socket.receiveQueue == 5);
     CHECK(socket.shutdown == 2);
     CHECK(kernel::parseInetSocket(answer(inet, INET_DIAG_SHUTDOWN, {})).shutdown == 0);
+    CHECK_FALSE(socket.options.tos.has_value());
+    CHECK_FALSE(socket.options.flags.has_value());
+
+    const std::byte tos[] = {std::byte{0x10}};
+    CHECK(kernel::parseInetSocket(answer(inet, INET_DIAG_TOS, tos)).options.tos == 0x10);
+    const int mark = 77;
+    CHECK(kernel::parseInetSocket(answer(inet, INET_DIAG_MARK, std::as_bytes(std::span(&mark, 1)))).options.mark == 77);
+    const int memory[] = {1, 2000, 3, 4000, 5, 6, 7, 8, 9};
+    const auto buffers = kernel::parseInetSocket(answer(inet, INET_DIAG_SKMEMINFO, std::as_bytes(std::span(memory))));
+    CHECK(buffers.options.receiveBuffer == 2000);
+    CHECK(buffers.options.sendBuffer == 4000);
+    const auto few = std::as_bytes(std::span(memory).first(2));
+    CHECK_FALSE(kernel::parseInetSocket(answer(inet, INET_DIAG_SKMEMINFO, few)).options.sendBuffer.has_value());
+    inet_diag_sockopt bits{};
+    bits.freebind = 1;
+    bits.recverr_rfc4884 = 1;
+    const auto flags =
+        kernel::parseInetSocket(answer(inet, INET_DIAG_SOCKOPT, std::as_bytes(std::span(&bits, 1)))).options.flags;
+    REQUIRE(flags.has_value());
+    CHECK(flags->freeBind);
+    CHECK(flags->receiveErrorsRfc4884);
+    CHECK_FALSE(flags->transparent);
+    CHECK_FALSE(flags->receiveErrors);
+    CHECK_FALSE(flags->bindAddressNoPort);
     CHECK_THROWS_AS(kernel::parseInetSocket({}), Error);
 
     netlink_diag_msg netlink{};
