@@ -1,5 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# Variables are those of modes.sh.
+# shellcheck disable=SC2034,SC2154
 # Restore of GPU memory, measured: how much is won by filling buffers while processes are restored, and by filling those
 # of two GPUs at the same time. Runs in the virtual machine; figures are lines "::figure NAME VALUE".
 . /guest/modes.sh
