@@ -108,7 +108,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (networkDump_)
-            networkDump_->write(images_);
+            networkDump_->write(images_, files_.tunDevices());
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -243,6 +243,8 @@ private:
             if (external.type == model::ExternalType::Net && external.id == std::to_string(inode.value_or(0)))
                 name = external.value;
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
+        if (!name)
+            files_.tunDevices().setCarried();
         networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
         networkDump_->check();
         scriptsLocked_ = true;

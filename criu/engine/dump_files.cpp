@@ -26,7 +26,9 @@ FileCollector::FileCollector(const model::Options& options, Log& log, const Imag
       images_(images),
       devices_(devices),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr})) {}
+      kinds_(
+          makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr, &tunDevices_})) {
+}
 
 FileCollector::~FileCollector() {
     settle(files::Aftermath::Run);

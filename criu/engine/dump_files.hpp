@@ -17,6 +17,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/namespaces/tun_devices.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
@@ -34,6 +35,9 @@ public:
 
     /// The number of the network namespace that all sockets are in.
     void setNetworkNumber(std::uint32_t number) { networkNumber_ = number; }
+
+    /// Network devices that descriptors are attached to.
+    [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -120,6 +124,7 @@ private:
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
+    namespaces::TunDevices tunDevices_;
     files::FileKinds kinds_;
     files::LockDump locks_;
     std::vector<FileEntry*> entries_;

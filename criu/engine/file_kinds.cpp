@@ -12,6 +12,7 @@
 #include "criu/files/signalfd.hpp"
 #include "criu/files/timerfd.hpp"
 #include "criu/namespaces/namespace_file.hpp"
+#include "criu/namespaces/tun_file.hpp"
 #include "criu/sockets/inet_kind.hpp"
 #include "criu/sockets/netlink_kind.hpp"
 #include "criu/sockets/other_kind.hpp"
@@ -37,6 +38,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(files::makeBpfMapKind());
     kinds.push_back(files::makeIoUringKind());
     kinds.push_back(namespaces::makeNamespaceFileKind());
+    kinds.push_back(namespaces::makeTunFileKind(with.paths, with.tunDevices));
     kinds.push_back(tty::makeTtyKind());
     kinds.push_back(device::makeDeviceFileKind(with.dumpDevices, with.restoreDevices));
     kinds.push_back(files::makeRefusedKind());

@@ -5,6 +5,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/memory/memfd_file.hpp"
+#include "criu/namespaces/tun_devices.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
@@ -18,6 +19,7 @@ struct KindResources {
     sockets::NetworkLock& network;
     device::DumpDevices* dumpDevices = nullptr;
     device::RestoreDevices* restoreDevices = nullptr;
+    namespaces::TunDevices* tunDevices = nullptr;
 };
 
 /// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is

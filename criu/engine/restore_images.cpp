@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
@@ -148,12 +149,29 @@ void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
     task.files = table;
 }
 
+/// Descriptors of tun devices have two entries of one id: for the path and for the rest. The rest takes over the path.
+bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
+    const auto known = out.files.find(id);
+    if (known == out.files.end())
+        return false;
+    if (entry->type == FD_TYPES__TUNF && known->second->type == FD_TYPES__REG)
+        std::swap(known->second, entry);
+    else if (entry->type != FD_TYPES__REG || known->second->type != FD_TYPES__TUNF)
+        return false;
+    if (known->second->reg != nullptr)
+        return false;
+    known->second->reg = std::exchange(entry->reg, nullptr);
+    return true;
+}
+
 void readFiles(const ImageDir& images, RestoreImages& out) {
     auto reader = images.openRead(ImageKind::Files);
     if (!reader)
         fail("the images have no {} (images of CRIU before 3.0 can't be restored)", imageName(ImageKind::Files));
     while (auto entry = reader->next<FileEntry>()) {
         const FileId id{(*entry)->id};
+        if (joinTun(out, id, *entry))
+            continue;
         if (!out.files.emplace(id, std::move(*entry)).second)
             fail("{}: file {} is there twice", reader->name(), id);
     }

@@ -3,6 +3,7 @@
 
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
+#include <linux/if_tun.h>
 #include <net/if.h>
 
 #include "criu/base/error.hpp"
@@ -20,6 +21,39 @@ std::uint32_t wordOf(std::span<const std::byte> value) {
 std::string textOf(std::span<const std::byte> value) {
     const auto* const text = reinterpret_cast<const char*>(value.data());
     return {text, ::strnlen(text, value.size())};
+}
+
+TunLink tunLinkOf(std::span<const std::byte> details) {
+    TunLink tun;
+    forEachAttribute(details, [&](std::uint16_t type, std::span<const std::byte> value) {
+        const bool set = !value.empty() && value[0] != std::byte{0};
+        switch (type) {
+            case IFLA_TUN_OWNER:
+                tun.user = static_cast<std::int32_t>(wordOf(value));
+                break;
+            case IFLA_TUN_GROUP:
+                tun.group = static_cast<std::int32_t>(wordOf(value));
+                break;
+            case IFLA_TUN_TYPE:
+                tun.flags |= value.empty() ? 0U : std::to_integer<std::uint32_t>(value[0]);
+                break;
+            case IFLA_TUN_PI:
+                tun.flags |= set ? 0U : IFF_NO_PI;
+                break;
+            case IFLA_TUN_VNET_HDR:
+                tun.flags |= set ? IFF_VNET_HDR : 0U;
+                break;
+            case IFLA_TUN_PERSIST:
+                tun.flags |= set ? IFF_PERSIST : 0U;
+                break;
+            case IFLA_TUN_MULTI_QUEUE:
+                tun.flags |= set ? IFF_MULTI_QUEUE : 0U;
+                break;
+            default:
+                break;
+        }
+    });
+    return tun;
 }
 
 }  // namespace
@@ -40,10 +74,14 @@ NetworkLink parseLink(std::span<const std::byte> answer) {
             link.mtu = wordOf(value);
         else if (type == IFLA_LINK)
             link.peer = wordOf(value);
+        else if (type == IFLA_ADDRESS)
+            link.address.assign(value.begin(), value.end());
         else if (type == IFLA_LINKINFO)
             forEachAttribute(value, [&](std::uint16_t detail, auto text) {
                 if (detail == IFLA_INFO_KIND)
                     link.kind = textOf(text);
+                else if (detail == IFLA_INFO_DATA && link.kind == "tun")
+                    link.tun = tunLinkOf(text);
             });
         else if (type == IFLA_XDP)
             forEachAttribute(value, [&](std::uint16_t detail, auto state) {
@@ -75,6 +113,15 @@ void configureLink(std::uint32_t index, bool up, std::uint32_t mtu) {
     message.number(IFLA_MTU, mtu);
     if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
         failWith(code, "configure network device {}", index);
+}
+
+void setLinkAddress(std::uint32_t index, std::span<const std::byte> address) {
+    ifinfomsg fixed{};
+    fixed.ifi_index = static_cast<int>(index);
+    NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
+    message.attribute(IFLA_ADDRESS, address.data(), address.size());
+    if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
+        failWith(code, "set the address of network device {}", index);
 }
 
 std::vector<std::uint32_t> readRulePriorities(int family) {

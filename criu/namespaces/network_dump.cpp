@@ -70,7 +70,7 @@ void NetworkDump::check() {
     for (NetworkLink& link : kernel::readLinks()) {
         if (comesByItself(link))
             continue;
-        if (link.hardware != ARPHRD_LOOPBACK) {
+        if (link.hardware != ARPHRD_LOOPBACK && !link.tun) {
             Error error(0, fmt::format("the network namespace of the tree has a device {} ({}), which can't be dumped "
                                        "yet",
                                        link.name, link.kind.empty() ? "hardware" : link.kind));
@@ -93,12 +93,12 @@ void NetworkDump::check() {
     }
 }
 
-void NetworkDump::write(const ImageDir& images) {
+void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices) {
     for (const ImageKind kind : {ImageKind::Netns, ImageKind::Netdev, ImageKind::Ifaddr, ImageKind::Route,
                                  ImageKind::Route6, ImageKind::Rule, ImageKind::Iptables, ImageKind::Ip6tables,
                                  ImageKind::Nftables, ImageKind::Conntrack, ImageKind::ConntrackExpect})
         images.unlink(kind, number_);
-    writeSettings(images);
+    writeSettings(images, tunDevices);
     if (externalName_)
         return;
     const std::string ip = ipProgram();
@@ -123,7 +123,7 @@ void NetworkDump::write(const ImageDir& images) {
     connections(ImageKind::ConntrackExpect, kernel::ConntrackTable::Expectations);
 }
 
-void NetworkDump::writeSettings(const ImageDir& images) {
+void NetworkDump::writeSettings(const ImageDir& images, const TunDevices& tunDevices) {
     Arena arena;
     NetnsEntry& network = *arena.make<NetnsEntry>();
     if (externalName_)
@@ -147,6 +147,8 @@ void NetworkDump::writeSettings(const ImageDir& images) {
         device.has_peer_ifindex = device.has_peer_nsid = 1;
         device.peer_ifindex = link.peer.value_or(link.index);
         device.peer_nsid = number_;
+        if (link.tun)
+            tunDevices.fill(link, device, arena);
         readDeviceSettings(device, arena);
         devices.write(device);
     }

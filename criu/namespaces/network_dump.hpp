@@ -8,6 +8,7 @@
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/links.hpp"
+#include "criu/namespaces/tun_devices.hpp"
 
 namespace criu::namespaces {
 
@@ -19,14 +20,15 @@ public:
     NetworkDump(std::uint32_t number, std::optional<std::string> externalName, Log& log)
         : number_(number), externalName_(std::move(externalName)), log_(log) {}
 
-    /// Refuses what can't be dumped: devices other than loopback, and what needs a program that isn't installed.
+    /// Refuses what can't be dumped: devices other than loopback and tun, and what needs a program that isn't
+    /// installed.
     void check();
 
     /// Writes the images. Not before the namespace stands still.
-    void write(const ImageDir& images);
+    void write(const ImageDir& images, const TunDevices& tunDevices);
 
 private:
-    void writeSettings(const ImageDir& images);
+    void writeSettings(const ImageDir& images, const TunDevices& tunDevices);
     void writeText(const ImageDir& images, ImageKind kind, std::string_view text) const;
 
     std::uint32_t number_;

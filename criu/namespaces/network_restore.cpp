@@ -21,6 +21,7 @@
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_programs.hpp"
 #include "criu/namespaces/network_settings.hpp"
+#include "criu/namespaces/tun_devices.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -99,7 +100,7 @@ void NetworkRestore::planOwn(const ImageDir& images) {
     if (auto image = images.openRead(ImageKind::Netdev, number_))
         devices_ = image->all<NetDeviceEntry>();
     for (const auto& device : devices_)
-        if (device->type != ND_TYPE__LOOPBACK)
+        if (device->type != ND_TYPE__LOOPBACK && device->type != ND_TYPE__TUN)
             fail("the network namespace of the tree had a device {}, which can't be restored yet", device->name);
     for (const ImageKind kind : {ImageKind::Ifaddr, ImageKind::Route, ImageKind::Route6, ImageKind::Rule})
         if (images.exists(kind, number_))
@@ -151,6 +152,8 @@ void NetworkRestore::create(const ImageDir& images, const std::function<int(std:
 void NetworkRestore::fill(const ImageDir& images) const {
     writeNetworkSettings(**settings_, settingsRule_);
     for (const auto& device : devices_) {
+        if (device->type == ND_TYPE__TUN)
+            restoreTunDevice(*device);
         kernel::configureLink(device->ifindex, (device->flags & IFF_UP) != 0, device->mtu);
         writeDeviceSettings(*device, settingsRule_);
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/if_link.h>
+#include <linux/if_tun.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -9,6 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
 #include "criu/kernel/links.hpp"
+#include "criu/kernel/netlink.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/saved_routes.hpp"
 #include "criu/sockets/namespace_lock.hpp"
@@ -50,6 +53,36 @@ TEST_CASE("descriptions of devices that are cut off are refused") {
     CHECK_THROWS_AS(kernel::parseLink(few), Error);
     const std::byte bare[16] = {};
     CHECK(kernel::parseLink(bare).name.empty());
+}
+
+TEST_CASE("a tun device's owner and flags") {
+    const auto description = [](std::string_view kind, std::uint8_t packetInfo, bool whole) {
+        kernel::NetlinkMessage message(RTM_NEWLINK, 0, ifinfomsg{});
+        message.attribute(IFLA_IFNAME, std::string_view("t0"));
+        message.nested(IFLA_LINKINFO, [&] {
+            message.attribute(IFLA_INFO_KIND, kind);
+            message.nested(IFLA_INFO_DATA, [&] {
+                message.number(IFLA_TUN_TYPE, std::uint8_t{IFF_TAP});
+                message.number(IFLA_TUN_PI, packetInfo);
+                message.number(IFLA_TUN_MULTI_QUEUE, std::uint8_t{1});
+                if (whole)
+                    message.number(IFLA_TUN_OWNER, std::uint32_t{1000});
+                else
+                    message.attribute(IFLA_TUN_PERSIST, nullptr, 0);
+            });
+        });
+        return kernel::parseLink(message.finished().subspan(sizeof(nlmsghdr)));
+    };
+    const kernel::NetworkLink tap = description("tun", 0, true);
+    REQUIRE(tap.tun);
+    CHECK(tap.tun->flags == (IFF_TAP | IFF_NO_PI | IFF_MULTI_QUEUE));
+    CHECK(tap.tun->user == 1000);
+    CHECK(tap.tun->group == -1);
+    const kernel::NetworkLink cut = description("tun", 1, false);
+    REQUIRE(cut.tun);
+    CHECK(cut.tun->flags == (IFF_TAP | IFF_MULTI_QUEUE));
+    CHECK(cut.tun->user == -1);
+    CHECK_FALSE(description("veth", 1, true).tun);
 }
 
 TEST_CASE("damaged lists of tracked connections are refused") {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/tun_file.hpp"
+
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr unsigned kMajor = 10;  // Documentation/admin-guide/devices.txt of the kernel
+constexpr unsigned kMinor = 200;
+
+constexpr std::string_view kOwnNetwork = "give the tree a network namespace of its own";
+
+[[noreturn]] void refuse(const files::OpenFd& file, const kernel::TunAttachment& attached, std::string_view why,
+                         std::string_view hint) {
+    Error error(0, fmt::format("{} is attached to network device {}, which {}", file.describe(), attached.device, why));
+    error.addHint(hint);
+    throw error;
+}
+
+using Devices = std::vector<Record<NetDeviceEntry>>;
+
+class RestoredTunFile final : public files::RestoredFile {
+public:
+    RestoredTunFile(const FileEntry& entry, const Devices& devices)
+        : entry_(*entry.tunf), path_(*entry.reg), device_(find(devices)) {}
+
+    [[nodiscard]] std::string describe() const override {
+        return device_ != nullptr ? fmt::format("descriptor of tun device {}", device_->name) : "unattached tun device";
+    }
+
+    void open(files::FileOpener& opener) override {
+        const FileId id{entry_.id};
+        UniqueFd fd = opener.openPath(id, static_cast<int>(path_.flags));
+        if (device_ != nullptr) {
+            const TunLinkEntry& tun = *device_->tun;
+            kernel::attachTun(fd.get(), device_->name, tun.flags);
+            kernel::writeTunSettings(fd.get(), {tun.vnethdr, tun.sndbuf, tun.vnet_le != 0, false});
+            // It was made to last until somebody is there.
+            if ((tun.flags & IFF_PERSIST) == 0)
+                kernel::setTunPersistent(fd.get(), false);
+            if (entry_.detached != 0)
+                kernel::detachTunQueue(fd.get());
+        }
+        opener.provide(id, std::move(fd));
+    }
+
+    [[nodiscard]] const FownEntry* owner(FileId) const override { return path_.fown; }
+
+private:
+    [[nodiscard]] const NetDeviceEntry* find(const Devices& devices) const {
+        if (entry_.netdev == nullptr)
+            return nullptr;
+        for (const auto& device : devices)
+            if (device->tun != nullptr && std::string_view(device->name) == entry_.netdev)
+                return device.get();
+        fail("file {} is attached to tun device {}, which the images don't have", entry_.id, entry_.netdev);
+    }
+
+    const TunfileEntry& entry_;
+    const RegFileEntry& path_;
+    const NetDeviceEntry* device_;
+};
+
+class TunFileKind final : public files::FileKind {
+public:
+    TunFileKind(files::PathDump& paths, TunDevices* devices) : paths_(paths), dumped_(devices) {}
+
+    [[nodiscard]] FdTypes type() const override { return FD_TYPES__TUNF; }
+
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
+        return S_ISCHR(file.stat.st_mode) && major(file.stat.st_rdev) == kMajor && minor(file.stat.st_rdev) == kMinor &&
+               (file.info.flags & O_PATH) == 0;
+    }
+
+    void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
+        Arena& arena = dump.arena();
+        auto& out = *arena.make<TunfileEntry>();
+        entry.tunf = &out;
+        out.id = entry.id;
+        out.has_ns_id = 1;
+        out.ns_id = dump.networkNumber();
+        if (const auto attached = kernel::readTunAttachment(file.copy.get())) {
+            refuseElsewhere(file, *attached);
+            out.netdev = arena.string(attached->device);
+            out.has_detached = out.detached = attached->detached;
+            const auto settings = kernel::readTunSettings(file.copy.get(), (attached->flags & IFF_TAP) != 0);
+            if (settings.filtered)
+                refuse(file, *attached, "has a packet filter (BPF), which can't be read out",
+                       "have the program detach it before the dump");
+            dumped_->note(*attached, settings);
+            pollfd ask{file.copy.get(), POLLIN, 0};
+            sys(::poll(&ask, 1, 0), "poll a tun device");
+            if ((ask.revents & POLLIN) != 0)
+                dump.log().warn("Packets that wait in {} are dropped", file.describe());
+        }
+        // The path is an entry of its own, of the same id.
+        auto& pathEntry = *arena.make<FileEntry>();
+        auto& path = *arena.make<RegFileEntry>();
+        pathEntry.type = FD_TYPES__REG;
+        pathEntry.id = path.id = entry.id;
+        pathEntry.reg = &path;
+        path.fown = dump.owner(file);
+        path.flags = file.statusFlags();
+        paths_.fill(file, path.flags, false, path, dump);
+        dump.add(pathEntry);
+    }
+
+    void prepareRestore(files::FileRestore& restore) override {
+        if (const auto number = restore.networkNumber())
+            if (auto image = restore.images().openRead(ImageKind::Netdev, *number))
+                devices_ = image->all<NetDeviceEntry>();
+    }
+
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        if (entry.tunf == nullptr || entry.reg == nullptr)
+            fail("file {} is said to be of a tun device but has no description of one, or no path", entry.id);
+        return std::make_shared<RestoredTunFile>(entry, devices_);
+    }
+
+private:
+    void refuseElsewhere(const files::OpenFd& file, const kernel::TunAttachment& attached) const {
+        if (!dumped_->carried())
+            refuse(file, attached, "is in a network namespace that isn't dumped", kOwnNetwork);
+        const UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
+        struct stat theirs {};
+        struct stat ours {};
+        if (network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/thread-self/ns/net", &ours) == 0 &&
+            theirs.st_ino != ours.st_ino)
+            refuse(file, attached, "is in another network namespace than the tree", kOwnNetwork);
+    }
+
+    files::PathDump& paths_;
+    TunDevices* dumped_;
+    Devices devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::FileKind> makeTunFileKind(files::PathDump& paths, TunDevices* devices) {
+    return std::make_unique<TunFileKind>(paths, devices);
+}
+
+}  // namespace criu::namespaces
