@@ -17,6 +17,7 @@
 #include "criu/sockets/other_kind.hpp"
 #include "criu/sockets/packet_kind.hpp"
 #include "criu/sockets/unix_kind.hpp"
+#include "criu/sockets/vsock_kind.hpp"
 #include "criu/tty/tty_kind.hpp"
 
 namespace criu::engine {
@@ -43,6 +44,7 @@ files::FileKinds makeFileKinds(const KindResources& with) {
     kinds.push_back(sockets::makeInetKind(with.network));
     kinds.push_back(sockets::makeNetlinkKind());
     kinds.push_back(sockets::makePacketKind());
+    kinds.push_back(sockets::makeVsockKind());
     kinds.push_back(sockets::makeOtherSocketKind());
     kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
     return kinds;

@@ -17,7 +17,6 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {AF_VSOCK, "vsock (to another virtual machine or the host)"},
     {AF_ALG, "the kernel's cryptography"},
     {AF_BLUETOOTH, "Bluetooth"},
     {AF_CAN, "CAN"},

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/files/file_kind.hpp"
+
+namespace criu::sockets {
+
+/// Sockets between virtual machines and their host (vsock(7)) that listen or aren't connected. Connections live in both
+/// machines, and the other end can't be asked to wait: they are refused.
+std::unique_ptr<files::FileKind> makeVsockKind();
+
+}  // namespace criu::sockets
