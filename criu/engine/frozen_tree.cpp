@@ -6,6 +6,7 @@
 #include <compel/error.hpp>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/stopped.hpp"
 #include "criu/kernel/tasks.hpp"
 
 namespace criu::engine {
@@ -156,11 +157,12 @@ void FrozenTree::kill() {
 }
 
 void FrozenTree::letGo(bool stopped) {
+    std::vector<pid_t> stopping;
     for (const auto& task : tasks_) {
-        if (!task->alive())
+        if (!task->alive() || !stopped || task->state == model::TaskState::Stopped)
             continue;
-        if (stopped && task->state != model::TaskState::Stopped)
-            ::kill(task->pid(), SIGSTOP);
+        ::kill(task->pid(), SIGSTOP);
+        stopping.push_back(task->pid());
     }
     for (const auto& task : tasks_) {
         if (!task->alive())
@@ -172,6 +174,7 @@ void FrozenTree::letGo(bool stopped) {
         }
     }
     tasks_.clear();
+    awaitStopped(stopping);
 }
 
 }  // namespace criu::engine

@@ -16,6 +16,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/engine/stopped.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/task/registers.hpp"
 
@@ -148,12 +149,14 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
 
 void ResumedTree::letGo(bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
+    std::vector<pid_t> stopping;
     for (compel::FrozenProcess& process : processes_) {
         const model::Task& task = *tree_.byPid.at(process.pid());
         if (stopAll || task.state == model::TaskState::Stopped) {
             const TaskCoreEntry& core = *task.core().tc;
             const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
             ::kill(process.pid(), stopAll ? SIGSTOP : signal);
+            stopping.push_back(process.pid());
         }
     }
     for (compel::FrozenProcess& process : processes_) {
@@ -164,6 +167,7 @@ void ResumedTree::letGo(bool stopAll) {
         }
     }
     processes_.clear();
+    awaitStopped(stopping);
 }
 
 }  // namespace criu::engine

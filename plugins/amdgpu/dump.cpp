@@ -189,7 +189,14 @@ void AmdgpuDump::chooseOwners() {
             }
 }
 
-void AmdgpuDump::checkMappings() const {
+void AmdgpuDump::checkMappings(const Topology& topology) const {
+    const auto minorOf = [&](const Process& process, const uapi::KfdBuffer& buffer) -> std::uint32_t {
+        for (const uapi::KfdDevice& device : process.state.devices)
+            if (device.userGpuId == buffer.gpuId)
+                if (const Node* const gpu = topology.findGpu(device.actualGpuId))
+                    return gpu->renderMinor;
+        return 0;
+    };
     for (const Mapped& mapped : mapped_) {
         if (mapped.minor == 0) {
             if (std::none_of(processes_.begin(), processes_.end(),
@@ -207,7 +214,9 @@ void AmdgpuDump::checkMappings() const {
                             return process.pid == mapped.pid &&
                                    std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
                                                [&](const uapi::KfdBuffer& buffer) {
-                                                   return within(buffer.offset, buffer.size);
+                                                   // Each render node counts its offsets by itself.
+                                                   return minorOf(process, buffer) == mapped.minor &&
+                                                          within(buffer.offset, buffer.size);
                                                });
                         }) ||
             std::any_of(nodes_.begin(), nodes_.end(), [&](const RenderNode& node) {
@@ -216,9 +225,13 @@ void AmdgpuDump::checkMappings() const {
                            return within(buffer.mmapOffset, buffer.entry.size);
                        });
             });
-        if (!known)
-            fail("memory at {:#x} of process {} maps offset {:#x} of {}, where no buffer of the process is",
-                 mapped.start, mapped.pid, mapped.offset, renderPath(mapped.minor));
+        if (known)
+            continue;
+        Error error(0, fmt::format("memory at {:#x} of process {} maps offset {:#x} of {}, where no buffer of the "
+                                   "process is",
+                                   mapped.start, mapped.pid, mapped.offset, renderPath(mapped.minor)));
+        error.addHint("if it has just freed the buffer and is about to unmap it, another try will do");
+        throw error;
     }
 }
 
@@ -351,7 +364,7 @@ void AmdgpuDump::dumpLate(pid_t) {
     for (RenderNode& node : nodes_)
         lookAtBuffers(node);
     chooseOwners();
-    checkMappings();
+    checkMappings(topology);
 
     for (const Dmabuf& dmabuf : dmabufs_) {
         CriuDmabufNode image = CRIU_DMABUF_NODE__INIT;

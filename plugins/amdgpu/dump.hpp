@@ -85,7 +85,7 @@ private:
     Object objectOf(int dmabuf, bool add);
     void lookAtBuffers(RenderNode& node);
     void chooseOwners();
-    void checkMappings() const;
+    void checkMappings(const Topology& topology) const;
     [[nodiscard]] std::uint32_t handleOf(Object object) const;
     [[nodiscard]] GpuId userId(GpuId local) const;
     void saveContents(const Topology& topology);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "choose.hpp"
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "images/criu-amdgpu.hpp"
@@ -44,12 +45,5 @@ constexpr void (*kReaders[])(std::string_view) = {properties, names, image, rend
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0)
-        return 0;
-    const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-    try {
-        kReaders[data[0] % std::size(kReaders)](text);
-    } catch (const criu::Error&) {
-    }
-    return 0;
+    return criu::fuzz::readByOneOf(kReaders, data, size);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "choose.hpp"
 #include "criu/base/error.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/fdinfo.hpp"
@@ -58,12 +59,5 @@ constexpr void (*kParsers[])(std::string_view) = {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0)
-        return 0;
-    const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-    try {
-        kParsers[data[0] % std::size(kParsers)](text);
-    } catch (const criu::Error&) {
-    }
-    return 0;
+    return criu::fuzz::readByOneOf(kParsers, data, size);
 }

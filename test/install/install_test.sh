@@ -29,7 +29,7 @@ says() { # says TEXT COMMAND...
 
 expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1 || cat "$stage/log"
 for file in sbin/criu bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
-    share/man/man8/criu.8 share/bash-completion/completions/criu; do
+    include/criu/criu-plugin.h share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu; do
     expect "installed" installed "$file"
 done
 library=$(cd "$stage$prefix" && find lib -name libcompel.a)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Threads that never rest: each allocates, fills by its queue, checks and frees, so that a dump meets them in the midst
-// of any of these.
+// Threads that never rest: each allocates, fills by its queue, checks and frees. A dump meets them in the midst of
+// copies and checks. Not of an allocation: the driver answers with an offset to map, which a thread that hasn't mapped
+// it yet keeps to itself, and which is another one after a restore.
 #include <unistd.h>
 
 #include <array>
@@ -18,8 +19,8 @@ namespace {
 
 class Worker {
 public:
-    Worker(const gpu::Kfd& kfd, const gpu::Gpu& gpu, std::uint64_t seed)
-        : kfd_(kfd), gpu_(gpu), seed_(seed), thread_([this] { work(); }) {}
+    Worker(const gpu::Kfd& kfd, const gpu::Gpu& gpu, std::uint64_t seed, const std::atomic<bool>& allocates)
+        : kfd_(kfd), gpu_(gpu), seed_(seed), allocates_(allocates), thread_([this] { work(); }) {}
 
     ~Worker() {
         stop();
@@ -52,11 +53,14 @@ private:
             gpu::fill(source.bytes(), seed_);
             while (!stopping_) {
                 const gpu::Memory target = kfd_.allocate(gpu_, 65536, rounds_ % 2 == 0 ? gpu::kVisibleVram : gpu::kGtt);
-                queue.copy(target.address, source.address, target.size);
-                queue.finish();
-                gpu::check(target.bytes(), seed_, "what the queue has copied");
+                do {
+                    gpu::fill(target.bytes(), seed_ + 1);
+                    queue.copy(target.address, source.address, target.size);
+                    queue.finish();
+                    gpu::check(target.bytes(), seed_, "what the queue has copied");
+                    ++rounds_;
+                } while (!allocates_ && !stopping_);
                 kfd_.free(target);
-                ++rounds_;
             }
             gpu::check(source.bytes(), seed_, "what the queue copies");
             queue.destroy();
@@ -70,6 +74,7 @@ private:
     const gpu::Kfd& kfd_;
     const gpu::Gpu gpu_;
     std::uint64_t seed_;
+    const std::atomic<bool>& allocates_;
     std::atomic<std::uint64_t> rounds_ = 0;
     std::atomic<bool> stopping_ = false;
     std::atomic<bool> failed_ = false;
@@ -82,13 +87,19 @@ private:
 int main(int argc, char** argv) {
     return gpu::run(argc, argv, [](gpu::Subject& subject) {
         const gpu::Kfd kfd;
+        std::atomic<bool> allocates = true;
         std::vector<std::unique_ptr<Worker>> workers;
         for (std::uint64_t number = 0; number < 6; ++number) {
-            workers.push_back(std::make_unique<Worker>(kfd, kfd.gpus()[number % kfd.gpus().size()], number + 1));
+            workers.push_back(
+                std::make_unique<Worker>(kfd, kfd.gpus()[number % kfd.gpus().size()], number + 1, allocates));
         }
         const auto works = [&] {
-            for (const auto& worker : workers) {
-                worker->expect_progress();
+            // The second round of each has begun after the flag was changed.
+            for (const bool how : {true, false}) {
+                allocates = how;
+                for (const auto& worker : workers) {
+                    worker->expect_progress();
+                }
             }
         };
         works();

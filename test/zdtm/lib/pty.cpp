@@ -62,4 +62,19 @@ void await_bytes(int fd, int count) {
     CHECK(waiting == count, "%d bytes can be read, not %d", waiting, count);
 }
 
+pid_t check_hung_up(Task& me, int reader, int writer) {
+    const auto at_end = [reader] {
+        char byte = 0;
+        CHECK(SYS(read(reader, &byte, 1)) == 0, "no end of file");
+    };
+    const pid_t child = me.start_child([at_end](Task& task) {
+        task.wait_for_check();
+        at_end();
+    });
+    me.wait_for_check();
+    at_end();
+    CHECK(write(writer, "x", 1) == -1 && errno == EIO, "write: %s", strerror(errno));
+    return child;
+}
+
 }  // namespace zdtm

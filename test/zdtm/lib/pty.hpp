@@ -38,4 +38,8 @@ void write_text(int fd, std::string_view text);
 // Waits until that many bytes can be read (FIONREAD): the kernel passes them on in its own time.
 void await_bytes(int fd, int count);
 
+// Waits for the check; then a child, which is returned unfinished, and `me` find the end of the file at `reader`, and
+// nothing can be written to `writer`.
+pid_t check_hung_up(Task& me, int reader, int writer);
+
 }  // namespace zdtm

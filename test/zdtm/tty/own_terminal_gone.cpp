@@ -9,15 +9,7 @@ ZDTM("descriptors of /dev/tty whose terminal is gone") {
     const int own = SYS(open("/dev/tty", O_RDWR | O_NONBLOCK));
     const int reader = SYS(open("/dev/tty", O_RDONLY));
     SYS(close(pty.master));
-    const pid_t child = me.start_child([=](zdtm::Task& task) {
-        task.wait_for_check();
-        char byte = 0;
-        CHECK(SYS(read(reader, &byte, 1)) == 0, "no end of file");
-    });
-    me.wait_for_check();
-    char byte = 0;
-    CHECK(SYS(read(reader, &byte, 1)) == 0, "no end of file");
-    CHECK(write(own, "x", 1) == -1 && errno == EIO, "write: %s", strerror(errno));
+    const pid_t child = zdtm::check_hung_up(me, reader, own);
     CHECK(open("/dev/tty", O_RDWR) == -1 && errno == ENXIO, "there is a terminal");
     me.finish(child);
 }

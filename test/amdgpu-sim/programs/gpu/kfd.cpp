@@ -96,9 +96,14 @@ void Kfd::unmap(const Memory& memory, std::initializer_list<std::uint32_t> gpu_i
 }
 
 void Kfd::free(const Memory& memory) const {
+    void* const place = reinterpret_cast<void*>(memory.address);
+    // A mapping without its buffer is what no dump could carry, and the address must stay taken as long as the GPU has
+    // it.
+    expect(mmap(place, memory.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == place,
+           "mmap over GPU memory");
     kfd_ioctl_free_memory_of_gpu_args arguments{memory.handle};
     call(AMDKFD_IOC_FREE_MEMORY_OF_GPU, arguments, "FREE_MEMORY_OF_GPU");
-    expect(munmap(reinterpret_cast<void*>(memory.address), memory.size) == 0, "munmap of GPU memory");
+    expect(munmap(place, memory.size) == 0, "munmap of GPU memory");
 }
 
 std::uint32_t Kfd::create_event(bool auto_reset) const {

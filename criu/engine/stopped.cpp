@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/stopped.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/stat.hpp"
+#include "criu/kernel/tasks.hpp"
+
+namespace criu::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void awaitThreads(const kernel::ProcPid& process, Clock::time_point deadline) {
+    constexpr auto kPause = std::chrono::microseconds(200);
+    kernel::ProcBuffer buffer;
+    for (const pid_t tid : kernel::readThreads(process)) {
+        const kernel::ProcPid thread = process.thread(tid);
+        while (kernel::readStat(thread, buffer).state != kernel::TaskState::Stopped && Clock::now() < deadline)
+            std::this_thread::sleep_for(kPause);
+    }
+}
+
+}  // namespace
+
+void awaitStopped(std::span<const pid_t> pids) noexcept {
+    const auto deadline = Clock::now() + std::chrono::seconds(1);
+    for (const pid_t pid : pids) {
+        try {
+            awaitThreads(kernel::ProcDir().open(pid), deadline);
+        } catch (const std::exception&) {
+            continue;  // it has ended
+        }
+    }
+}
+
+}  // namespace criu::engine
