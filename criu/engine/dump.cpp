@@ -31,6 +31,7 @@
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "criu/task/security_label.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
@@ -175,6 +176,7 @@ private:
                 numbers_.setOwn(kind);
         if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
+        const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
         for (const auto& task : tree_->tasks()) {
             if (!task->alive())
                 continue;
@@ -192,6 +194,9 @@ private:
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
+            if (ownLabel)
+                inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
+                          [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
             if (!tree_->seccompSuspended())
                 refuseSeccomp(*task);
             task->compat = task::isCompat(*task->process, task->dir);

@@ -31,6 +31,7 @@
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "criu/task/registers.hpp"
+#include "criu/task/security_label.hpp"
 
 namespace criu::engine {
 namespace {
@@ -266,6 +267,7 @@ public:
     int run() {
         if (options_.cpuCaps.has(model::CpuCap::Image))
             task::checkCpu(images_, options_.cpuCaps);
+        requireLabels();
         plan();
         prepare();
         makeProcesses();
@@ -278,6 +280,16 @@ private:
     [[nodiscard]] const InventoryEntry& inventory() const { return **content_.inventory; }
     [[nodiscard]] const TaskKobjIdsEntry* idsOfTree() const {
         return tree().root().ids ? tree().root().ids->get() : nullptr;
+    }
+
+    void requireLabels() const {
+        const std::optional<std::string> own = task::securityLabel(kernel::ProcDir().self());
+        for (const auto& task : tree().tasks)
+            for (const model::Thread& thread : task->threads)
+                if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
+                    task->alive() && core != nullptr && core->creds != nullptr)
+                    inContext([&] { return fmt::format("process {}", task->pid); },
+                              [&] { task::requireLabel(*core->creds, own); });
     }
 
     /// Everything is read and checked; nothing is made.
