@@ -7,9 +7,13 @@
 
 namespace criu::device {
 
+DumpDevices::DumpDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {}
+
+// It delegates so that the destructor takes back what was started before something throws.
 DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
                          StopRequest& stop)
-    : context_{options, log, images, inventory_, stop} {
+    : DumpDevices(options, log, images, stop) {
     for (const auto& subsystem : subsystems)
         parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
 }

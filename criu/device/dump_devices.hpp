@@ -36,6 +36,8 @@ private:
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceDump> dump;
     };
+    DumpDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop);
+
     Inventory inventory_;
     Context context_;
     std::vector<Part> parts_;

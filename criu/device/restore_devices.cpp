@@ -10,9 +10,13 @@
 
 namespace criu::device {
 
+RestoreDevices::RestoreDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
+    : context_{options, log, images, inventory_, stop} {}
+
+// It delegates so that the destructor takes back what was started before something throws.
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
                                const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
-    : context_{options, log, images, inventory_, stop} {
+    : RestoreDevices(options, log, images, stop) {
     const PluginsEntry* const listed = inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;

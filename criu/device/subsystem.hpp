@@ -129,7 +129,7 @@ public:
 
     /// Master: all is restored, everybody stopped; once for each live process.
     virtual void resume(pid_t) {}
-    /// Master, at the end: `status` 0 if the tree runs. Without a call the restore failed.
+    /// Master, at the end: the tree runs. Without a call the restore failed.
     virtual void finish() noexcept {}
 };
 

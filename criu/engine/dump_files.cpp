@@ -162,8 +162,12 @@ const FileCollector::Known* FileCollector::inherited(const Table* parent, pid_t 
 }
 
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
-    if (const auto same = tableOf_.find(task.pid()); same != tableOf_.end())
+    if (const auto own = tableOfProcess_.find(task.pid()); own != tableOfProcess_.end())
+        return tables_[own->second].id;
+    if (const auto same = tableOf_.find(task.pid()); same != tableOf_.end()) {
+        tableOfProcess_.emplace(task.pid(), same->second);
         return tables_[same->second].id;
+    }
     const auto found = tableOfProcess_.find(task.stat.ppid);
     const Table* const parent = found != tableOfProcess_.end() ? &tables_[found->second]
                                 : tables_.empty()              ? nullptr

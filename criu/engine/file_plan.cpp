@@ -202,7 +202,10 @@ UniqueFd FilePlan::handedOver() const {
     if (!handedOverFrom_)
         return {};
     std::byte nothing{};
-    return kernel::receiveMessage(handedOverFrom_.get(), std::span(&nothing, 1)).fd;
+    kernel::ReceivedMessage received = kernel::receiveMessage(handedOverFrom_.get(), std::span(&nothing, 1));
+    if (received.lost)
+        fail("there was no room for a terminal that was handed over: too many files are open");
+    return std::move(received.fd);
 }
 
 void FilePlan::takeTerminal(const ServiceFds& service) {

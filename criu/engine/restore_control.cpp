@@ -24,6 +24,14 @@ void sleepOn(std::uint32_t& word, std::uint32_t seen, const timespec* limit) noe
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, limit);
 }
 
+/// Ends the process if nobody is left who could take it further.
+void sleepWhileMasterLives(std::uint32_t& word, std::uint32_t seen, pid_t master) noexcept {
+    const timespec look{1, 0};
+    sleepOn(word, seen, &look);
+    if (::kill(master, 0) != 0 && errno == ESRCH)
+        ::_exit(1);
+}
+
 void signalMaster(ControlPage& page) noexcept {
     __atomic_fetch_add(&page.events, 1U, __ATOMIC_ACQ_REL);
     wake(page.events);
@@ -51,10 +59,7 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
     if (now == all)
         wake(word);
     while (now < all) {
-        const timespec look{1, 0};
-        sleepOn(word, now, &look);
-        if (::kill(page().master, 0) != 0 && errno == ESRCH)
-            ::_exit(1);
+        sleepWhileMasterLives(word, now, page().master);
         now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
     }
 }
@@ -65,7 +70,7 @@ void RestoreControl::awaitAdoption(std::size_t step) const noexcept {
         const std::uint32_t now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
         if (now >= step)
             return;
-        sleepOn(word, now, nullptr);
+        sleepWhileMasterLives(word, now, page().master);
     }
 }
 

@@ -196,7 +196,7 @@ std::optional<std::uint32_t> networkOf(const FileEntry& file) {
     const auto known = [](const auto* socket) {
         return socket != nullptr && socket->has_ns_id != 0 ? std::optional<std::uint32_t>(socket->ns_id) : std::nullopt;
     };
-    for (const auto& number : {known(file.isk), known(file.usk), known(file.nlsk), known(file.psk)})
+    for (const auto& number : {known(file.isk), known(file.usk), known(file.nlsk), known(file.psk), known(file.vsk)})
         if (number)
             return number;
     return std::nullopt;

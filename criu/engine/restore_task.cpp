@@ -135,7 +135,8 @@ pid_t createAs(pid_t wanted, std::uint64_t flags) {
 /// of a thread, group or session. Numbers are tried from the highest downwards, far from where trees usually are.
 pid_t createSpare(const std::set<pid_t>& needed, std::uint64_t flags) {
     for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
-        if (needed.contains(candidate))
+        // The kernel finds a number taken only when it has made a whole process.
+        if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
             continue;
         const pid_t pid = clonePid(candidate, flags);
         if (pid >= 0)

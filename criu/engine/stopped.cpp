@@ -18,7 +18,12 @@ void awaitThreads(const kernel::ProcPid& process, Clock::time_point deadline) {
     kernel::ProcBuffer buffer;
     for (const pid_t tid : kernel::readThreads(process)) {
         const kernel::ProcPid thread = process.thread(tid);
-        while (kernel::readStat(thread, buffer).state != kernel::TaskState::Stopped && Clock::now() < deadline)
+        const auto settled = [&] {
+            const kernel::TaskState state = kernel::readStat(thread, buffer).state;
+            return state == kernel::TaskState::Stopped || state == kernel::TaskState::Zombie ||
+                   state == kernel::TaskState::Dead;
+        };
+        while (!settled() && Clock::now() < deadline)
             std::this_thread::sleep_for(kPause);
     }
 }

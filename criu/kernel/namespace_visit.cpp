@@ -2,7 +2,10 @@
 #include "criu/kernel/namespace_visit.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <exception>
 #include <string>
@@ -63,6 +66,14 @@ void inOwnThread(const std::function<void()>& work) {
     worker.join();
     if (failure)
         std::rethrow_exception(failure);
+}
+
+bool isOfOtherNetwork(int fd) {
+    const UniqueFd network(::ioctl(fd, SIOCGSKNS));
+    struct stat theirs {};
+    struct stat ours {};
+    return network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/thread-self/ns/net", &ours) == 0 &&
+           theirs.st_ino != ours.st_ino;
 }
 
 }  // namespace criu::kernel

@@ -33,4 +33,8 @@ void inOwnThread(const std::function<void()>& work);
 /// The namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
+/// Whether a socket, or a descriptor of a tun device, is of another network namespace than the calling thread. No, too,
+/// where the kernel doesn't tell.
+[[nodiscard]] bool isOfOtherNetwork(int fd);
+
 }  // namespace criu::kernel

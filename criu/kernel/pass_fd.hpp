@@ -16,9 +16,10 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd);
 struct ReceivedMessage {
     std::size_t size = 0;  ///< 0: none waits (the socket is O_NONBLOCK), or the other end is shut
     UniqueFd fd;           ///< invalid if it has none
+    bool lost = false;     ///< it had one, for which there was no room: too many files are open
 };
 
-/// Takes the next one; the descriptor is close-on-exec. Throws Error, also when a descriptor was lost.
+/// Takes the next one; the descriptor is close-on-exec. Throws Error.
 [[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
 
 }  // namespace criu::kernel

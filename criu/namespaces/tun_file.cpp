@@ -2,15 +2,14 @@
 #include "criu/namespaces/tun_file.hpp"
 
 #include <linux/if_tun.h>
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -131,11 +130,7 @@ private:
     void refuseElsewhere(const files::OpenFd& file, const kernel::TunAttachment& attached) const {
         if (!dumped_->carried())
             refuse(file, attached, "is in a network namespace that isn't dumped", kOwnNetwork);
-        const UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
-        struct stat theirs {};
-        struct stat ours {};
-        if (network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/thread-self/ns/net", &ours) == 0 &&
-            theirs.st_ino != ours.st_ino)
+        if (kernel::isOfOtherNetwork(file.copy.get()))
             refuse(file, attached, "is in another network namespace than the tree", kOwnNetwork);
     }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/sockets/foreign.hpp"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -29,11 +27,7 @@ std::optional<std::uint64_t> cookieOf(int socket) {
 }  // namespace
 
 void refuseForeign(const files::OpenFd& file) {
-    const UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
-    struct stat theirs {};
-    struct stat ours {};
-    if (network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/self/ns/net", &ours) == 0 &&
-        theirs.st_ino != ours.st_ino)
+    if (kernel::isOfOtherNetwork(file.copy.get()))
         failForeign(file);
 }
 

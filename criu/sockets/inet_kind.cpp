@@ -92,6 +92,9 @@ private:
                 pool->submit(end);
             else
                 end();
+            // Not all of them at a time: descriptors may be few.
+            if (pool && at / kJob % (std::size_t{4} * kMostThreads) == 0)
+                pool->wait();
         }
         if (pool)
             pool->wait();

@@ -102,6 +102,7 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
         else if (method_ == Method::Iptables)
             lockIptables();
     } catch (Error& error) {
+        unlock();  // one family may have its rules
         error.addContext("lock the network");
         throw;
     }
@@ -147,7 +148,7 @@ void NetworkLock::ensureNamespace() noexcept {
 
 bool NetworkLock::hasTable() const {
     const std::string tables = kernel::Nftables().run("list tables inet\n");
-    return tables.find(table()) != std::string::npos;
+    return tables.find(table() + '\n') != std::string::npos;
 }
 
 bool NetworkLock::hasNamespaceLock() const {

@@ -107,6 +107,8 @@ bool ContentChannel::take(const Message& message, kernel::ReceivedMessage receiv
         return false;
     if (failure_)
         return true;
+    if (received.lost)
+        fail("there was no room for the DMA-BUF of a GPU buffer: too many files are open");
     if (!received.fd)
         fail("a GPU buffer was announced without its DMA-BUF");
     const std::string name(message.image, ::strnlen(message.image, kNameSize));

@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <span>
+
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/base/whole_io.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -38,10 +41,15 @@ void makeSharedMemory(const SharedMemory& wanted) {
         return;
     const UniqueFd fd(::shm_open(kMemory, O_RDWR | O_CREAT | O_EXCL, kMode));
     if (fd) {
-        sys(::fchmod(fd.get(), kMode), "set the mode of {} of /dev/shm", kMemory);
-        sys(::ftruncate(fd.get(), static_cast<off_t>(wanted.size)), "size {} of /dev/shm", kMemory);
-        if (::pwrite(fd.get(), &wanted.magic, sizeof(wanted.magic), 0) != sizeof(wanted.magic))
-            failErrno("write {} of /dev/shm", kMemory);
+        try {
+            sys(::fchmod(fd.get(), kMode), "set the mode of {} of /dev/shm", kMemory);
+            sys(::ftruncate(fd.get(), static_cast<off_t>(wanted.size)), "size {} of /dev/shm", kMemory);
+            inContext([] { return fmt::format("{} of /dev/shm", kMemory); },
+                      [&] { writeAt(fd.get(), std::as_bytes(std::span(&wanted.magic, 1)), 0); });
+        } catch (...) {
+            ::shm_unlink(kMemory);  // half made, it would be taken for whole the next time
+            throw;
+        }
     } else if (errno != EEXIST) {
         failErrno("create {} in /dev/shm", kMemory);
     }
@@ -53,7 +61,11 @@ void makeSharedMemory(const SharedMemory& wanted) {
     }
     ::sem_close(semaphore);
     // Other users need it as well, whatever the umask.
-    sys(::chmod(kSemaphoreFile, kMode), "set the mode of {}", kSemaphoreFile);
+    if (::chmod(kSemaphoreFile, kMode) != 0) {
+        const int code = errno;
+        ::sem_unlink(kSemaphore);
+        failWith(code, "set the mode of {}", kSemaphoreFile);
+    }
 }
 
 }  // namespace criu::amdgpu

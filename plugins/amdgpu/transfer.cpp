@@ -4,15 +4,17 @@
 namespace criu::amdgpu {
 
 void Transfer::move(const ContentJob& job) {
+    std::string why;
     try {
         byEngine(job);
         return;
     } catch (const EngineRefused& refused) {
+        why = refused.what();
         if (refusal_.empty())
-            refusal_ = refused.what();
+            refusal_ = why;
         engine_.reset();  // the next buffer has another try, from the beginning
     }
-    inContext([&] { return fmt::format("the copy engine can't be used ({}), nor the processor", refusal_); },
+    inContext([&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); },
               [&] { byProcessor(job); });
 }
 

@@ -22,34 +22,37 @@ constexpr std::size_t kSize = 64 * gpu::kPage;
 constexpr std::uint64_t kSeed = 4000;
 constexpr std::uint64_t kAfter = 5000;
 
-void send_fd(int socket, int fd) {
+// One byte, with room for a descriptor.
+struct Letter {
     char byte = 'f';
     iovec data{&byte, 1};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
     msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
+
+    Letter() {
+        message.msg_iov = &data;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+    }
+    Letter(const Letter&) = delete;
+    Letter& operator=(const Letter&) = delete;
+};
+
+void send_fd(int socket, int fd) {
+    Letter letter;
+    cmsghdr* header = CMSG_FIRSTHDR(&letter.message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-    gpu::expect(sendmsg(socket, &message, 0) == 1, "sendmsg");
+    gpu::expect(sendmsg(socket, &letter.message, 0) == 1, "sendmsg");
 }
 
 int receive_fd(int socket) {
-    char byte = 0;
-    iovec data{&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    gpu::expect(recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 && byte == 'f', "recvmsg");
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    Letter letter;
+    gpu::expect(recvmsg(socket, &letter.message, MSG_CMSG_CLOEXEC) == 1 && letter.byte == 'f', "recvmsg");
+    const cmsghdr* header = CMSG_FIRSTHDR(&letter.message);
     gpu::expect(header != nullptr && header->cmsg_type == SCM_RIGHTS, "no descriptor came");
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
