@@ -90,8 +90,12 @@ public:
     }
 
     void finishDump(FileDump& dump) override {
+        std::map<pid_t, Candidates> all;
         for (const Pending& ring : pending_) {
-            const Candidates candidates = candidatesOf(ring.pid, dump);
+            const auto [at, fresh] = all.try_emplace(ring.pid);
+            if (fresh)
+                at->second = candidatesOf(ring.pid, dump);
+            const Candidates& candidates = at->second;
             storeFiles(ring, candidates, dump.arena());
             if (ring.hasEventFd) {
                 ring.entry->has_eventfd_id = 1;

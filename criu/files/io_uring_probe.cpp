@@ -123,10 +123,11 @@ std::string IoUringProbe::whatCantBeCarried() const {
         std::uint32_t reserved[8] = {};
     } status;
     constexpr std::uint32_t kGroups = 65536;
+    // A kernel before 6.8 doesn't know the request; others have no group in a new ring.
+    if (-kernel::registerIoUring(plain.get(), kernel::kIoUringBufferGroup, &status, 1) != ENOENT)
+        return {};
     for (; status.group < kGroups; ++status.group) {
         const int answer = -kernel::registerIoUring(ring_, kernel::kIoUringBufferGroup, &status, 1);
-        if (answer == EINVAL && status.group == 0)
-            return {};  // a kernel before 6.8 doesn't know the request
         if (answer != ENOENT)
             return fmt::format("with a group of provided buffers ({})", status.group);
         status = {status.group, 0, {}};

@@ -16,12 +16,13 @@
 namespace criu::memory {
 namespace {
 
-/// What the child has to say, followed by the code. All of it fits into a pipe that nobody reads yet.
+/// What the child has to say, followed by the code. All of it fits into a pipe that nobody reads yet, unless pipes are
+/// limited; then it fails.
 struct Found {
     std::uint64_t codeStart = 0;
     std::uint64_t codeSize = 0;
-    std::uint64_t dataStart = 0;
-    std::uint64_t dataSize = 0;
+    std::uint32_t areas = 0;
+    Range data[4];  ///< each a mapping of its own, which can only be moved alone
 };
 constexpr std::uint64_t kMostCode = 32768;
 
@@ -41,10 +42,10 @@ bool tell(int pipe) {
     Found found;
     found.codeStart = layout.code.start;
     found.codeSize = layout.code.size();
-    if (!layout.data.empty()) {
-        found.dataStart = layout.data.front().start;
-        found.dataSize = layout.data.back().end - found.dataStart;
-    }
+    if (layout.data.size() > std::size(found.data))
+        return false;
+    for (const Range& area : layout.data)
+        found.data[found.areas++] = area;
     if (found.codeSize == 0 || found.codeSize > kMostCode)
         return false;
     return ::write(pipe, &found, sizeof(found)) == sizeof(found) &&
@@ -66,7 +67,7 @@ void readAll(int pipe, void* to, std::size_t size) {
 
 CompatVdso CompatVdso::ofKernel() {
     int ends[2] = {-1, -1};
-    sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
+    sys(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "create a pipe");
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     if (!kernel::probe::inChild([&writing] { return tell(writing.get()); })) {
@@ -81,10 +82,13 @@ CompatVdso CompatVdso::ofKernel() {
     vdso.code.resize(found.codeSize);
     readAll(reading.get(), vdso.code.data(), vdso.code.size());
 
-    const std::uint64_t lowest = found.dataSize != 0 ? std::min(found.codeStart, found.dataStart) : found.codeStart;
+    const auto areas = std::span(found.data).first(std::min<std::size_t>(found.areas, std::size(found.data)));
+    std::uint64_t lowest = found.codeStart;
+    for (const Range& area : areas)
+        lowest = std::min(lowest, area.start);
     vdso.layout.code = {found.codeStart - lowest, found.codeStart - lowest + found.codeSize};
-    if (found.dataSize != 0)
-        vdso.layout.data.push_back({found.dataStart - lowest, found.dataStart - lowest + found.dataSize});
+    for (const Range& area : areas)
+        vdso.layout.data.push_back({area.start - lowest, area.end - lowest});
     return vdso;
 }
 
