@@ -313,6 +313,7 @@ private:
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
+        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
@@ -337,7 +338,7 @@ private:
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
         state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_,
+            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_, *mounts_,
             *control_, service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
             hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
@@ -345,7 +346,11 @@ private:
         scripts_->require(Stage::PreRestore);
 
         log_.info("Stage: deleted files and shared memory");
-        files_->remaps().create(*files_, lift);
+        files_->remaps().noteLinks(*files_);
+        if (mounts_->wasOwn())
+            mounts_->prepare(images_, lift);
+        else
+            files_->remaps().create(*files_, lift);
         segments_.create(images_, lift);
         sysvShm_.emplace(log_);
         if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
@@ -426,6 +431,7 @@ private:
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
         devices_->finish();
+        removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
         if (pidFile_)
@@ -433,7 +439,6 @@ private:
         sysvShm_->keep();
         cgroups_->keep();
         frozenGroups_->keep();
-        files_->remaps().removeLinks(log_);
         report();
         tell(Stage::PostResume);
 
@@ -442,6 +447,14 @@ private:
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
         return awaitRoot(root_, run_.stop, log_);
+    }
+
+    void removeLinks() noexcept {
+        try {
+            mounts_->inside(root_, [this] { files_->remaps().removeLinks(log_); });
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void report() {
@@ -471,6 +484,7 @@ private:
     std::optional<sockets::NetworkLock> network_;
     std::optional<FilePlan> files_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<namespaces::MountRestore> mounts_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;

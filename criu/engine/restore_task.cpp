@@ -201,6 +201,8 @@ private:
         enterCgroups();
         if (isRoot())
             run_.network.enter();
+        if (isRoot() && run_.mounts.wasOwn())
+            makeMounts();
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -234,6 +236,13 @@ private:
         if (alive())
             space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
+    }
+
+    /// From here on paths are those of the tree.
+    void makeMounts() {
+        inContext([] { return "make the mount namespace of the tree"; },
+                  [&] { run_.mounts.build(run_.images, [](int, const std::string&) {}); });
+        run_.files.remaps().create(run_.files, [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); });
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -475,6 +484,8 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     if (run.own.has(kernel::NamespaceKind::Pid))
         flags |= CLONE_NEWPID;
+    if (run.mounts.wasOwn())
+        flags |= CLONE_NEWNS;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
     const pid_t pid = createAs(root.pid, flags);
