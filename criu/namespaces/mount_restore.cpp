@@ -323,10 +323,26 @@ void MountRestore::attachBelow(const Mount& mount) {
     }
 }
 
+/// What is mounted on the root, or that itself.
+const Mount& MountRestore::topmost() const {
+    const Mount* top = &mounts_.root();
+    for (const Mount& mount : mounts_.all())
+        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
+            top = &mount;
+    return *top;
+}
+
 void MountRestore::enterRoot() const {
     sys(::fchdir(made_.at(mounts_.root().id).get()), "enter the root of the tree");
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
-    sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
+    // What was criu's lies on top now: the yard, its root, and whatever had been mounted on that.
+    const auto top = [] {
+        const UniqueFd covering(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        return kernel::mountIdOf(covering.get());
+    };
+    const std::optional<int> wanted = kernel::mountIdOf(made_.at(topmost().id).get());
+    while (top() != wanted)
+        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
     sys(::chdir("/"), "go to the root");
 }
 

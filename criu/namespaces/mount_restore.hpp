@@ -50,6 +50,7 @@ private:
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
     std::string place(const Mount& mount, bool directory) const;
     void attachBelow(const Mount& mount);
+    [[nodiscard]] const Mount& topmost() const;
     void enterRoot() const;
     [[nodiscard]] std::string optionsOf(const Mount& mount) const;
 
