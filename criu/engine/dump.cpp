@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "criu/kernel/sched.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
+#include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "criu/task/security_label.hpp"
@@ -110,6 +112,8 @@ public:
         files_.finish();
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
+        inNamespace(kernel::NamespaceKind::Uts,
+                    [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -168,11 +172,8 @@ private:
             throw error;
         }
         const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
-        const auto mayBeOwn = [](kernel::NamespaceKind kind) {
-            return kind == kernel::NamespaceKind::Cgroup || kind == kernel::NamespaceKind::Net;
-        };
         for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-            if (mayBeOwn(kind) && ofRoot.of(kind) != own.of(kind))
+            if (namespaces::mayBeOwn(kind) && ofRoot.of(kind) != own.of(kind))
                 numbers_.setOwn(kind);
         if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
@@ -184,10 +185,10 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (mayBeOwn(kind) && theirs.of(kind) != ofRoot.of(kind))
+                if (namespaces::mayBeOwn(kind) && theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-                else if (!mayBeOwn(kind) && theirs.of(kind) != own.of(kind))
+                else if (!namespaces::mayBeOwn(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
@@ -255,6 +256,18 @@ private:
         scriptsLocked_ = true;
         networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
         network_.lockNamespace();
+    }
+
+    /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.
+    void inNamespace(kernel::NamespaceKind kind, const std::function<void(std::uint32_t)>& work) {
+        if (!numbers_.isOwn(kind))
+            return;
+        const UniqueFd space =
+            tree_->tasks().front()->dir.open(fmt::format("ns/{}", kernel::namespaceName(kind)), O_RDONLY);
+        kernel::inOwnThread([&] {
+            const kernel::NamespaceVisit visit(space.get(), kind);
+            work(numbers_.ofTree(kind));
+        });
     }
 
     int runScripts(Stage stage) {

@@ -212,8 +212,7 @@ void checkNamespaces(const RestoreImages& images) {
     for (const NamespaceKind kind : namespaces::kImageOrder) {
         const auto ofRoot = namespaces::numberOf(**root.ids, kind);
         const auto ofCriu = namespaces::numberOf(*outside, kind);
-        const bool mayDiffer = kind == NamespaceKind::Net || kind == NamespaceKind::Cgroup;
-        if (ofRoot && ofCriu && ofRoot != ofCriu && !mayDiffer)
+        if (ofRoot && ofCriu && ofRoot != ofCriu && !namespaces::mayBeOwn(kind))
             fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
                  kernel::namespaceName(kind));
         for (const auto& task : images.tree.tasks)

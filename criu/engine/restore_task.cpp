@@ -197,8 +197,10 @@ private:
         if (run_.options.logPid && !run_.options.logFile.empty())
             openOwnLog();
         enterCgroups();
-        if (isRoot())
+        if (isRoot()) {
+            run_.namespaces.enter();
             run_.network.enter();
+        }
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();

@@ -9,6 +9,7 @@
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/tree_namespaces.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -26,6 +27,7 @@ struct RestoreRun {
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
     namespaces::NetworkRestore& network;
+    namespaces::TreeNamespaces& namespaces;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with.

@@ -41,6 +41,11 @@ void store(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number) noex
 
 }  // namespace
 
+bool mayBeOwn(NamespaceKind kind) noexcept {
+    constexpr NamespaceKind kKinds[] = {NamespaceKind::Cgroup, NamespaceKind::Net, NamespaceKind::Uts};
+    return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
+}
+
 std::uint32_t NamespaceNumbers::ofCriu(NamespaceKind kind) const {
     return static_cast<std::uint32_t>(std::find(std::begin(kImageOrder), std::end(kImageOrder), kind) -
                                       std::begin(kImageOrder) + 1);
@@ -71,6 +76,12 @@ void NamespaceNumbers::storeTree(TaskKobjIdsEntry& ids) const {
 std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, NamespaceKind kind) noexcept {
     const auto [has, field] = fieldOf(const_cast<TaskKobjIdsEntry&>(ids), kind);
     return *has != 0 ? std::optional(*field) : std::nullopt;
+}
+
+std::uint32_t ownNumberOf(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, NamespaceKind kind) noexcept {
+    const auto of = tree != nullptr ? numberOf(*tree, kind) : std::nullopt;
+    const auto criu = outside != nullptr ? numberOf(*outside, kind) : std::nullopt;
+    return of && criu && *of != *criu ? *of : 0;
 }
 
 }  // namespace criu::namespaces

@@ -17,6 +17,9 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
 
+/// Whether a tree may have a namespace of this kind for itself; others can't be dumped or restored.
+[[nodiscard]] bool mayBeOwn(kernel::NamespaceKind kind) noexcept;
+
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
 class NamespaceNumbers {
 public:
@@ -36,5 +39,10 @@ private:
 
 /// The number of one kind in an image; nothing if it doesn't say.
 [[nodiscard]] std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) noexcept;
+
+/// The number of the namespace that the tree had for itself; 0 if that was criu's, or the image doesn't say. `outside`
+/// and `tree`: numbers of criu's and the tree's namespaces, may be null.
+[[nodiscard]] std::uint32_t ownNumberOf(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree,
+                                        kernel::NamespaceKind kind) noexcept;
 
 }  // namespace criu::namespaces

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <optional>
+
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/uts.hpp"
+#include "images/core.hpp"
+
+namespace criu::namespaces {
+
+/// The UTS namespace that restored processes are in: a new one, filled from the images, a joined one, or that of criu.
+class TreeNamespaces {
+public:
+    /// `outside` and `tree`: numbers of criu's and the tree's namespaces, may be null. Reads and checks the images;
+    /// throws Error. `joined` outlives this object.
+    TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
+                   const TaskKobjIdsEntry* tree);
+
+    /// CLONE_NEW… of those that are new.
+    [[nodiscard]] int newKinds() const noexcept;
+
+    /// Puts into new namespaces, which the calling thread is in, what the images say.
+    void fill() const;
+
+    /// The calling process, the first of the tree, goes where the tree belongs.
+    void enter() const;
+
+private:
+    const JoinedNamespaces& joined_;
+    std::optional<UtsRestore> uts_;
+};
+
+}  // namespace criu::namespaces
