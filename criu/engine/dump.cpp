@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +27,7 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/uts.hpp"
@@ -37,7 +37,6 @@
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/timens.hpp"
 
 namespace criu::engine {
 namespace {
@@ -191,7 +190,7 @@ private:
                 else if (!namespaces::mayBeOwn(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
+            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
@@ -366,22 +365,9 @@ private:
         if (options_.cpuCaps.has(model::CpuCap::Image))
             task::dumpCpu(images_);
 
-        const auto now = [](clockid_t clock, Timespec& out) {
-            timespec time{};
-            sys(::clock_gettime(clock, &time), "read clock {}", clock);
-            out.tv_sec = static_cast<std::uint64_t>(time.tv_sec);
-            out.tv_nsec = static_cast<std::uint64_t>(time.tv_nsec);
-        };
-        Timespec monotonic = TIMESPEC__INIT;
-        Timespec boottime = TIMESPEC__INIT;
-        now(CLOCK_MONOTONIC, monotonic);
-        now(CLOCK_BOOTTIME, boottime);
-        TimensEntry timens = TIMENS_ENTRY__INIT;
-        timens.monotonic = &monotonic;
-        timens.boottime = &boottime;
-        ImageWriter image = images_.create(ImageKind::Timens, 0);
-        image.write(timens);
-        image.finish();
+        const bool ownTime = numbers_.isOwn(kernel::NamespaceKind::Time);
+        namespaces::ClocksDump(ownTime ? numbers_.ofTree(kernel::NamespaceKind::Time) : 0)
+            .write(images_, tree_->tasks().front()->dir);
     }
 
     /// Last of all images: it says that the others are there.

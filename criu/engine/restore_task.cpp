@@ -198,7 +198,9 @@ private:
             openOwnLog();
         enterCgroups();
         if (isRoot()) {
+            const auto elapsed = run_.log.elapsed();
             run_.namespaces.enter();
+            run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
         }
         files_.openShared();

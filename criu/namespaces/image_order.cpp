@@ -42,7 +42,8 @@ void store(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number) noex
 }  // namespace
 
 bool mayBeOwn(NamespaceKind kind) noexcept {
-    constexpr NamespaceKind kKinds[] = {NamespaceKind::Cgroup, NamespaceKind::Net, NamespaceKind::Uts};
+    constexpr NamespaceKind kKinds[] = {NamespaceKind::Cgroup, NamespaceKind::Net, NamespaceKind::Uts,
+                                        NamespaceKind::Time};
     return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/features.hpp"
 #include "criu/namespaces/image_order.hpp"
 
 namespace criu::namespaces {
@@ -16,6 +17,12 @@ TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& i
     const auto wanted = [&](NamespaceKind kind) { return joined.has(kind) ? 0 : ownNumberOf(outside, tree, kind); };
     if (const std::uint32_t number = wanted(NamespaceKind::Uts); number != 0)
         uts_.emplace(images, number);
+    const std::uint32_t time = wanted(NamespaceKind::Time);
+    if (time != 0)
+        kernel::Features().require(kernel::Feature::TimeNs);
+    const bool known = time != 0 || images.exists(ImageKind::Timens, 0);
+    if (known && !joined.has(NamespaceKind::Time) && kernel::Features().has(kernel::Feature::TimeNs))
+        clocks_.emplace(images, time);
 }
 
 int TreeNamespaces::newKinds() const noexcept {
@@ -32,6 +39,9 @@ void TreeNamespaces::enter() const {
     if (newKinds() != 0)
         sys(::unshare(newKinds()), "create namespaces for the tree ({:#x})", newKinds());
     fill();
+    joined_.enter(NamespaceKind::Time);
+    if (clocks_)
+        clocks_->enterNew();
 }
 
 }  // namespace criu::namespaces

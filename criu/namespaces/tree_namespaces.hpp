@@ -5,13 +5,15 @@
 
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "images/core.hpp"
 
 namespace criu::namespaces {
 
-/// The UTS namespace that restored processes are in: a new one, filled from the images, a joined one, or that of criu.
+/// The UTS and time namespaces that restored processes are in: new ones, filled from the images, joined ones, or those
+/// of criu. The time namespace is always a new one or joined, where the kernel can make one: clocks go on.
 class TreeNamespaces {
 public:
     /// `outside` and `tree`: numbers of criu's and the tree's namespaces, may be null. Reads and checks the images;
@@ -19,18 +21,19 @@ public:
     TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
                    const TaskKobjIdsEntry* tree);
 
-    /// CLONE_NEW… of those that are new.
+    /// CLONE_NEW… of those that are new; but a time namespace is made by enter().
     [[nodiscard]] int newKinds() const noexcept;
 
     /// Puts into new namespaces, which the calling thread is in, what the images say.
     void fill() const;
 
-    /// The calling process, the first of the tree, goes where the tree belongs.
+    /// The calling process, the first of the tree and with one thread, goes where the tree belongs.
     void enter() const;
 
 private:
     const JoinedNamespaces& joined_;
     std::optional<UtsRestore> uts_;
+    std::optional<ClocksRestore> clocks_;
 };
 
 }  // namespace criu::namespaces
