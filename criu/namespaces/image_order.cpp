@@ -41,12 +41,6 @@ void store(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number) noex
 
 }  // namespace
 
-bool mayBeOwn(NamespaceKind kind) noexcept {
-    constexpr NamespaceKind kKinds[] = {NamespaceKind::Cgroup, NamespaceKind::Net, NamespaceKind::Uts,
-                                        NamespaceKind::Time};
-    return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
-}
-
 std::uint32_t NamespaceNumbers::ofCriu(NamespaceKind kind) const {
     return static_cast<std::uint32_t>(std::find(std::begin(kImageOrder), std::end(kImageOrder), kind) -
                                       std::begin(kImageOrder) + 1);
@@ -72,6 +66,16 @@ void NamespaceNumbers::storeCriu(TaskKobjIdsEntry& ids) const {
 void NamespaceNumbers::storeTree(TaskKobjIdsEntry& ids) const {
     for (const NamespaceKind kind : kImageOrder)
         store(ids, kind, ofTree(kind));
+}
+
+OwnNamespaces::OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept {
+    if (outside == nullptr || tree == nullptr)
+        return;
+    for (const NamespaceKind kind : kImageOrder) {
+        const auto there = numberOf(*outside, kind);
+        const auto own = numberOf(*tree, kind);
+        own_.set(static_cast<std::size_t>(kind), there && own && there != own);
+    }
 }
 
 std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, NamespaceKind kind) noexcept {

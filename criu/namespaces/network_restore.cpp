@@ -70,8 +70,12 @@ void NetworkRestore::planOwn(const ImageDir& images) {
     }
 }
 
-void NetworkRestore::create(const ImageDir& images, const std::function<int(std::string_view)>& inherited,
-                            const std::function<UniqueFd(UniqueFd)>& lift) {
+bool NetworkRestore::isNew() const noexcept {
+    return wasOwn() && !joins() && (*settings_)->ext_key == nullptr;
+}
+
+void NetworkRestore::open(const std::function<int(std::string_view)>& inherited,
+                          const std::function<UniqueFd(UniqueFd)>& lift) {
     if (joins()) {
         const int there = joined_.descriptor(NamespaceKind::Net);
         fd_ = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
@@ -88,21 +92,24 @@ void NetworkRestore::create(const ImageDir& images, const std::function<int(std:
         }
         requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
         fd_ = lift(UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given)));
-        return;
     }
-    log_.info("Making a network namespace");
-    inContext([] { return "make the network namespace of the tree"; },
-              [&] {
-                  kernel::inOwnThread([&] {
-                      sys(::unshare(CLONE_NEWNET), "create a network namespace");
-                      fd_ = kernel::openOwnNamespace(NamespaceKind::Net);
-                      fill(images);
-                  });
-              });
-    fd_ = lift(std::move(fd_));
 }
 
-void NetworkRestore::fill(const ImageDir& images) const {
+void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images) {
+    if (!isNew())
+        return;
+    log_.info("Filling the network namespace");
+    fd_ = root.open("ns/net", O_RDONLY);
+    inContext([] { return "fill the network namespace of the tree"; },
+              [&] {
+                  kernel::inOwnThread([&] {
+                      sys(::setns(fd_.get(), CLONE_NEWNET), "enter it");
+                      fillHere(images);
+                  });
+              });
+}
+
+void NetworkRestore::fillHere(const ImageDir& images) const {
     writeNetworkSettings(**settings_, settingsRule_);
     for (const auto& device : devices_) {
         if (device->type == ND_TYPE__TUN)

@@ -9,6 +9,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/network_settings.hpp"
@@ -30,13 +31,18 @@ public:
     /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
 
-    /// Opens or makes the namespace. `inherited` has the descriptor for a name (-1: none), `lift` moves descriptors out
-    /// of the way.
-    void create(const ImageDir& images, const std::function<int(std::string_view)>& inherited,
-                const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Whether the first process of the tree is to be born in a new one (CLONE_NEWNET).
+    [[nodiscard]] bool isNew() const noexcept;
 
-    /// The first process of the tree goes there.
+    /// Opens an existing namespace, if that is what is wanted. `inherited` has the descriptor for a name (-1: none),
+    /// `lift` moves descriptors out of the way.
+    void open(const std::function<int(std::string_view)>& inherited, const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// The first process of the tree goes there, unless it was born in a new one.
     void enter() const;
+
+    /// Fills the new namespace that the first process, a /proc/PID, was born in.
+    void fill(const kernel::ProcPid& root, const ImageDir& images);
 
     /// Runs `work` in the namespace if it is one that the dump has locked as a whole.
     void inside(const std::function<void()>& work) const;
@@ -44,7 +50,7 @@ public:
 private:
     [[nodiscard]] bool joins() const { return joined_.has(kernel::NamespaceKind::Net); }
     void planOwn(const ImageDir& images);
-    void fill(const ImageDir& images) const;
+    void fillHere(const ImageDir& images) const;
 
     Log& log_;
     SettingsRule settingsRule_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/tree_namespaces.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+
+#include <functional>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/features.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/image_order.hpp"
 
 namespace criu::namespaces {
@@ -29,16 +33,24 @@ int TreeNamespaces::newKinds() const noexcept {
     return uts_ ? CLONE_NEWUTS : 0;
 }
 
-void TreeNamespaces::fill() const {
+void TreeNamespaces::fill(const kernel::ProcPid& root) const {
+    const auto visit = [&](NamespaceKind kind, const std::function<void()>& work) {
+        const std::string_view name = kernel::namespaceName(kind);
+        const UniqueFd space = root.open(fmt::format("ns/{}", name), O_RDONLY);
+        inContext([&] { return fmt::format("fill the {} namespace of the tree", name); },
+                  [&] {
+                      kernel::inOwnThread([&] {
+                          sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
+                          work();
+                      });
+                  });
+    };
     if (uts_)
-        uts_->fill();
+        visit(NamespaceKind::Uts, [this] { uts_->fill(); });
 }
 
 void TreeNamespaces::enter() const {
     joined_.enter(NamespaceKind::Uts);
-    if (newKinds() != 0)
-        sys(::unshare(newKinds()), "create namespaces for the tree ({:#x})", newKinds());
-    fill();
     joined_.enter(NamespaceKind::Time);
     if (clocks_)
         clocks_->enterNew();

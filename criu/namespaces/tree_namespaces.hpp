@@ -5,6 +5,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/uts.hpp"
@@ -21,13 +22,14 @@ public:
     TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
                    const TaskKobjIdsEntry* tree);
 
-    /// CLONE_NEW… of those that are new; but a time namespace is made by enter().
+    /// CLONE_NEW… of those that the first process of the tree is to be born in.
     [[nodiscard]] int newKinds() const noexcept;
 
-    /// Puts into new namespaces, which the calling thread is in, what the images say.
-    void fill() const;
+    /// Fills those, which the first process, a /proc/PID, was born in.
+    void fill(const kernel::ProcPid& root) const;
 
-    /// The calling process, the first of the tree and with one thread, goes where the tree belongs.
+    /// The calling process, the first of the tree and with one thread, goes to joined ones, and to the time namespace,
+    /// which nobody can be born in.
     void enter() const;
 
 private:
