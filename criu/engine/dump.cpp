@@ -27,8 +27,10 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
@@ -96,6 +98,7 @@ public:
         freeze();
         checkSupported();
         files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
         for (const auto& task : tree_->tasks())
@@ -106,7 +109,10 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(rootPid_);
-        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
+        if (numbers_.isOwn(kernel::NamespaceKind::Ipc))
+            writeIpc();
+        else
+            memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
         if (networkDump_)
@@ -276,6 +282,21 @@ private:
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
         network_.lockNamespace();
+    }
+
+    void checkIpc(std::uint32_t number) {
+        namespaces::IpcDump(number).check();
+        for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
+            segments_.reserve(static_cast<std::uint32_t>(id));
+    }
+
+    void writeIpc() {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+            memory::Drainer::Options how;
+            how.stopWanted = [this] { return stop_.requested(); };
+            memory::Drainer drainer(how);
+            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+        });
     }
 
     /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.

@@ -21,7 +21,7 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
 [[nodiscard]] constexpr bool isSupported(kernel::NamespaceKind kind) noexcept {
     return kind == kernel::NamespaceKind::Net || kind == kernel::NamespaceKind::Cgroup ||
            kind == kernel::NamespaceKind::Pid || kind == kernel::NamespaceKind::Uts ||
-           kind == kernel::NamespaceKind::Time;
+           kind == kernel::NamespaceKind::Time || kind == kernel::NamespaceKind::Ipc;
 }
 
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
