@@ -198,10 +198,15 @@ private:
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
-                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
-                     task->pid(), task->status.name);
+            const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
+                if (forChildren != theirs.of(kind))
+                    fail(
+                        "process {} ({}) creates its children in another {} namespace than its own, which can't be "
+                        "dumped yet",
+                        task->pid(), task->status.name, kernel::namespaceName(kind));
+            };
+            requireSame(kernel::NamespaceKind::Time, theirs.timeForChildren);
+            requireSame(kernel::NamespaceKind::Pid, theirs.pidForChildren);
             if (ownLabel)
                 inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
                           [&] { task::refuseOtherLabel(task->dir, *ownLabel); });

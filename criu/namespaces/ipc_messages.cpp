@@ -43,7 +43,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-Message copyMessage(int id, long position, MessageBuffer& buffer) {
+QueuedMessage copyMessage(int id, long position, MessageBuffer& buffer) {
     const ssize_t size = ::msgrcv(id, buffer.data(), buffer.room(), position, IPC_NOWAIT | kCopy);
     if (size < 0) {
         Error error(errno, fmt::format("copy message {} of message queue {}", position, id));
@@ -51,7 +51,7 @@ Message copyMessage(int id, long position, MessageBuffer& buffer) {
             error.addHint("it may be larger than /proc/sys/kernel/msgmax allows now: raise that");
         throw error;
     }
-    Message message;
+    QueuedMessage message;
     message.type = buffer.type();
     message.text.assign(buffer.text(), buffer.text() + size);
     return message;
@@ -73,7 +73,7 @@ MessageQueue readQueue(int id) {
 
 std::uint64_t MessageQueue::bytes() const noexcept {
     std::uint64_t sum = 0;
-    for (const Message& message : messages)
+    for (const QueuedMessage& message : messages)
         sum += message.text.size();
     return sum;
 }
@@ -93,7 +93,7 @@ void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& que
         head.qbytes = queue.limit;
         head.qnum = static_cast<std::uint32_t>(queue.messages.size());
         image.write(head);
-        for (const Message& message : queue.messages) {
+        for (const QueuedMessage& message : queue.messages) {
             IpcMsg entry = IPC_MSG__INIT;
             entry.mtype = static_cast<std::uint64_t>(message.type);
             entry.msize = static_cast<std::uint32_t>(message.text.size());
@@ -115,7 +115,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
         queue.limit = (*head)->qbytes;
         for (std::uint32_t i = 0; i < (*head)->qnum; ++i) {
             const auto entry = image.one<IpcMsg>();
-            Message& message = queue.messages.emplace_back();
+            QueuedMessage& message = queue.messages.emplace_back();
             message.type = static_cast<std::int64_t>(entry->mtype);
             if (message.type <= 0)
                 fail("{}: message {} of queue {} has the type {}", image.name(), i, queue.desc.id, message.type);
@@ -129,7 +129,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
 void makeMessageQueue(const MessageQueue& queue) {
     const int id = static_cast<int>(queue.desc.id);
     std::size_t largest = 0;
-    for (const Message& message : queue.messages)
+    for (const QueuedMessage& message : queue.messages)
         largest = std::max(largest, message.text.size());
     raiseIpcLimit("kernel/msgmax", largest);
     // What a queue may hold is taken from here; to set more later would need CAP_SYS_RESOURCE.
@@ -146,7 +146,7 @@ void makeMessageQueue(const MessageQueue& queue) {
         fail("message queue {} got the id {}", id, made);
 
     MessageBuffer buffer(largest);
-    for (const Message& message : queue.messages) {
+    for (const QueuedMessage& message : queue.messages) {
         buffer.setType(message.type);
         std::copy(message.text.begin(), message.text.end(), buffer.text());
         sys(::msgsnd(id, buffer.data(), message.text.size(), IPC_NOWAIT), "put a message of {} bytes into queue {}",

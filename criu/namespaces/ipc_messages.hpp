@@ -11,16 +11,16 @@
 /// System V message queues (msgget(2)) of the calling thread's IPC namespace.
 namespace criu::namespaces {
 
-struct Message {
+struct QueuedMessage {
     std::int64_t type = 0;
     std::vector<std::byte> text;
-    friend bool operator==(const Message&, const Message&) = default;
+    friend bool operator==(const QueuedMessage&, const QueuedMessage&) = default;
 };
 
 struct MessageQueue {
     IpcDescEntry desc;
     std::uint32_t limit = 0;  ///< msg_qbytes
-    std::vector<Message> messages;
+    std::vector<QueuedMessage> messages;
 
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
