@@ -27,8 +27,10 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/uts.hpp"
@@ -99,6 +101,7 @@ public:
         if (numbers_.isOwn(kernel::NamespaceKind::Mount))
             lookAtMounts();
         files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
         for (const auto& task : tree_->tasks())
@@ -109,7 +112,10 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(rootPid_);
-        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
+        if (numbers_.isOwn(kernel::NamespaceKind::Ipc))
+            writeIpc();
+        else
+            memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
@@ -198,10 +204,15 @@ private:
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
-                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
-                     task->pid(), task->status.name);
+            const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
+                if (forChildren != theirs.of(kind))
+                    fail(
+                        "process {} ({}) creates its children in another {} namespace than its own, which can't be "
+                        "dumped yet",
+                        task->pid(), task->status.name, kernel::namespaceName(kind));
+            };
+            requireSame(kernel::NamespaceKind::Time, theirs.timeForChildren);
+            requireSame(kernel::NamespaceKind::Pid, theirs.pidForChildren);
             if (ownLabel)
                 inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
                           [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
@@ -289,6 +300,21 @@ private:
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
         network_.lockNamespace();
+    }
+
+    void checkIpc(std::uint32_t number) {
+        namespaces::IpcDump(number).check();
+        for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
+            segments_.reserve(static_cast<std::uint32_t>(id));
+    }
+
+    void writeIpc() {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+            memory::Drainer::Options how;
+            how.stopWanted = [this] { return stop_.requested(); };
+            memory::Drainer drainer(how);
+            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+        });
     }
 
     /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.

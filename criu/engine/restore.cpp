@@ -315,7 +315,7 @@ private:
         files_->make();
         joined_.emplace(options_);
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
-        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree());
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
         mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
@@ -357,7 +357,8 @@ private:
             files_->remaps().create(*files_, lift);
         segments_.create(images_, lift);
         sysvShm_.emplace(log_);
-        if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
+        const TaskKobjIdsEntry* const ids = idsOfTree();
+        if (ids != nullptr && ids->has_ipc_ns_id != 0 && namespaces_->sharesIpc())
             sysvShm_->create(images_, ids->ipc_ns_id);
         cgroups_->create(lift);
         networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
@@ -369,7 +370,7 @@ private:
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
         scripts_->require(Stage::SetupNamespaces);
         networkSpace_->fill(root, images_);
-        namespaces_->fill(root);
+        namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
@@ -391,6 +392,7 @@ private:
         sharedBytes_ = segments_.fill(images_);
         awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
         pids_.refresh();
+        namespaces_->finish(kernel::ProcDir().open(root_));
         if (run_.takeOrphanMaster)
             while (UniqueFd master = files_->handedOver())
                 run_.takeOrphanMaster(std::move(master));
