@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -27,16 +27,19 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
+#include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/network_dump.hpp"
+#include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "criu/task/security_label.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/timens.hpp"
 
 namespace criu::engine {
 namespace {
@@ -98,6 +101,7 @@ public:
         if (numbers_.isOwn(kernel::NamespaceKind::Mount))
             lookAtMounts();
         files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
         for (const auto& task : tree_->tasks())
@@ -108,7 +112,10 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(rootPid_);
-        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
+        if (numbers_.isOwn(kernel::NamespaceKind::Ipc))
+            writeIpc();
+        else
+            memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
@@ -116,6 +123,8 @@ public:
                            numbers_.isOwn(kernel::NamespaceKind::Ipc));
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
+        inNamespace(kernel::NamespaceKind::Uts,
+                    [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -195,10 +204,15 @@ private:
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
-                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
-                     task->pid(), task->status.name);
+            const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
+                if (forChildren != theirs.of(kind))
+                    fail(
+                        "process {} ({}) creates its children in another {} namespace than its own, which can't be "
+                        "dumped yet",
+                        task->pid(), task->status.name, kernel::namespaceName(kind));
+            };
+            requireSame(kernel::NamespaceKind::Time, theirs.timeForChildren);
+            requireSame(kernel::NamespaceKind::Pid, theirs.pidForChildren);
             if (ownLabel)
                 inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
                           [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
@@ -286,6 +300,33 @@ private:
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
         network_.lockNamespace();
+    }
+
+    void checkIpc(std::uint32_t number) {
+        namespaces::IpcDump(number).check();
+        for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
+            segments_.reserve(static_cast<std::uint32_t>(id));
+    }
+
+    void writeIpc() {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+            memory::Drainer::Options how;
+            how.stopWanted = [this] { return stop_.requested(); };
+            memory::Drainer drainer(how);
+            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+        });
+    }
+
+    /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.
+    void inNamespace(kernel::NamespaceKind kind, const std::function<void(std::uint32_t)>& work) {
+        if (!numbers_.isOwn(kind))
+            return;
+        const UniqueFd space =
+            tree_->tasks().front()->dir.open(fmt::format("ns/{}", kernel::namespaceName(kind)), O_RDONLY);
+        kernel::inOwnThread([&] {
+            const kernel::NamespaceVisit visit(space.get(), kind);
+            work(numbers_.ofTree(kind));
+        });
     }
 
     int runScripts(Stage stage) { return guardian_.runScripts(stage); }
@@ -376,22 +417,9 @@ private:
         if (options_.cpuCaps.has(model::CpuCap::Image))
             task::dumpCpu(images_);
 
-        const auto now = [](clockid_t clock, Timespec& out) {
-            timespec time{};
-            sys(::clock_gettime(clock, &time), "read clock {}", clock);
-            out.tv_sec = static_cast<std::uint64_t>(time.tv_sec);
-            out.tv_nsec = static_cast<std::uint64_t>(time.tv_nsec);
-        };
-        Timespec monotonic = TIMESPEC__INIT;
-        Timespec boottime = TIMESPEC__INIT;
-        now(CLOCK_MONOTONIC, monotonic);
-        now(CLOCK_BOOTTIME, boottime);
-        TimensEntry timens = TIMENS_ENTRY__INIT;
-        timens.monotonic = &monotonic;
-        timens.boottime = &boottime;
-        ImageWriter image = images_.create(ImageKind::Timens, 0);
-        image.write(timens);
-        image.finish();
+        const bool ownTime = numbers_.isOwn(kernel::NamespaceKind::Time);
+        namespaces::ClocksDump(ownTime ? numbers_.ofTree(kernel::NamespaceKind::Time) : 0)
+            .write(images_, tree_->tasks().front()->dir);
     }
 
     /// Last of all images: it says that the others are there.

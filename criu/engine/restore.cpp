@@ -313,8 +313,10 @@ private:
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
+        joined_.emplace(options_);
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
         mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
-        networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -332,15 +334,17 @@ private:
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
+        joined_->move(lift);
         files_->takeInherited(service);
         devices_->share(lift);
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
-        state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_, *mounts_,
-            *control_, service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
-            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
+        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(),
+                                  *networkSpace_, *namespaces_, *mounts_, *control_, service,
+                                  task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+                                  vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->require(Stage::PreRestore);
@@ -353,7 +357,8 @@ private:
             files_->remaps().create(*files_, lift);
         segments_.create(images_, lift);
         sysvShm_.emplace(log_);
-        if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
+        const TaskKobjIdsEntry* const ids = idsOfTree();
+        if (ids != nullptr && ids->has_ipc_ns_id != 0 && namespaces_->sharesIpc())
             sysvShm_->create(images_, ids->ipc_ns_id);
         cgroups_->create(lift);
         networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
@@ -365,6 +370,7 @@ private:
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
         scripts_->require(Stage::SetupNamespaces);
         networkSpace_->fill(root, images_);
+        namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
@@ -386,6 +392,7 @@ private:
         sharedBytes_ = segments_.fill(images_);
         awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
         pids_.refresh();
+        namespaces_->finish(kernel::ProcDir().open(root_));
         if (run_.takeOrphanMaster)
             while (UniqueFd master = files_->handedOver())
                 run_.takeOrphanMaster(std::move(master));
@@ -483,7 +490,9 @@ private:
     std::optional<device::RestoreDevices> devices_;
     std::optional<sockets::NetworkLock> network_;
     std::optional<FilePlan> files_;
+    std::optional<namespaces::JoinedNamespaces> joined_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<namespaces::TreeNamespaces> namespaces_;
     std::optional<namespaces::MountRestore> mounts_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;

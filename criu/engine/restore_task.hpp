@@ -11,6 +11,7 @@
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/mount_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/tree_namespaces.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -29,6 +30,7 @@ struct RestoreRun {
     cgroup::CgroupRestore& cgroups;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
+    namespaces::TreeNamespaces& namespaces;
     namespaces::MountRestore& mounts;
     RestoreControl& control;
     ServiceFds service;
