@@ -278,7 +278,8 @@ private:
     /// Paths are those of the tree's mount namespace, which isn't entered.
     void lookAtMounts() {
         log_.info("Stage: mounts");
-        mounts_.emplace(options_, tree_->tasks().front()->dir, log_, [](const std::string&, int) { return false; });
+        mounts_.emplace(options_, tree_->tasks().front()->dir, log_,
+                        [this](const std::string& mountPoint, int id) { return devices_->takeMount(mountPoint, id); });
         files_.setTreeRoot(mounts_->treeRoot());
     }
 

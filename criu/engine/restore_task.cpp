@@ -246,11 +246,9 @@ private:
     void makeMounts() {
         const auto lift = [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); };
         files::PathRemaps& remaps = run_.files.remaps();
+        const auto plugins = [this](int id, const std::string& path) { run_.files.devices().putMount(id, path); };
         inContext([] { return "make the mount namespace of the tree"; },
-                  [&] {
-                      remaps.setHidden(run_.mounts.build(
-                          run_.images, [](int, const std::string&) {}, lift));
-                  });
+                  [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
         remaps.create(run_.files, lift);
     }
 
