@@ -97,7 +97,7 @@ public:
 
         freeze();
         checkSupported();
-        files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        files_.setNamespaces(numbers_, guardian_.root().ids);
         inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
