@@ -31,6 +31,7 @@
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/ipc.hpp"
+#include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
@@ -98,6 +99,8 @@ public:
         freeze();
         checkSupported();
         files_.setNamespaces(numbers_, guardian_.root().ids);
+        if (numbers_.isOwn(kernel::NamespaceKind::Mount))
+            lookAtMounts();
         inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
@@ -115,6 +118,9 @@ public:
             memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
+        if (mounts_)
+            mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount),
+                           numbers_.isOwn(kernel::NamespaceKind::Ipc));
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
         inNamespace(kernel::NamespaceKind::Uts,
@@ -267,6 +273,13 @@ private:
         if (shared != pids.end())
             fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
                  std::max(shared[0], shared[1]), what);
+    }
+
+    /// Paths are those of the tree's mount namespace, which isn't entered.
+    void lookAtMounts() {
+        log_.info("Stage: mounts");
+        mounts_.emplace(options_, tree_->tasks().front()->dir, log_, [](const std::string&, int) { return false; });
+        files_.setTreeRoot(mounts_->treeRoot());
     }
 
     /// From here on criu is in the network namespace of the tree: it looks at sockets and changes rules there.
@@ -480,6 +493,7 @@ private:
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
+    std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
     DumpStatistics statistics_;

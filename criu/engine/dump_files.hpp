@@ -40,6 +40,9 @@ public:
         namespaceIds_ = &ids;
     }
 
+    /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
+    void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
+
     /// Network devices that descriptors are attached to.
     [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
@@ -79,6 +82,7 @@ public:
     [[nodiscard]] std::uint32_t networkNumber() const override { return numbers_->ofTree(kernel::NamespaceKind::Net); }
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                std::uint32_t inode) const override;
+    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -127,6 +131,7 @@ private:
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
     const namespaces::NamespaceNumbers* numbers_ = nullptr;
     const kernel::NamespaceIds* namespaceIds_ = nullptr;
+    files::TreeRoot treeRoot_;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

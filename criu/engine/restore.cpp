@@ -316,6 +316,7 @@ private:
         joined_.emplace(options_);
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -339,16 +340,21 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
-        state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_,
-            *namespaces_, *control_, service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
-            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
+        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(),
+                                  *networkSpace_, *namespaces_, *mounts_, *control_, service,
+                                  task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+                                  vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->require(Stage::PreRestore);
 
         log_.info("Stage: deleted files and shared memory");
-        files_->remaps().create(*files_, lift);
+        files_->remaps().noteLinks(*files_);
+        if (mounts_->wasOwn())
+            mounts_->prepare(images_, lift);
+        else
+            files_->remaps().create(*files_, lift);
         segments_.create(images_, lift);
         sysvShm_.emplace(log_);
         const TaskKobjIdsEntry* const ids = idsOfTree();
@@ -432,6 +438,7 @@ private:
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
         devices_->finish();
+        removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
         if (pidFile_)
@@ -439,7 +446,6 @@ private:
         sysvShm_->keep();
         cgroups_->keep();
         frozenGroups_->keep();
-        files_->remaps().removeLinks(log_);
         report();
         tell(Stage::PostResume);
 
@@ -448,6 +454,14 @@ private:
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
         return awaitRoot(root_, run_.stop, log_);
+    }
+
+    void removeLinks() noexcept {
+        try {
+            mounts_->inside(root_, [this] { files_->remaps().removeLinks(log_); });
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void report() {
@@ -479,6 +493,7 @@ private:
     std::optional<namespaces::JoinedNamespaces> joined_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
     std::optional<namespaces::TreeNamespaces> namespaces_;
+    std::optional<namespaces::MountRestore> mounts_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;
