@@ -98,9 +98,9 @@ public:
 
         freeze();
         checkSupported();
+        files_.setNamespaces(numbers_, guardian_.root().ids);
         if (numbers_.isOwn(kernel::NamespaceKind::Mount))
             lookAtMounts();
-        files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
         inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
