@@ -66,6 +66,14 @@ public:
     bool takeSocket(int fd, std::uint32_t inode) override {
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
+    bool takeLink(int index, int type, const std::string& kind) override {
+        std::string name = kind;
+        char* const given = kind.empty() ? nullptr : name.data();
+        const int result = file_.call(CR_PLUGIN_HOOK__DUMP_EXT_LINK, index, type, given);
+        if (result > 0)
+            fail("DUMP_EXT_LINK failed ({})", result);
+        return judge(result, "DUMP_EXT_LINK");
+    }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)

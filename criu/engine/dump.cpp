@@ -109,7 +109,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (networkDump_)
-            networkDump_->write(images_, files_.tunDevices());
+            networkDump_->write(images_, files_.tunDevices(), {});
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -248,9 +248,10 @@ private:
             if (external.type == model::ExternalType::Net && external.id == std::to_string(inode.value_or(0)))
                 name = external.value;
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
-        if (!name)
+        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net),
+                             namespaces::NetworkRule{std::move(name), options_.emptyNetNs}, externalLinks_, log_);
+        if (networkDump_->carriesDevices())
             files_.tunDevices().setCarried();
-        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
         networkDump_->check();
         scriptsLocked_ = true;
         networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
@@ -437,6 +438,9 @@ private:
     ActionScripts scripts_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
+    namespaces::ExternalLinks externalLinks_ = [this](const kernel::NetworkLink& link) {
+        return devices_->takeLink(static_cast<int>(link.index), link.hardware, link.kind);
+    };
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes

@@ -300,7 +300,7 @@ private:
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
-        networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
+        networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), std::set<std::uint32_t>(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -339,8 +339,8 @@ private:
         if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
             sysvShm_->create(images_, ids->ipc_ns_id);
         cgroups_->create(lift);
-        networkSpace_->create(
-            images_, [this](std::string_view name) { return files_->inherited(name); }, lift);
+        networkSpace_->create([this](std::string_view name) { return files_->inherited(name); }, lift);
+        networkSpace_->fill(images_);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
 
@@ -400,6 +400,7 @@ private:
         devices_->finish();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        networkSpace_->keep();
         if (pidFile_)
             pidFile_->keep();
         sysvShm_->keep();
