@@ -51,12 +51,13 @@ std::string makeRunId() {
 /// One dump, from the running tree to complete images.
 class DumpSession {
 public:
-    DumpSession(Run& run)
+    DumpSession(Run& run, Guardian& guardian)
         : options_(run.options),
+          guardian_(guardian),
+          rootPid_(guardian.root().inside),
           log_(run.log),
           stop_(run.stop),
           images_(std::move(run.imagesDir), run.options.imagesDir),
-          scripts_(run.options.actionScripts, images_.fd(), run.stop, run.log),
           runId_(makeRunId()),
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
           devices_(std::in_place, run.devices, run.options, run.log, images_, run.stop),
@@ -89,8 +90,7 @@ public:
         images_.unlink(ImageKind::TtyInfo);
         images_.unlink(ImageKind::TtyData);
         images_.unlink(ImageKind::FileLocks);
-        scripts_.setRootPid(*options_.tree);
-        scripts_.require(Stage::PreDump);
+        guardian_.requireScripts(Stage::PreDump);
 
         freeze();
         checkSupported();
@@ -104,7 +104,7 @@ public:
         dumpTasks();
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
-        devices_->dumpLate(*options_.tree);
+        devices_->dumpLate(rootPid_);
         memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
@@ -152,14 +152,14 @@ private:
             pauseGroup(*options_.freezeCgroup);
             freezer_.emplace(*options_.freezeCgroup, options_.timeout, stop_);
         }
-        tree_.emplace(FrozenTree::freeze(*options_.tree, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_,
+        tree_.emplace(FrozenTree::freeze(rootPid_, options_.timeout, freezer_ ? &*freezer_ : nullptr, stop_, log_,
                                          [this](pid_t pid) { pause(pid); }));
         files_.setProcesses(tree_->tasks());
     }
 
     /// Refuses what can't be dumped, before anything is changed.
     void checkSupported() {
-        const kernel::NamespaceIds own = kernel::readNamespaceIds(kernel::ProcDir().self());
+        const kernel::NamespaceIds& own = guardian_.root().home;
         const FrozenTask& root = *tree_->tasks().front();
         if (root.stat.session != root.pid() && !options_.shellJob) {
             Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
@@ -168,12 +168,11 @@ private:
             throw error;
         }
         const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
-        const auto mayBeOwn = [](kernel::NamespaceKind kind) {
-            return kind == kernel::NamespaceKind::Cgroup || kind == kernel::NamespaceKind::Net;
-        };
         for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-            if (mayBeOwn(kind) && ofRoot.of(kind) != own.of(kind))
+            if (namespaces::isSupported(kind) && ofRoot.of(kind) != own.of(kind))
                 numbers_.setOwn(kind);
+        if (numbers_.isOwn(kernel::NamespaceKind::Pid))
+            requireWholeNamespace();
         if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
         const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
@@ -184,14 +183,14 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (mayBeOwn(kind) && theirs.of(kind) != ofRoot.of(kind))
+                if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-                else if (!mayBeOwn(kind) && theirs.of(kind) != own.of(kind))
+                else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != own.of(kernel::NamespaceKind::Pid))
+                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
             if (ownLabel)
@@ -204,6 +203,25 @@ private:
         refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
         refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
         refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    }
+
+    /// A pid namespace is restored as a whole, from its first process on, and ends with that.
+    void requireWholeNamespace() {
+        if (rootPid_ != 1)
+            fail("the root of the tree is process {} of a pid namespace, whose first process isn't part of the tree",
+                 rootPid_);
+        std::set<pid_t> known{::getpid()};
+        for (const auto& task : tree_->tasks())
+            known.insert(task->pid());
+        if (options_.finalState == model::FinalState::Running)
+            return;
+        for (const pid_t pid : kernel::ProcDir().processes()) {
+            if (known.contains(pid))
+                continue;
+            Error error(0, fmt::format("process {} is in the pid namespace of the tree but not part of the tree", pid));
+            error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");
+            throw error;
+        }
     }
 
     /// What criu has to do in a thread its filters might forbid, and that might kill it.
@@ -254,18 +272,11 @@ private:
             files_.tunDevices().setCarried();
         networkDump_->check();
         scriptsLocked_ = true;
-        networkVisit_->atHome([this] { scripts_.require(Stage::NetworkLock); });
+        guardian_.requireScripts(Stage::NetworkLock);
         network_.lockNamespace();
     }
 
-    int runScripts(Stage stage) {
-        int status = 0;
-        if (networkVisit_)
-            networkVisit_->atHome([&] { status = scripts_.run(stage); });
-        else
-            status = scripts_.run(stage);
-        return status;
-    }
+    int runScripts(Stage stage) { return guardian_.runScripts(stage); }
 
     void dumpTasks() {
         std::uint32_t next = 1;
@@ -325,11 +336,10 @@ private:
 
     void writeTree() {
         ImageWriter image = images_.create(ImageKind::Pstree);
-        const pid_t root = *options_.tree;
         for (const auto& task : tree_->tasks()) {
             PstreeEntry entry = PSTREE_ENTRY__INIT;
             entry.pid = static_cast<std::uint32_t>(task->pid());
-            entry.ppid = task->pid() == root ? 0 : static_cast<std::uint32_t>(task->stat.ppid);
+            entry.ppid = task->pid() == rootPid_ ? 0 : static_cast<std::uint32_t>(task->stat.ppid);
             entry.pgid = static_cast<std::uint32_t>(task->stat.pgrp);
             entry.sid = static_cast<std::uint32_t>(task->stat.session);
             std::vector<std::uint32_t> threads;
@@ -419,7 +429,7 @@ private:
         } else {
             ending_ = true;
             scriptsLocked_ = false;
-            tree_->kill();
+            tree_->kill(guardian_.isInside());
             if (freezer_)
                 freezer_->release();
             files_.settle(files::Aftermath::End);
@@ -428,14 +438,17 @@ private:
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
         reportStatistics(statistics_, options_, log_);
         log_.info("Dumping finished successfully");
+        if (ending_ && guardian_.isInside())
+            guardian_.endNamespace();
         return status;
     }
 
     const model::Options& options_;
+    Guardian& guardian_;
+    const pid_t rootPid_;  ///< in the pid namespace of the tree, as are all pids here
     Log& log_;
     StopRequest& stop_;
     ImageDir images_;
-    ActionScripts scripts_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     namespaces::ExternalLinks externalLinks_ = [this](const kernel::NetworkLink& link) {
@@ -465,9 +478,13 @@ private:
 }  // namespace
 
 int dump(Run& run) {
-    return runGuarded(run.stop, [&run] {
+    const GuardedRoot root(*run.options.tree);
+    ActionScripts scripts(run.options.actionScripts, run.imagesDir.get(), run.stop, run.log);
+    scripts.setRootPid(*run.options.tree);
+    return runGuarded(run.stop, scripts, root, [&run](Guardian& guardian) {
         try {
-            return DumpSession(run).run();
+            guardian.mountProc();
+            return DumpSession(run, guardian).run();
         } catch (const std::exception& error) {
             run.log.failure(error);
             return 1;

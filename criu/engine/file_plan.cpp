@@ -284,8 +284,8 @@ UniqueFd FilePlan::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    if (!fetchFrom_ || fetchFrom_->pid() != holder->pid)
-        fetchFrom_.emplace(holder->pid);
+    if (!fetchFrom_ || fetchFrom_->pid() != pids_->outside(holder->pid))
+        fetchFrom_.emplace(pids_->outside(holder->pid));
     return fetchFrom_->getFd(holder->fd);
 }
 
@@ -294,7 +294,8 @@ void FilePlan::begin() {
         kind->beforeProcesses();
 }
 
-void FilePlan::finish() {
+void FilePlan::finish(const PidMap& pids) {
+    pids_ = &pids;
     for (const auto& kind : kinds_)
         kind->finishRestore(*this);
     fetchFrom_.reset();

@@ -9,6 +9,7 @@
 
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/late_files.hpp"
+#include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_kind.hpp"
@@ -70,10 +71,11 @@ public:
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
     [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
 
-    /// When all is planned and no process exists yet: the first work of the kinds.
+    /// When all is planned and the first process waits for its namespaces, if it has own ones: the first work of the
+    /// kinds.
     void begin();
     /// When all processes stand still with everything in place: the last work of the kinds.
-    void finish();
+    void finish(const PidMap& pids);
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -119,6 +121,7 @@ private:
     std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    const PidMap* pids_ = nullptr;
     std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
     UniqueFd ownTerminal_;
     UniqueFd handOverTo_;  ///< a pair of sockets

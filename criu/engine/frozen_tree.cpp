@@ -148,12 +148,12 @@ FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::
     return tree;
 }
 
-void FrozenTree::kill() {
+void FrozenTree::kill(bool butRoot) {
     // The root last: whoever waits for it may rely on the others being gone.
-    for (auto task = tasks_.rbegin(); task != tasks_.rend(); ++task)
-        if ((*task)->alive())
-            (*task)->process->kill();
-    tasks_.clear();
+    for (std::size_t i = tasks_.size(); i > (butRoot ? 1 : 0); --i)
+        if (tasks_[i - 1]->alive())
+            tasks_[i - 1]->process->kill();
+    tasks_.erase(tasks_.begin() + (butRoot ? 1 : 0), tasks_.end());
 }
 
 void FrozenTree::letGo(bool stopped) {

@@ -53,8 +53,8 @@ public:
     /// runs under seccomp itself; then threads under seccomp must be left alone.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
-    /// Ends all processes.
-    void kill();
+    /// Ends all processes; with `butRoot` the root stays frozen, and its children may stay as zombies.
+    void kill(bool butRoot);
     /// Lets all go on; with `stopped` they are sent SIGSTOP first.
     void letGo(bool stopped);
 

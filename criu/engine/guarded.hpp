@@ -1,16 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
+#include <optional>
 
 #include "criu/base/stop_request.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/engine/action_scripts.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
+
+/// The process whose tree the guarded work is about, as both sides need to know it.
+struct GuardedRoot {
+    /// Throws Error if there is no such process.
+    explicit GuardedRoot(pid_t root);
+
+    kernel::PidFd process;
+    pid_t inside = 0;           ///< its pid in its own pid namespace
+    kernel::NamespaceIds ids;   ///< of its namespaces
+    kernel::NamespaceIds home;  ///< those of criu as it was started
+    UniqueFd pidNamespace;      ///< if it isn't that of criu
+};
+
+/// What the process that does the work has done for it by the one that watches it, in the namespaces that criu was
+/// started in.
+class Guardian {
+public:
+    Guardian(const GuardedRoot& root, UniqueFd channel) noexcept : root_(root), channel_(std::move(channel)) {}
+
+    [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
+    /// The work is done in the pid namespace of the tree, so that all pids are those of the tree.
+    [[nodiscard]] bool isInside() const noexcept { return static_cast<bool>(root_.pidNamespace); }
+
+    /// Work that is done inside gets a /proc to match, in a mount namespace that is a copy of criu's otherwise. To be
+    /// called first. Throws Error.
+    void mountProc() const;
+
+    /// As ActionScripts::run() and require().
+    int runScripts(Stage stage);
+    void requireScripts(Stage stage);
+
+    /// The work is done, and nothing but to end the root is left, which ends its pid namespace with all that is in it:
+    /// the calling process, too. Throws Error if that fails.
+    [[noreturn]] void endNamespace();
+
+private:
+    int ask(std::int32_t request);
+
+    const GuardedRoot& root_;
+    UniqueFd channel_;
+};
 
 /// Runs `work` in a child process, which the caller only watches. Killing this process (even with SIGKILL, which nobody
 /// can handle) makes the child stop what it does and undo it: a tracer that just vanished would leave tasks in the
 /// midst of code that isn't theirs. Stop requests are passed on. Returns the child's exit status; `work`, in the child,
 /// returns it and must not throw.
-int runGuarded(StopRequest& stop, const std::function<int()>& work);
+/// If the tree is in another pid namespace than criu, so is the child.
+int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root,
+               const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/step_results.hpp"
@@ -18,12 +17,9 @@ namespace {
 
 class SeccompFinish {
 public:
-    SeccompFinish(compel::FrozenProcess& process, const model::Task& task, const std::vector<task::SeccompPlan>& plans,
-                  const task::Credentials& now)
-        : process_(process), task_(task), plans_(plans), now_(now) {
-        for (compel::FrozenThread& thread : process.threads())
-            tracees_.emplace(thread.tracee.tid(), &thread.tracee);
-    }
+    SeccompFinish(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
+                  const model::Task& task, const std::vector<task::SeccompPlan>& plans, const task::Credentials& now)
+        : process_(process), threads_(threads), task_(task), plans_(plans), now_(now) {}
 
     void run() {
         std::size_t room = 0;
@@ -76,17 +72,17 @@ private:
     }
 
     compel::Tracee& tracee(std::size_t index) const {
-        const auto found = tracees_.find(task_.threads[index].tid);
-        if (found == tracees_.end())
+        const auto found = threads_.find(task_.threads[index].tid);
+        if (found == threads_.end())
             fail("thread {} wasn't made", task_.threads[index].tid);
-        return *found->second;
+        return found->second->tracee;
     }
 
     compel::FrozenProcess& process_;
+    const std::unordered_map<pid_t, compel::FrozenThread*>& threads_;
     const model::Task& task_;
     const std::vector<task::SeccompPlan>& plans_;
     const task::Credentials& now_;
-    std::unordered_map<pid_t, compel::Tracee*> tracees_;
     std::optional<compel::Injection> injection_;
 };
 
@@ -101,9 +97,10 @@ void addLastSteps(const ThreadCoreEntry& core, const MmEntry* mm, const task::Cr
     task::restoreDeathSignal(core, steps);
 }
 
-void finishUnderSeccomp(compel::FrozenProcess& process, const model::Task& task,
-                        const std::vector<task::SeccompPlan>& plans, const task::Credentials& now) {
-    SeccompFinish(process, task, plans, now).run();
+void finishUnderSeccomp(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
+                        const model::Task& task, const std::vector<task::SeccompPlan>& plans,
+                        const task::Credentials& now) {
+    SeccompFinish(process, threads, task, plans, now).run();
 }
 
 }  // namespace criu::engine

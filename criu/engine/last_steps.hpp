@@ -3,6 +3,7 @@
 
 #include <compel/process.hpp>
 
+#include <unordered_map>
 #include <vector>
 
 #include "criu/model/process_tree.hpp"
@@ -19,8 +20,10 @@ void addLastSteps(const ThreadCoreEntry& core, const MmEntry* mm, const task::Cr
 
 /// The same for all threads of a process under seccomp, from outside. Installing filters takes rights that the thread
 /// has only before, and with a filter in place it is the tracer who has to keep it from working until the end.
-/// `process` has parked, is seized with seccomp suspended, and has nothing of criu left in it.
-void finishUnderSeccomp(compel::FrozenProcess& process, const model::Task& task,
-                        const std::vector<task::SeccompPlan>& plans, const task::Credentials& now);
+/// `process` has parked, is seized with seccomp suspended, and has nothing of criu left in it. `threads`: its threads
+/// by their numbers in the image.
+void finishUnderSeccomp(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
+                        const model::Task& task, const std::vector<task::SeccompPlan>& plans,
+                        const task::Credentials& now);
 
 }  // namespace criu::engine

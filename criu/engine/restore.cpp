@@ -20,6 +20,7 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/file_plan.hpp"
 #include "criu/engine/pid_file.hpp"
+#include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_resume.hpp"
@@ -108,7 +109,9 @@ kernel::ResourceLimits ownLimits() {
 /// Processes that exist because of this restore: killed unless the restore has come through.
 class NewProcesses {
 public:
-    NewProcesses(const RestoreControl& control, Log& log) : control_(control), log_(log) {
+    /// `ownPids`: the tree is in a new pid namespace, which ends with its first process.
+    NewProcesses(const RestoreControl& control, bool ownPids, Log& log)
+        : control_(control), ownPids_(ownPids), log_(log) {
         // Whoever loses its parent while all are killed becomes our child, to be reaped here.
         ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     }
@@ -120,6 +123,8 @@ public:
     }
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
+
+    void setRoot(pid_t pid) noexcept { root_ = pid; }
 
     /// They are on their own: orphans among them are init's.
     void keep() noexcept {
@@ -144,7 +149,7 @@ private:
         constexpr int kRounds = 2000;
         for (int round = 0; round < kRounds; ++round) {
             bool left = false;
-            for (const pid_t pid : control_.created()) {
+            for (const pid_t pid : ownPids_ ? std::vector<pid_t>(root_ != 0 ? 1 : 0, root_) : control_.created()) {
                 left = (::kill(pid, SIGKILL) == 0 && lives(pid)) || left;
                 ::waitpid(pid, nullptr, WNOHANG | __WALL);
             }
@@ -158,12 +163,15 @@ private:
     }
 
     const RestoreControl& control_;
+    bool ownPids_;
+    pid_t root_ = 0;
     Log& log_;
     bool kept_ = false;
 };
 
 /// Throws if a process that should be on its way has died.
-void checkAlive(const model::ProcessTree& tree, const RestoreControl& control) {
+void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
+    pids.refresh();
     kernel::ProcBuffer buffer;
     const kernel::ProcDir proc;
     const std::vector<pid_t> created = control.created();
@@ -171,7 +179,10 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control) {
         if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
             continue;
         try {
-            const kernel::TaskStat stat = kernel::readStat(proc.open(task->pid), buffer);
+            const std::optional<pid_t> pid = pids.tryOutside(task->pid);
+            if (!pid)
+                fail("process {} ended while it was restored", task->pid);
+            const kernel::TaskStat stat = kernel::readStat(proc.open(*pid), buffer);
             if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
                 continue;
             // A crash is told by the exit code, which is a wait(2) status.
@@ -186,7 +197,7 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control) {
     }
 }
 
-void awaitParked(const RestoreControl& control, const model::ProcessTree& tree, std::uint32_t alive,
+void awaitParked(const RestoreControl& control, const model::ProcessTree& tree, std::uint32_t alive, PidMap& pids,
                  StopRequest& stop) {
     for (;;) {
         switch (control.await(alive, kLookEvery)) {
@@ -198,7 +209,7 @@ void awaitParked(const RestoreControl& control, const model::ProcessTree& tree, 
                 break;
         }
         stop.throwIfRequested();
-        checkAlive(tree, control);
+        checkAlive(tree, control, pids);
     }
 }
 
@@ -282,6 +293,8 @@ private:
         return tree().root().ids ? tree().root().ids->get() : nullptr;
     }
 
+    [[nodiscard]] namespaces::OwnNamespaces own() const { return {inventory().root_ids, idsOfTree()}; }
+
     void requireLabels() const {
         const std::optional<std::string> own = task::securityLabel(kernel::ProcDir().self());
         for (const auto& task : tree().tasks)
@@ -322,14 +335,13 @@ private:
         devices_->share(lift);
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
-        control_->descriptor() = lift(std::move(control_->descriptor()));
+        control_->move(lift);
         state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, *networkSpace_, *control_,
-            service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_,
+            *control_, service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
             hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
-        scripts_->setRootPid(tree().root().pid);
         scripts_->require(Stage::PreRestore);
 
         log_.info("Stage: deleted files and shared memory");
@@ -339,20 +351,36 @@ private:
         if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
             sysvShm_->create(images_, ids->ipc_ns_id);
         cgroups_->create(lift);
-        networkSpace_->create([this](std::string_view name) { return files_->inherited(name); }, lift);
-        networkSpace_->fill(images_);
+        networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
+    }
+
+    /// What is in the namespaces that the root was born in.
+    void fillNamespaces() {
+        log_.info("Stage: namespaces");
+        const kernel::ProcPid root = kernel::ProcDir().open(root_);
+        scripts_->require(Stage::SetupNamespaces);
+        networkSpace_->fill(root, images_);
+        scripts_->require(Stage::PostSetupNamespaces);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
 
     /// All processes, up to where they wait for the last touches.
     void makeProcesses() {
         log_.info("Stage: processes");
-        processes_.emplace(*control_, log_);
+        const bool ownPids = own().has(kernel::NamespaceKind::Pid);
+        processes_.emplace(*control_, ownPids, log_);
         const Stopwatch watch(statistics_.forking);
-        createRoot(*state_, options_.restoreSibling);
+        root_ = createRoot(*state_, options_.restoreSibling);
+        processes_->setRoot(root_);
+        scripts_->setRootPid(root_);
+        if (ownPids)
+            pids_ = PidMap(root_);
+        fillNamespaces();
+        control_->openGate();
         devices_->forked();
         sharedBytes_ = segments_.fill(images_);
-        awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), run_.stop);
+        awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
+        pids_.refresh();
         if (run_.takeOrphanMaster)
             while (UniqueFd master = files_->handedOver())
                 run_.takeOrphanMaster(std::move(master));
@@ -363,14 +391,14 @@ private:
     /// What only the master can do, from outside of the processes.
     void complete() {
         log_.info("Stage: registers");
-        resumed_.emplace(*state_);
+        resumed_.emplace(*state_, pids_);
         scripts_->require(Stage::PostRestore);
         for (const auto& task : tree().tasks)
             if (task->alive())
-                devices_->resume(task->pid);
+                devices_->resume(pids_.outside(task->pid));
         frozenGroups_.emplace(cgroups_->freeze());
         if (options_.pidFile)
-            pidFile_.emplace(*options_.pidFile, tree().root().pid);
+            pidFile_.emplace(*options_.pidFile, root_);
         run_.stop.throwIfRequested();
         // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
         unlockNetwork();
@@ -390,7 +418,7 @@ private:
         if (networkSpace_->wasOwn())
             tell(Stage::NetworkUnlock);
         networkSpace_->inside([this] {
-            files_->finish();
+            files_->finish(pids_);
             network_->unlock();
         });
     }
@@ -414,7 +442,7 @@ private:
         ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
-        return awaitRoot(tree().root().pid, run_.stop, log_);
+        return awaitRoot(root_, run_.stop, log_);
     }
 
     void report() {
@@ -434,6 +462,8 @@ private:
     RestoreStatistics statistics_;
     std::uint64_t sharedBytes_ = 0;
     kernel::ResourceLimits limitsBefore_{};
+    pid_t root_ = 0;  ///< as criu calls it
+    PidMap pids_;
     ImageDir images_;
     RestoreImages content_;
     std::optional<BirthPlan> births_;

@@ -2,6 +2,7 @@
 #include "criu/engine/restore_control.hpp"
 
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -20,16 +21,8 @@ void wake(std::uint32_t& word) noexcept {
     ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX);
 }
 
-void sleepOn(std::uint32_t& word, std::uint32_t seen, const timespec* limit) noexcept {
+void sleepFor(std::uint32_t& word, std::uint32_t seen, const timespec* limit) noexcept {
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, limit);
-}
-
-/// Ends the process if nobody is left who could take it further.
-void sleepWhileMasterLives(std::uint32_t& word, std::uint32_t seen, pid_t master) noexcept {
-    const timespec look{1, 0};
-    sleepOn(word, seen, &look);
-    if (::kill(master, 0) != 0 && errno == ESRCH)
-        ::_exit(1);
 }
 
 void signalMaster(ControlPage& page) noexcept {
@@ -49,7 +42,36 @@ RestoreControl::RestoreControl(std::uint32_t participants)
     mapping_ = Mapping(at, size);
     new (at) ControlPage();
     page().participants = participants;
-    page().master = ::getpid();
+    master_.reset(static_cast<int>(
+        sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
+}
+
+void RestoreControl::move(const std::function<UniqueFd(UniqueFd)>& lift) {
+    fd_ = lift(std::move(fd_));
+    master_ = lift(std::move(master_));
+}
+
+bool RestoreControl::masterLives() const noexcept {
+    pollfd event{master_.get(), POLLIN, 0};
+    return ::poll(&event, 1, 0) == 0;
+}
+
+/// Ends the process if nobody is left who could take it further.
+void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept {
+    const timespec look{1, 0};
+    sleepFor(word, seen, &look);
+    if (!masterLives())
+        ::_exit(1);
+}
+
+void RestoreControl::awaitGate() const noexcept {
+    while (__atomic_load_n(&page().gate, __ATOMIC_ACQUIRE) == 0)
+        sleepOn(page().gate, 0);
+}
+
+void RestoreControl::openGate() const noexcept {
+    __atomic_store_n(&page().gate, 1U, __ATOMIC_RELEASE);
+    wake(page().gate);
 }
 
 void RestoreControl::pass(Barrier barrier) const noexcept {
@@ -59,7 +81,7 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
     if (now == all)
         wake(word);
     while (now < all) {
-        sleepWhileMasterLives(word, now, page().master);
+        sleepOn(word, now);
         now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
     }
 }
@@ -70,7 +92,7 @@ void RestoreControl::awaitAdoption(std::size_t step) const noexcept {
         const std::uint32_t now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
         if (now >= step)
             return;
-        sleepWhileMasterLives(word, now, page().master);
+        sleepOn(word, now);
     }
 }
 
@@ -135,7 +157,7 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
             return Outcome::Parked;
         if (waited && seen == __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE))
             return Outcome::Idle;
-        sleepOn(shared.events, seen, &limit);
+        sleepFor(shared.events, seen, &limit);
         waited = __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE) == seen;
     }
 }

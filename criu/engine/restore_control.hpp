@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,7 @@ struct ControlPage {
     std::uint32_t adoption = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
-    std::int32_t master = 0;  ///< who directs the restore: without it nobody goes on
+    std::uint32_t gate = 0;  ///< futex: 1 when the namespaces of the tree are ready
 };
 
 /// A process that exists because of this restore.
@@ -60,7 +61,15 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
     /// The same memory as a file, so that it can be mapped anywhere.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    [[nodiscard]] UniqueFd& descriptor() noexcept { return fd_; }
+    /// Moves descriptors out of the way.
+    void move(const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// Whether the master, without which nobody may go on, is still there.
+    [[nodiscard]] bool masterLives() const noexcept;
+
+    /// The root waits for its namespaces; the master says that they are ready.
+    void awaitGate() const noexcept;
+    void openGate() const noexcept;
 
     /// Waits in a restored process until all have come here. Ends the process if the master is gone.
     void pass(Barrier barrier) const noexcept;
@@ -93,7 +102,10 @@ private:
     [[nodiscard]] AreaSlot* areaSlots() const noexcept;
     [[nodiscard]] CreatedSlot* createdSlots() const noexcept;
 
+    void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
+
     UniqueFd fd_;
+    UniqueFd master_;  ///< pidfd: its number means nothing in another pid namespace
     Mapping mapping_;
 };
 

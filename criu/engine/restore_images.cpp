@@ -209,11 +209,10 @@ void checkNamespaces(const RestoreImages& images) {
     const model::Task& root = images.tree.root();
     if (!root.ids || outside == nullptr)
         return;
+    const namespaces::OwnNamespaces own(outside, root.ids->get());
     for (const NamespaceKind kind : namespaces::kImageOrder) {
         const auto ofRoot = namespaces::numberOf(**root.ids, kind);
-        const auto ofCriu = namespaces::numberOf(*outside, kind);
-        const bool mayDiffer = kind == NamespaceKind::Net || kind == NamespaceKind::Cgroup;
-        if (ofRoot && ofCriu && ofRoot != ofCriu && !mayDiffer)
+        if (own.has(kind) && !namespaces::isSupported(kind))
             fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
                  kernel::namespaceName(kind));
         for (const auto& task : images.tree.tasks)

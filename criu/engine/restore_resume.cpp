@@ -61,53 +61,59 @@ void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
 }
 
 /// Whom the kernel has given an orphan to depends on who reaps at that moment.
-void requireParent(const model::Task& task) {
+void requireParent(const model::Task& task, const PidMap& pids) {
     if (task.ppid == 0)
         return;
     kernel::ProcBuffer buffer;
-    const pid_t parent = kernel::readStat(kernel::ProcDir().open(task.pid), buffer).ppid;
-    if (parent != task.ppid)
+    const pid_t parent = kernel::readStat(kernel::ProcDir().open(pids.outside(task.pid)), buffer).ppid;
+    if (parent != pids.outside(task.ppid))
         fail("is a child of {} instead of {}", parent, task.ppid);
 }
 
 }  // namespace
 
-ResumedTree::ResumedTree(const RestoreRun& run) : tree_(run.content.tree) {
-    const ServiceFds& service = run.service;
+ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
     std::unordered_map<pid_t, const AreaSlot*> areas;
     for (const AreaSlot& area : run.control.areas())
         areas.emplace(area.pid, &area);
-
-    for (const auto& task : tree_.tasks) {
+    for (const auto& task : run.content.tree.tasks) {
         if (!task->alive())
             continue;
+        const auto area = areas.find(task->pid);
         inContext([&] { return fmt::format("process {}", task->pid); },
-                  [&] {
-                      compel::FreezeOptions options;
-                      options.seize.killOnExit = true;
-                      const auto seccomp = run.content.seccomp.find(task->pid);
-                      options.seize.suspendSeccomp = seccomp != run.content.seccomp.end();
-                      processes_.push_back(compel::FrozenProcess::freeze(task->pid, options));
-                      compel::FrozenProcess& process = processes_.back();
-                      {
-                          compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
-                          const auto area = areas.find(task->pid);
-                          if (area == areas.end())
-                              fail("didn't say where its restorer is");
-                          if (task->files->users.size() > 1 && task->files->users.front() == task->pid)
-                              calls.checkedCall("close criu's descriptors", SYS_close_range,
-                                                {static_cast<std::uint64_t>(service.first),
-                                                 static_cast<std::uint64_t>(service.last)});
-                          setPosixLocks(calls, *area->second, run.files.locks().ofProcess(task->pid));
-                          calls.munmap(area->second->start, area->second->size);
-                      }
-                      requireParent(*task);
-                      moveThreads(*task, run.cgroups);
-                      if (seccomp != run.content.seccomp.end())
-                          finishUnderSeccomp(process, *task, seccomp->second, run.credentials);
-                      setThreads(*task, process);
-                  });
+                  [&] { take(run, pids, *task, area != areas.end() ? area->second : nullptr); });
     }
+}
+
+void ResumedTree::take(const RestoreRun& run, const PidMap& pids, const model::Task& task, const AreaSlot* area) {
+    compel::FreezeOptions options;
+    options.seize.killOnExit = true;
+    const auto seccomp = run.content.seccomp.find(task.pid);
+    options.seize.suspendSeccomp = seccomp != run.content.seccomp.end();
+    const pid_t pid = pids.outside(task.pid);
+    processes_.push_back(compel::FrozenProcess::freeze(pid, options));
+    tasks_.push_back(&task);
+    compel::FrozenProcess& process = processes_.back();
+    const kernel::ProcPid dir = kernel::ProcDir().open(pid);
+    Threads threads;
+    for (compel::FrozenThread& thread : process.threads())
+        threads.emplace(pids.insideOf(dir, thread.tracee.tid()), &thread);
+    {
+        compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+        if (area == nullptr)
+            fail("didn't say where its restorer is");
+        if (task.files->users.size() > 1 && task.files->users.front() == task.pid)
+            calls.checkedCall(
+                "close criu's descriptors", SYS_close_range,
+                {static_cast<std::uint64_t>(run.service.first), static_cast<std::uint64_t>(run.service.last)});
+        setPosixLocks(calls, *area, run.files.locks().ofProcess(task.pid));
+        calls.munmap(area->start, area->size);
+    }
+    requireParent(task, pids);
+    moveThreads(task, threads, run.cgroups);
+    if (seccomp != run.content.seccomp.end())
+        finishUnderSeccomp(process, threads, task, seccomp->second, run.credentials);
+    setThreads(task, threads);
 }
 
 ResumedTree::Ender::~Ender() {
@@ -115,24 +121,23 @@ ResumedTree::Ender::~Ender() {
         ::kill(process.pid(), SIGKILL);
 }
 
-void ResumedTree::moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups) {
+void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {
     const std::uint32_t ofProcess = cgroupSetOf(task.core());
     for (const model::Thread& thread : task.threads)
         if (const std::uint32_t set = cgroupSetOf(**thread.core); set != 0 && set != ofProcess)
-            cgroups.moveThread(thread.tid, set, ofProcess);
+            if (const auto made = threads.find(thread.tid); made != threads.end())
+                cgroups.moveThread(made->second->tracee.tid(), set, ofProcess);
 }
 
-void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& process) {
-    if (process.threads().size() != task.threads.size())
-        fail("has {} threads instead of {}", process.threads().size(), task.threads.size());
-    std::unordered_map<pid_t, const CoreEntry*> cores;
-    for (const model::Thread& thread : task.threads)
-        cores.emplace(thread.tid, thread.core->get());
-    for (compel::FrozenThread& thread : process.threads()) {
-        const auto found = cores.find(thread.tracee.tid());
-        if (found == cores.end())
-            fail("has thread {}, which the image doesn't", thread.tracee.tid());
-        const CoreEntry& core = *found->second;
+void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
+    if (threads.size() != task.threads.size())
+        fail("has {} threads instead of {}", threads.size(), task.threads.size());
+    for (const model::Thread& wanted : task.threads) {
+        const auto found = threads.find(wanted.tid);
+        if (found == threads.end())
+            fail("lacks thread {}", wanted.tid);
+        compel::FrozenThread& thread = *found->second;
+        const CoreEntry& core = **wanted.core;
         const task::RegisterSets sets = task::loadRegisters(core);
         if (!sets.segments.empty())
             thread.tracee.setThreadSegments(asSegments(sets.segments));
@@ -150,8 +155,9 @@ void ResumedTree::setThreads(const model::Task& task, compel::FrozenProcess& pro
 void ResumedTree::letGo(bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
     std::vector<pid_t> stopping;
-    for (compel::FrozenProcess& process : processes_) {
-        const model::Task& task = *tree_.byPid.at(process.pid());
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        const compel::FrozenProcess& process = processes_[i];
+        const model::Task& task = *tasks_[i];
         if (stopAll || task.state == model::TaskState::Stopped) {
             const TaskCoreEntry& core = *task.core().tc;
             const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;

@@ -3,8 +3,10 @@
 
 #include <compel/process.hpp>
 
+#include <unordered_map>
 #include <vector>
 
+#include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_task.hpp"
 #include "criu/model/process_tree.hpp"
 
@@ -15,16 +17,20 @@ namespace criu::engine {
 /// completely made, it ends the processes.
 class ResumedTree {
 public:
-    explicit ResumedTree(const RestoreRun& run);
+    ResumedTree(const RestoreRun& run, const PidMap& pids);
 
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
     void letGo(bool stopAll);
 
 private:
-    static void moveThreads(const model::Task& task, cgroup::CgroupRestore& cgroups);
-    void setThreads(const model::Task& task, compel::FrozenProcess& process);
+    /// Threads of one process by their number in the image.
+    using Threads = std::unordered_map<pid_t, compel::FrozenThread*>;
 
-    const model::ProcessTree& tree_;
+    void take(const RestoreRun& run, const PidMap& pids, const model::Task& task, const AreaSlot* area);
+    static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
+    static void setThreads(const model::Task& task, const Threads& threads);
+
+    std::vector<const model::Task*> tasks_;  ///< of processes_
     /// Whoever is let go by the end of its tracing would run at once, from a restore that has failed.
     class Ender {
     public:

@@ -190,12 +190,14 @@ private:
         // If criu is killed, so is everything half-built. An adopted process would lose its creator too early.
         if (!birth_.adopted)
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (isRoot() && !run_.options.restoreSibling && ::getppid() != run_.control.page().master)
+        if (isRoot() && !run_.control.masterLives())
             ::_exit(1);  // it was killed before we could ask to be told
         if (isRoot())
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())
             openOwnLog();
+        if (isRoot())
+            run_.control.awaitGate();
         enterCgroups();
         if (isRoot())
             run_.network.enter();
@@ -389,11 +391,13 @@ private:
         constexpr auto kPause = std::chrono::microseconds(200);
         const auto deadline = std::chrono::steady_clock::now() + kPatience;
         for (;;) {
-            const auto child = holderOf(pid);
-            if (child && child->ppid == pid_)
+            siginfo_t info{};
+            if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
                 return;
+            if (errno != ECHILD)
+                failErrno("look for child {}", pid);
             if (std::chrono::steady_clock::now() > deadline)
-                fail("process {} was to become a child of {}, but is one of {}", pid, pid_, child ? child->ppid : 0);
+                fail("process {} was to become a child of {}, but isn't", pid, pid_);
             std::this_thread::sleep_for(kPause);
         }
     }
@@ -468,12 +472,17 @@ std::uint32_t cgroupSetOf(const CoreEntry& core) {
 
 pid_t createRoot(RestoreRun& run, bool asSibling) {
     const Birth& root = run.births.root();
-    const pid_t pid = createAs(root.pid, asSibling ? CLONE_PARENT : 0);
+    std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
+    if (run.own.has(kernel::NamespaceKind::Pid))
+        flags |= CLONE_NEWPID;
+    if (run.network.isNew())
+        flags |= CLONE_NEWNET;
+    const pid_t pid = createAs(root.pid, flags);
     if (pid == 0) {
         auto* const first = new TaskRestore(run, root, nullptr);
         first->live();
     }
-    run.control.noteCreated(pid);
+    run.control.noteCreated(root.pid);
     return pid;
 }
 

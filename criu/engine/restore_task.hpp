@@ -8,6 +8,7 @@
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_restore.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
@@ -25,6 +26,7 @@ struct RestoreRun {
     FilePlan& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
+    namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
     RestoreControl& control;
     ServiceFds service;
@@ -39,8 +41,9 @@ struct RestoreRun {
 /// The set of cgroups a thread was in; 0 if the image doesn't say.
 std::uint32_t cgroupSetOf(const CoreEntry& core);
 
-/// Creates the root of the tree, which creates its children, and so on. Returns its pid in the master only.
-/// `asSibling`: it becomes a child of the master's parent.
+/// Creates the root of the tree, in new namespaces, where it waits for RestoreControl::openGate(); then it creates its
+/// children, and so on. Returns its pid, as criu has it, in the master only. `asSibling`: it becomes a child of the
+/// master's parent.
 pid_t createRoot(RestoreRun& run, bool asSibling);
 
 }  // namespace criu::engine

@@ -68,6 +68,16 @@ void NamespaceNumbers::storeTree(TaskKobjIdsEntry& ids) const {
         store(ids, kind, ofTree(kind));
 }
 
+OwnNamespaces::OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept {
+    if (outside == nullptr || tree == nullptr)
+        return;
+    for (const NamespaceKind kind : kImageOrder) {
+        const auto there = numberOf(*outside, kind);
+        const auto own = numberOf(*tree, kind);
+        own_.set(static_cast<std::size_t>(kind), there && own && there != own);
+    }
+}
+
 std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, NamespaceKind kind) noexcept {
     const auto [has, field] = fieldOf(const_cast<TaskKobjIdsEntry&>(ids), kind);
     return *has != 0 ? std::optional(*field) : std::nullopt;

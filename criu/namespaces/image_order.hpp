@@ -17,6 +17,12 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
 
+/// Whether a tree may have a namespace of this kind for itself.
+[[nodiscard]] constexpr bool isSupported(kernel::NamespaceKind kind) noexcept {
+    return kind == kernel::NamespaceKind::Net || kind == kernel::NamespaceKind::Cgroup ||
+           kind == kernel::NamespaceKind::Pid;
+}
+
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
 class NamespaceNumbers {
 public:
@@ -29,6 +35,18 @@ public:
 
     void storeCriu(TaskKobjIdsEntry& ids) const;
     void storeTree(TaskKobjIdsEntry& ids) const;
+
+private:
+    std::bitset<kernel::kNamespaceKinds> own_;
+};
+
+/// The kinds of which a dumped tree had a namespace for itself, as its images say.
+class OwnNamespaces {
+public:
+    /// Numbers of criu's and of the tree's namespaces; either may be null, as in old images: then there are none.
+    OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept;
+
+    [[nodiscard]] bool has(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }
 
 private:
     std::bitset<kernel::kNamespaceKinds> own_;

@@ -135,28 +135,29 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
     return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
 }
 
-void NetworkRestore::create(const Inherited& inherited, const Lift& lift, UniqueFd root) {
+void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
     for (Space& space : spaces_) {
         if (!space.content) {
             space.fd = lift(UniqueFd(sys(::open(joined_.c_str(), O_RDONLY | O_CLOEXEC), "open {}", joined_)));
         } else if (space.content->externalName() != nullptr) {
             space.fd = lift(openExternal(space, inherited));
         } else {
-            log_.info("Making network namespace {}", space.number);
             space.made = true;
-            if (root && space.number == number_)
-                space.fd = std::move(root);
-            else
-                kernel::inOwnThread([&] {
-                    sys(::unshare(CLONE_NEWNET), "create a network namespace");
-                    space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
-                });
+            if (space.number == number_)
+                continue;  // the root is born in it
+            log_.info("Making network namespace {}", space.number);
+            kernel::inOwnThread([&] {
+                sys(::unshare(CLONE_NEWNET), "create a network namespace");
+                space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
+            });
             space.fd = lift(std::move(space.fd));
         }
     }
 }
 
-void NetworkRestore::fill(const ImageDir& images) {
+void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images) {
+    if (isNew())
+        spaces_.front().fd = root.open("ns/net", O_RDONLY);
     const auto inEach = [&](const std::function<void(const NetworkContent&)>& work) {
         for (const Space& space : spaces_)
             if (space.made)
@@ -188,7 +189,7 @@ int NetworkRestore::descriptorOf(std::uint32_t number) const noexcept {
 }
 
 void NetworkRestore::enter() const {
-    if (!spaces_.empty() && spaces_.front().number == number_)
+    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
         sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
 }
 

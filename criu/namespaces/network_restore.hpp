@@ -12,6 +12,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/device_restore.hpp"
 #include "criu/namespaces/network_content.hpp"
@@ -35,21 +36,17 @@ public:
 
     /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole, and all others.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
-    /// Whether the root's namespace is to be new: neither criu's nor one that somebody names.
+    /// Whether the first process of the tree is to be born in a new one (CLONE_NEWNET).
     [[nodiscard]] bool isNew() const noexcept;
-
-    /// Opens the namespaces or makes them. `inherited` has the descriptor for a name (-1: none), `lift` moves
-    /// descriptors out of the way. `root`: the root's new namespace, if it was made by others; otherwise it is made
-    /// here.
-    void create(const Inherited& inherited, const Lift& lift, UniqueFd root = {});
-
-    /// Puts everything into new namespaces. After create().
-    void fill(const ImageDir& images);
 
     /// What was put into the outside is to stay.
     void keep() noexcept { devices_.keep(); }
 
-    /// The first process of the tree goes there.
+    /// Opens existing namespaces and makes new ones, except that of the first process. `inherited` has the descriptor
+    /// for a name (-1: none), `lift` moves descriptors out of the way.
+    void open(const Inherited& inherited, const Lift& lift);
+
+    /// The first process of the tree goes there, unless it was born in a new one.
     void enter() const;
     /// A process or its sockets go to another one, or to the root's. `number`: in images.
     void enter(std::uint32_t number) const;
@@ -57,8 +54,11 @@ public:
     [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
     /// A descriptor of a namespace; -1 if it is criu's own or not known here.
     [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
-    /// How many descriptors create() passes to `lift`.
+    /// How many descriptors open() passes to `lift`.
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
+
+    /// Fills the new namespaces; that of the first process, a /proc/PID, is the one that it was born in.
+    void fill(const kernel::ProcPid& root, const ImageDir& images);
 
     /// Runs `work` in the root's namespace if it is one that the dump has locked as a whole.
     void inside(const std::function<void()>& work) const;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Processes of a pid namespace, seen from its init."""
 
+import ctypes
 import os
 import signal
 import time
@@ -26,10 +27,12 @@ class Init:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         self.ended = {}
 
-    def start(self, argv, cwd, output, env=None, session=False, before_exec=None):
-        """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid."""
+    def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False):
+        """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid.
+
+        own_pids: as the first process of a pid namespace."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
-        pid = os.fork()
+        pid = _fork_in_new_pid_namespace() if own_pids else os.fork()
         if pid:
             self.ended.pop(pid, None)
             return pid
@@ -108,6 +111,25 @@ class Init:
             self.pause(0.002)
         self.reap()
         self.ended.clear()
+
+
+def _fork_in_new_pid_namespace():
+    libc = ctypes.CDLL(None, use_errno=True)
+    clone_newpid = 0x20000000
+    home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    if libc.unshare(clone_newpid) != 0:
+        raise OSError(ctypes.get_errno(), "make a pid namespace")
+    pid = os.fork()
+    if pid:
+        libc.setns(home, clone_newpid)
+    os.close(home)
+    return pid
+
+
+def inside(pid, tid=None):
+    """What a process or thread is called in its own pid namespace; None when it is gone."""
+    fields = status(pid, tid)
+    return int(fields["NSpid"].split()[-1]) if fields else None
 
 
 def pids():

@@ -15,6 +15,9 @@ STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NS
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
           "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
+# Those that are pids.
+PIDS = ["PPid", "NSpid", "NSpgid", "NSsid"]
+
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
         47: "start_brk", 48: "arg_start", 49: "arg_end", 50: "env_start", 51: "env_end", 52: "exit_code"}
@@ -41,10 +44,33 @@ KERNEL_MAPS = ("[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]")
 MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) (\S+) (\d+) *(.*)$")
 
 
+class Pids:
+    """How the processes of a tree and their threads are called in their own pid namespace."""
+
+    def __init__(self, root):
+        self.processes = processes.tree(root)
+        self.own = processes.inside(root) != root
+        self.names = {}
+        if self.own:
+            for pid in self.processes:
+                for tid in processes.threads(pid):
+                    self.names[tid] = processes.inside(pid, tid)
+
+    def inside(self, pid):
+        """The name of one; None outside of the namespace, or when it is gone."""
+        return self.names.get(pid) if self.own else pid
+
+    def text(self, number):
+        """The same for a number in a text, which may be something else than a pid."""
+        name = self.inside(int(number)) if number and number.isdigit() else None
+        return number if name is None else str(name)
+
+
 def picture(root):
-    """{pid: {what: value}} of the tree under root."""
+    """{pid: {what: value}} of the tree under root. Pids are those of the pid namespace that its processes are in."""
     names = {}
-    return {pid: _process(pid, names) for pid in processes.tree(root)}
+    pids = Pids(root)
+    return {pids.inside(pid): _process(pid, names, pids) for pid in pids.processes if pids.inside(pid) is not None}
 
 
 def differences(before, after, ignored=(), new_maps=False):
@@ -70,7 +96,7 @@ def differences(before, after, ignored=(), new_maps=False):
     return lines
 
 
-def _process(pid, names):
+def _process(pid, names, pids):
     fields = {}
     zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
     stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
@@ -78,7 +104,8 @@ def _process(pid, names):
         # In a stopped task the field holds the stop signal until the parent has asked for it.
         if zombie != (name == "exit_code"):
             continue
-        fields[f"stat {name}"] = stat[number - 3] if len(stat) > number - 3 else None
+        value = stat[number - 3] if len(stat) > number - 3 else None
+        fields[f"stat {name}"] = pids.text(value) if name == "tpgid" else value
     for tid in processes.threads(pid):
         status = processes.status(pid, tid) or {}
         for name in STATUS:
@@ -90,9 +117,11 @@ def _process(pid, names):
             if name == "State" and value:
                 # Running, sleeping and waiting for a disk are one for us; stopped, traced and dead are not.
                 value = "runs" if value[0] in "RSD" else value
-            fields[f"thread {tid} {name}"] = value
+            if name in PIDS and pids.own and value:
+                value = pids.text(value) if name == "PPid" else value.split()[-1]
+            fields[f"thread {pids.inside(tid)} {name}"] = value
         if not zombie:
-            fields[f"thread {tid} cgroup"] = _cgroups(pid, tid)
+            fields[f"thread {pids.inside(tid)} cgroup"] = _cgroups(pid, tid)
     if zombie:
         return fields
     for name in FILES:
@@ -101,8 +130,8 @@ def _process(pid, names):
         fields[name] = _link(f"/proc/{pid}/{name}", names)
     fields.update(_scheduling(pid))
     fields.update(_maps(pid))
-    fields.update(_descriptors(pid, names))
-    fields["timers"] = _timers(pid)
+    fields.update(_descriptors(pid, names, pids))
+    fields["timers"] = _timers(pid, pids)
     return fields
 
 
@@ -169,7 +198,7 @@ def _maps(pid):
             for begin, end, offset, (rights, _, path, flags) in merged}
 
 
-def _descriptors(pid, names):
+def _descriptors(pid, names, pids):
     fields = {}
     try:
         numbers = sorted(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
@@ -177,22 +206,26 @@ def _descriptors(pid, names):
         return fields
     for fd in numbers:
         info = processes.text(f"/proc/{pid}/fdinfo/{fd}") or ""
-        kept = [_info_line(line) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
+        kept = [_info_line(line, pids) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
         fields[f"fd {fd}"] = "; ".join([_link(f"/proc/{pid}/fd/{fd}", names)] + kept)
     return fields
 
 
-def _info_line(line):
+def _info_line(line, pids):
     name, _, value = line.partition(":")
     value = value.strip()
+    if name == "lock" and pids.own:
+        words = value.split()
+        value = " ".join(words[:4] + [pids.text(words[4])] + words[5:])
     if name == "flags":
         value = f"{int(value, 8) & ~OPENING_FLAGS:o}"
     return f"{name}: {value}"
 
 
-def _timers(pid):
+def _timers(pid, pids):
     """POSIX timers without the addresses the kernel hides and the time left."""
     try:
-        return processes.text(f"/proc/{pid}/timers")
+        text = processes.text(f"/proc/{pid}/timers")
+        return re.sub(r"(?<=\.)\d+$", lambda match: pids.text(match[0]), text, flags=re.MULTILINE) if text and pids.own else text
     except OSError as error:
         return error.strerror

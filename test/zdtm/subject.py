@@ -32,6 +32,7 @@ class Subject:
         self.ignore = task["ignore"]
         self.between = task["between"]
         self.outside = task["outside"]
+        self.own_pids = task["own_pids"]
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
         self.folder = os.path.join(self.work, "cwd")
@@ -50,7 +51,8 @@ class Subject:
         if self.outside == "echo":
             self.echo = echo.EchoServer()
             environment = {"ZDTM_ECHO": str(self.echo.port)}
-        self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True)
+        self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True,
+                                    own_pids=self.own_pids)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
                         self.READY_SECONDS, "the program's READY")
         skip = self._said("SKIP")
@@ -94,10 +96,23 @@ class Subject:
 
     def restore(self, by, name):
         """Restores the tree; it has to look as before."""
-        self.init.ended.pop(self.root, None)  # the end of a former life
-        run = by.restore(self.images(name), self.restore_options)
-        self.require_success(run)
+        self.require_success(self.try_restore(by, self.images(name)))
         self.require_unchanged("after the restore")
+
+    def try_restore(self, by, images):
+        """Restores the tree, and finds its root; the run of criu, which may have failed."""
+        self.init.ended.pop(self.root, None)  # the end of a former life
+        options = list(self.restore_options)
+        pid_file = os.path.join(images, "root.pid")
+        if self.own_pids:
+            if os.path.exists(pid_file):
+                os.unlink(pid_file)
+            options += ["--pidfile", pid_file]
+        run = by.restore(images, options)
+        if run.code == 0 and self.own_pids:
+            with open(pid_file, encoding="ascii") as file:
+                self.root = int(file.read())
+        return run
 
     def require_success(self, run):
         """Requires exit code 0 of criu."""
@@ -130,8 +145,9 @@ class Subject:
 
     def require_running(self, when):
         """Requires every task to be neither stopped nor traced, unless it was when remembered."""
+        alive = self._alive()
         for pid in self.state:
-            if pid not in processes.pids() and "tree" not in self.ignore:
+            if pid not in alive and "tree" not in self.ignore:
                 raise Failed(f"{when}: pid {pid} is gone")
         # A criu that was killed leaves it to another process of its own to undo what it did.
         for problem in (self._traced, self._stopped):
@@ -169,7 +185,7 @@ class Subject:
         """Tasks that have a tracer and had none, as text."""
         traced = []
         for pid, fields in self.state.items():
-            tracer = (processes.status(pid) or {}).get("TracerPid", "0")
+            tracer = (processes.status(self._alive().get(pid, pid)) or {}).get("TracerPid", "0")
             if tracer not in ("0", fields.get(f"thread {pid} TracerPid")):
                 traced.append(f"pid {pid} is traced by {tracer}")
         return ", ".join(traced)
@@ -177,12 +193,18 @@ class Subject:
     def _stopped(self):
         """Threads that are stopped and were not, as text."""
         stopped = []
+        alive = self._alive()
         for pid, fields in self.state.items():
-            for tid in processes.threads(pid):
-                state = (processes.status(pid, tid) or {}).get("State", "")
-                if state[:1] in ("T", "t") and fields.get(f"thread {tid} State") == "runs":
+            for tid in processes.threads(alive.get(pid, pid)):
+                state = (processes.status(alive.get(pid, pid), tid) or {}).get("State", "")
+                inside = processes.inside(alive.get(pid, pid), tid)
+                if state[:1] in ("T", "t") and fields.get(f"thread {inside} State") == "runs":
                     stopped.append(f"thread {tid} of pid {pid} is {state}")
         return ", ".join(stopped)
+
+    def _alive(self):
+        """The tree's processes: from the pid inside of their namespace to that of the runner."""
+        return {processes.inside(pid): pid for pid in processes.tree(self.root)}
 
     def _said(self, *words):
         try:

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: own-pids yes
+// zdtm: dump-options --file-locks
+// zdtm: restore-options --file-locks
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "zdtm.hpp"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+namespace {
+
+void pass_credentials(int fd) {
+    char byte = 'c';
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = room;
+    message.msg_controllen = sizeof(room);
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_CREDENTIALS;
+    header->cmsg_len = CMSG_LEN(sizeof(ucred));
+    const ucred own{getpid(), getuid(), getgid()};
+    std::memcpy(CMSG_DATA(header), &own, sizeof(own));
+    CHECK(sendmsg(fd, &message, 0) == 1, "%s", strerror(errno));
+}
+
+ucred taken_credentials(int fd) {
+    char byte = 0;
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = room;
+    message.msg_controllen = sizeof(room);
+    CHECK(recvmsg(fd, &message, MSG_DONTWAIT) == 1 && byte == 'c', "%s", strerror(errno));
+    ucred sender{};
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    CHECK(header != nullptr && header->cmsg_type == SCM_CREDENTIALS, "no credentials came");
+    std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+    return sender;
+}
+
+}  // namespace
+
+ZDTM(
+    "what names processes of a pid namespace: owners of descriptors and locks, pidfds, timers, credentials in flight") {
+    int ends[2];
+    SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    const int on = 1;
+    SYS(setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
+    const int data = SYS(open("data", O_RDWR | O_CREAT, 0600));
+    const pid_t child = me.start_child([&](zdtm::Task& task) {
+        struct flock lock {};
+        lock.l_type = F_WRLCK;
+        lock.l_whence = SEEK_SET;
+        lock.l_len = 10;
+        SYS(fcntl(data, F_SETLK, &lock));
+        SYS(fcntl(ends[1], F_SETOWN, getpid()));
+        pass_credentials(ends[0]);
+        task.wait_for_check();
+        CHECK(fcntl(ends[1], F_GETOWN) == getpid(), "the owner is %d", fcntl(ends[1], F_GETOWN));
+    });
+    const int handle = static_cast<int>(SYS(syscall(SYS_pidfd_open, child, 0)));
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGUSR1);
+    SYS(sigprocmask(SIG_BLOCK, &alarms, nullptr));
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGUSR1;
+    event._sigev_un._tid = getpid();
+    timer_t timer{};
+    SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+
+    me.wait_for_check();
+    struct flock other {};
+    other.l_type = F_WRLCK;
+    other.l_whence = SEEK_SET;
+    other.l_len = 10;
+    SYS(fcntl(data, F_GETLK, &other));
+    CHECK(other.l_type == F_WRLCK && other.l_pid == child, "the lock is of %d instead of %d", other.l_pid, child);
+    const ucred sender = taken_credentials(ends[1]);
+    CHECK(sender.pid == child, "credentials are of %d instead of %d", sender.pid, child);
+    const itimerspec soon{{0, 0}, {0, 1000}};
+    SYS(timer_settime(timer, 0, &soon, nullptr));
+    const timespec limit{5, 0};
+    CHECK(sigtimedwait(&alarms, nullptr, &limit) == SIGUSR1, "the timer said nothing: %s", strerror(errno));
+    SYS(static_cast<int>(syscall(SYS_pidfd_send_signal, handle, 0, nullptr, 0)));
+    me.finish(child);
+    CHECK(syscall(SYS_pidfd_send_signal, handle, 0, nullptr, 0) == -1 && errno == ESRCH, "the pidfd is of another");
+}
