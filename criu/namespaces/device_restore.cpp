@@ -73,6 +73,22 @@ void makeWhenFree(const kernel::NewLink& link) {
     }
 }
 
+/// Addresses and routes in images are told of devices by their index.
+void requireExternal(const NetDeviceEntry& device) {
+    const unsigned index = ::if_nametoindex(device.name);
+    if (index == device.ifindex)
+        return;
+    Error error(index == 0 ? errno : 0,
+                index == 0
+                    ? std::string("it was left to a plugin, and isn't there")
+                    : fmt::format("it was left to a plugin, and has index {} instead of {}", index, device.ifindex));
+    error.addHint(
+        fmt::format("put it there, with index {}, in an action script at setup-namespaces, or with "
+                    "--external netdev[{}]:NAME",
+                    device.ifindex, device.name));
+    throw error;
+}
+
 kernel::NewLink describedMacvlan(const NetDeviceEntry& device) {
     kernel::NewLink link = described(device, "macvlan");
     link.options.push_back(option(IFLA_MACVLAN_MODE, device.macvlan->mode));
@@ -202,9 +218,8 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
         return;
     if (!making_.insert(&device).second)
         fail("it stands on itself, by way of others");
-    std::uint32_t index = device.ifindex;
     if (const std::string* const from = movedFrom(device)) {
-        index = moveIn(of, device, *from);
+        moveIn(of, device, *from);
     } else if (device.type == ND_TYPE__VETH) {
         return makeVeth(all, of, device);
     } else if (device.type == ND_TYPE__MACVLAN) {
@@ -216,28 +231,19 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
         } else if (device.type == ND_TYPE__BRIDGE || device.type == ND_TYPE__PLAIN) {
             kernel::makeLink(described(device, device.type == ND_TYPE__BRIDGE ? "bridge" : device.kind));
         } else if (device.type == ND_TYPE__EXTLINK) {
-            index = ::if_nametoindex(device.name);
-            if (index == 0) {
-                Error error(errno, "it was left to a plugin, and isn't there");
-                error.addHint(
-                    fmt::format("put it there in an action script at setup-namespaces, or with --external "
-                                "netdev[{}]:NAME",
-                                device.name));
-                throw error;
-            }
+            requireExternal(device);
         }
     }
-    made_.push_back({&of, &device, index});
+    made_.push_back({&of, &device});
 }
 
-std::uint32_t DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from) {
+void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from) {
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
     // Not its address: a driver may refuse that.
     kernel::changeLink(kernel::linkIndex(from),
                        {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
     touched_.push_back({std::move(network), device.ifindex, from});
-    return device.ifindex;
 }
 
 void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {
@@ -255,9 +261,9 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         end.otherEnd = &otherEnd;
         const NamespaceVisit visit(of.network, NamespaceKind::Net);
         kernel::makeLink(end);
-        made_.push_back({otherOf, other, other->ifindex});
+        made_.push_back({otherOf, other});
     }
-    made_.push_back({&of, &device, device.ifindex});
+    made_.push_back({&of, &device});
 }
 
 void DeviceRestore::makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer) {
@@ -305,11 +311,11 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     const NamespaceVisit visit(device.of->network, NamespaceKind::Net);
     const NetDeviceEntry& entry = *device.entry;
     if (entry.n_options != 0) {
-        const kernel::NetworkLink link = kernel::readLink(device.index);
+        const kernel::NetworkLink link = kernel::readLink(entry.ifindex);
         for (const auto& one :
              differing(settableOptions(link.kind, loadOptions(entry.n_options, entry.options)), link.options))
             inContext([&] { return fmt::format("option {}", one.type); },
-                      [&] { kernel::changeLink(device.index, {.kind = link.kind, .options = {one}}); });
+                      [&] { kernel::changeLink(entry.ifindex, {.kind = link.kind, .options = {one}}); });
     }
     if (entry.has_master != 0) {
         const auto master = std::find_if(made_.begin(), made_.end(), [&](const Device& other) {
@@ -317,17 +323,17 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
         });
         if (master == made_.end())
             fail("its master, device {}, isn't in the images", entry.master);
-        kernel::changeLink(device.index, {.master = master->index});
+        kernel::changeLink(entry.ifindex, {.master = entry.master});
         for (const auto& port : differing(settablePortOptions(loadOptions(entry.n_port_options, entry.port_options)),
-                                          kernel::readLink(device.index).portOptions))
+                                          kernel::readLink(entry.ifindex).portOptions))
             inContext([&] { return fmt::format("option {} as a port", port.type); },
-                      [&] { kernel::changeLink(device.index, {.portOptions = {port}}); });
+                      [&] { kernel::changeLink(entry.ifindex, {.portOptions = {port}}); });
     }
     const bool foreign = movedFrom(entry) != nullptr || entry.type == ND_TYPE__EXTLINK;
     kernel::LinkChange change{.flags = entry.flags, .mtu = entry.mtu};
     if (foreign)
         change.address = addressOf(entry);
-    kernel::changeLink(device.index, change);
+    kernel::changeLink(entry.ifindex, change);
     writeDeviceSettings(entry, rule);
 }
 

@@ -49,7 +49,6 @@ private:
     struct Device {
         const DevicesOf* of;
         const NetDeviceEntry* entry;
-        std::uint32_t index;  ///< differs from that in the images for external devices
     };
     struct Outer {
         std::string name;    ///< empty: of the kernel's choice
@@ -66,7 +65,7 @@ private:
                                                     std::uint32_t index, const DevicesOf** of);
     [[nodiscard]] bool isMade(const NetDeviceEntry& device) const;
     void makeOne(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
-    std::uint32_t moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from);
+    void moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from);
     void makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer);
     void makeMacvlan(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
