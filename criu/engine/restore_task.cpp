@@ -199,8 +199,12 @@ private:
         if (isRoot())
             run_.control.awaitGate();
         enterCgroups();
-        if (isRoot())
+        if (isRoot()) {
+            const auto elapsed = run_.log.elapsed();
+            run_.namespaces.enter();
+            run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
+        }
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -477,6 +481,7 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
         flags |= CLONE_NEWPID;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
+    flags |= static_cast<std::uint64_t>(run.namespaces.newKinds());
     const pid_t pid = createAs(root.pid, flags);
     if (pid == 0) {
         auto* const first = new TaskRestore(run, root, nullptr);

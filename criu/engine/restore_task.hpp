@@ -10,6 +10,7 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/tree_namespaces.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -28,6 +29,7 @@ struct RestoreRun {
     cgroup::CgroupRestore& cgroups;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
+    namespaces::TreeNamespaces& namespaces;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with.

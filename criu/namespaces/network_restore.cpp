@@ -2,9 +2,7 @@
 #include "criu/namespaces/network_restore.hpp"
 
 #include <fcntl.h>
-#include <linux/nsfs.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,50 +15,24 @@ namespace criu::namespaces {
 namespace {
 
 using kernel::NamespaceKind;
-using model::JoinNsKind;
-
-std::string_view nameOf(JoinNsKind kind) {
-    switch (kind) {
-        case JoinNsKind::Ipc:
-            return "ipc";
-        case JoinNsKind::Net:
-            return "net";
-        case JoinNsKind::Time:
-            return "time";
-        case JoinNsKind::User:
-            return "user";
-        case JoinNsKind::Uts:
-            return "uts";
-        case JoinNsKind::Mnt:
-            return "mnt";
-    }
-    return "?";
-}
-
-/// Throws unless a descriptor is of a network namespace.
-void checkNamespace(int fd, std::string_view what) {
-    if (::ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET)
-        fail("{} is no network namespace", what);
-}
 
 }  // namespace
 
-NetworkRestore::NetworkRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree, const std::set<std::uint32_t>& others, Log& log)
-    : log_(log), settingsRule_{options.weakSysctls, log}, empty_(options.emptyNetNs), devices_(options, log) {
-    const auto numberIn = [](const TaskKobjIdsEntry* ids) {
-        return ids != nullptr ? numberOf(*ids, NamespaceKind::Net) : std::nullopt;
-    };
-    const auto of = numberIn(tree);
-    if (of && numberIn(outside) && of != numberIn(outside))
-        number_ = *of;
-    planJoin(options);
-    if (!joined_.empty())
+NetworkRestore::NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
+                               const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree,
+                               const std::set<std::uint32_t>& others, Log& log)
+    : log_(log),
+      settingsRule_{options.weakSysctls, log},
+      joined_(joined),
+      empty_(options.emptyNetNs),
+      number_(ownNumberOf(outside, tree, NamespaceKind::Net)),
+      devices_(options, log) {
+    if (joins())
         spaces_.push_back({number_, {}, {}, false});
     else if (wasOwn())
         spaces_.push_back({number_, NetworkContent(images, number_, empty_), {}, false});
     std::set<std::uint32_t> wanted = others;
-    if (const auto own = numberIn(outside))
+    if (const auto own = outside != nullptr ? numberOf(*outside, NamespaceKind::Net) : std::nullopt)
         wanted.erase(*own);
     planOthers(images, std::move(wanted));
     devices_.check(devices());
@@ -91,22 +63,8 @@ void NetworkRestore::planOthers(const ImageDir& images, std::set<std::uint32_t> 
     }
 }
 
-void NetworkRestore::planJoin(const model::Options& options) {
-    for (const model::JoinNs& wanted : options.joinNs) {
-        if (wanted.kind != JoinNsKind::Net)
-            fail("--join-ns {}:{}: only network namespaces can be joined yet", nameOf(wanted.kind), wanted.target);
-        if (!joined_.empty())
-            fail("--join-ns asks for two network namespaces: {} and {}", joined_, wanted.target);
-        const bool isPid = !wanted.target.empty() && std::all_of(wanted.target.begin(), wanted.target.end(),
-                                                                 [](char c) { return c >= '0' && c <= '9'; });
-        joined_ = isPid ? fmt::format("/proc/{}/ns/net", wanted.target) : wanted.target;
-        const UniqueFd there(sys(::open(joined_.c_str(), O_RDONLY | O_CLOEXEC), "--join-ns: open {}", joined_));
-        checkNamespace(there.get(), joined_);
-    }
-}
-
 bool NetworkRestore::isNew() const noexcept {
-    return wasOwn() && joined_.empty() && spaces_.front().content->externalName() == nullptr;
+    return wasOwn() && !joins() && spaces_.front().content->externalName() == nullptr;
 }
 
 const NetworkRestore::Space* NetworkRestore::find(std::uint32_t number) const noexcept {
@@ -131,14 +89,15 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
         error.addHint(fmt::format("give one with --inherit-fd fd[N]:{}", name));
         throw error;
     }
-    checkNamespace(given, fmt::format("what --inherit-fd gives for {}", name));
+    requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
     return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
 }
 
 void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
     for (Space& space : spaces_) {
         if (!space.content) {
-            space.fd = lift(UniqueFd(sys(::open(joined_.c_str(), O_RDONLY | O_CLOEXEC), "open {}", joined_)));
+            const int there = joined_.descriptor(NamespaceKind::Net);
+            space.fd = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
         } else if (space.content->externalName() != nullptr) {
             space.fd = lift(openExternal(space, inherited));
         } else {

@@ -15,6 +15,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/device_restore.hpp"
+#include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/network_content.hpp"
 #include "images/core.hpp"
 
@@ -31,8 +32,9 @@ public:
 
     /// `outside` and `tree`: numbers of criu's and the root's namespaces; `others`: of network namespaces that
     /// processes and files are in. Reads the images and checks that all can be made of them here; throws Error.
-    NetworkRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                   const TaskKobjIdsEntry* tree, const std::set<std::uint32_t>& others, Log& log);
+    NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
+                   const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, const std::set<std::uint32_t>& others,
+                   Log& log);
 
     /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole, and all others.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
@@ -74,7 +76,7 @@ private:
         bool made = false;  ///< it is new
     };
 
-    void planJoin(const model::Options& options);
+    [[nodiscard]] bool joins() const { return joined_.has(kernel::NamespaceKind::Net); }
     void planOthers(const ImageDir& images, std::set<std::uint32_t> wanted);
     [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
     [[nodiscard]] std::vector<DevicesOf> devices() const;
@@ -82,9 +84,9 @@ private:
 
     Log& log_;
     SettingsRule settingsRule_;
+    const JoinedNamespaces& joined_;
     bool empty_;                 ///< content isn't restored
-    std::uint32_t number_ = 0;   ///< of the root's own namespace, 0: it has none
-    std::string joined_;         ///< path of the namespace to join; else empty
+    std::uint32_t number_;       ///< of the root's own namespace, 0: it has none
     std::vector<Space> spaces_;  ///< the root's first, if it isn't criu's
     DeviceRestore devices_;
 };
