@@ -250,6 +250,7 @@ private:
         inContext([] { return "make the mount namespace of the tree"; },
                   [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
         remaps.create(run_.files, lift);
+        run_.mounts.seal();
     }
 
     /// Drops what the master has and restored processes mustn't have.
