@@ -314,7 +314,8 @@ private:
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
         joined_.emplace(options_);
-        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), std::set<std::uint32_t>(),
+                              log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
         mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
@@ -441,6 +442,7 @@ private:
         removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        networkSpace_->keep();
         if (pidFile_)
             pidFile_->keep();
         sysvShm_->keep();
