@@ -439,6 +439,7 @@ private:
         space_.createAioRings(*task_, run_.images);
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
+        run_.namespaces.giveToProcess(pid_);
         enterDirectories();
         space_.mapSockets(files_);
         space_.seal();
