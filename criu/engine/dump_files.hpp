@@ -17,7 +17,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
-#include "criu/namespaces/tun_devices.hpp"
+#include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
@@ -27,17 +27,11 @@ namespace criu::engine {
 class FileCollector final : public files::FileDump {
 public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  sockets::NetworkLock& network, device::DumpDevices& devices);
+                  sockets::NetworkLock& network, namespaces::NetworksDump& networks, device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
     void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
-
-    /// The number of the network namespace that all sockets are in.
-    void setNetworkNumber(std::uint32_t number) { networkNumber_ = number; }
-
-    /// Network devices that descriptors are attached to.
-    [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -72,7 +66,7 @@ public:
     bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
+    [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -107,6 +101,8 @@ private:
     static const Known* inherited(const Table* parent, pid_t pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     void prepare(files::OpenFd& file, Arena& arena);
+    [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
+    void dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry);
     const Known& identify(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
@@ -115,16 +111,15 @@ private:
     const model::Options& options_;
     Log& log_;
     const ImageDir& images_;
+    namespaces::NetworksDump& networks_;
     device::DumpDevices& devices_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    std::uint32_t networkNumber_ = 0;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
-    namespaces::TunDevices tunDevices_;
     files::FileKinds kinds_;
     files::LockDump locks_;
     std::vector<FileEntry*> entries_;

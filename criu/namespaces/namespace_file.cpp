@@ -2,6 +2,7 @@
 #include "criu/namespaces/namespace_file.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <iterator>
@@ -55,13 +56,16 @@ public:
         const auto* const kind = std::find_if(
             std::begin(kImageOrder), std::end(kImageOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
-        if (kind == std::end(kImageOrder) ||
+        const bool network = kind != std::end(kImageOrder) && *kind == kernel::NamespaceKind::Net;
+        if (kind == std::end(kImageOrder))
+            fail("{} refers to a namespace of an unknown kind", file.describe());
+        if (!network &&
             kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
             fail("{} refers to a namespace that criu isn't in, which can't be dumped yet", file.describe());
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
         out.id = entry.id;
-        out.ns_id = *kind == kernel::NamespaceKind::Net ? dump.networkNumber() : NamespaceNumbers().ofCriu(*kind);
+        out.ns_id = network ? file.network : NamespaceNumbers().ofCriu(*kind);
         out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
         out.flags = file.statusFlags();
     }
@@ -70,14 +74,15 @@ public:
         inventory_ = restore.images().openRequired(ImageKind::Inventory).only<InventoryEntry>();
     }
 
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
+        // It is opened by a process that is there.
+        if (entry.nsf->ns_cflag == CLONE_NEWNET)
+            return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kernel::NamespaceKind::Net);
         const TaskKobjIdsEntry* const own = (*inventory_)->root_ids;
         for (const kernel::NamespaceKind kind : kImageOrder) {
-            const auto number = kind == kernel::NamespaceKind::Net ? restore.networkNumber()
-                                : own != nullptr                   ? numberOf(*own, kind)
-                                                                   : std::nullopt;
+            const auto number = own != nullptr ? numberOf(*own, kind) : std::nullopt;
             if (number == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
         }
