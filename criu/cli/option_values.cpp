@@ -37,7 +37,7 @@ struct ExternalWord {
 };
 
 constexpr ExternalWord kExternalWords[] = {
-    {"mnt", ExternalType::Mount, false},      {"dev", ExternalType::Device, false},
+    {"mnt", ExternalType::Mount, true},       {"dev", ExternalType::Device, true},
     {"file", ExternalType::File, true},       {"tty", ExternalType::Tty, true},
     {"unix", ExternalType::Unix, true},       {"net", ExternalType::Net, true},
     {"pid", ExternalType::Pid, false},        {"veth", ExternalType::Veth, true},

@@ -73,6 +73,12 @@ bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
     });
 }
 
+bool DumpDevices::takeMount(const std::string& mountPoint, int id) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return part.subsystem->name(); }, [&] { return part.dump->takeMount(mountPoint, id); });
+    });
+}
+
 void DumpDevices::dumpLate(pid_t root) {
     for (const Part& part : parts_)
         inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });

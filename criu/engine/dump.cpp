@@ -27,8 +27,11 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc.hpp"
+#include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
@@ -101,6 +104,10 @@ public:
 
         freeze();
         checkSupported();
+        files_.setNamespaces(numbers_, guardian_.root().ids);
+        if (numbers_.isOwn(kernel::NamespaceKind::Mount))
+            lookAtMounts();
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         enterNetwork();
         for (const auto& task : tree_->tasks())
             if (task->alive())
@@ -110,9 +117,15 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(rootPid_);
-        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
+        if (numbers_.isOwn(kernel::NamespaceKind::Ipc))
+            writeIpc();
+        else
+            memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
+        if (mounts_)
+            mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount),
+                           numbers_.isOwn(kernel::NamespaceKind::Ipc));
         networks_.write(images_);
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
@@ -197,10 +210,15 @@ private:
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
-                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
-                     task->pid(), task->status.name);
+            const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
+                if (forChildren != theirs.of(kind))
+                    fail(
+                        "process {} ({}) creates its children in another {} namespace than its own, which can't be "
+                        "dumped yet",
+                        task->pid(), task->status.name, kernel::namespaceName(kind));
+            };
+            requireSame(kernel::NamespaceKind::Time, theirs.timeForChildren);
+            requireSame(kernel::NamespaceKind::Pid, theirs.pidForChildren);
             if (ownLabel)
                 inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
                           [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
@@ -276,6 +294,14 @@ private:
                  std::max(shared[0], shared[1]), what);
     }
 
+    /// Paths are those of the tree's mount namespace, which isn't entered.
+    void lookAtMounts() {
+        log_.info("Stage: mounts");
+        mounts_.emplace(options_, tree_->tasks().front()->dir, log_,
+                        [this](const std::string& mountPoint, int id) { return devices_->takeMount(mountPoint, id); });
+        files_.setTreeRoot(mounts_->treeRoot());
+    }
+
     /// From here on criu is in the network namespace of the tree's root: it looks at sockets and changes rules there.
     void enterNetwork() {
         const auto criu = guardian_.root().home.of(kernel::NamespaceKind::Net);
@@ -293,6 +319,21 @@ private:
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
         networks_.lock();
+    }
+
+    void checkIpc(std::uint32_t number) {
+        namespaces::IpcDump(number).check();
+        for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
+            segments_.reserve(static_cast<std::uint32_t>(id));
+    }
+
+    void writeIpc() {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+            memory::Drainer::Options how;
+            how.stopWanted = [this] { return stop_.requested(); };
+            memory::Drainer drainer(how);
+            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+        });
     }
 
     /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.
@@ -474,7 +515,8 @@ private:
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
-    std::optional<FrozenTree> tree_;                      // outlived by nothing that refers to the processes
+    std::optional<namespaces::MountDump> mounts_;
+    std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
     DumpStatistics statistics_;
     memory::SegmentsDump segments_;

@@ -17,6 +17,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
 
@@ -32,6 +33,15 @@ public:
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
     void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
+
+    /// The namespaces of the tree. They outlive this object.
+    void setNamespaces(const namespaces::NamespaceNumbers& numbers, const kernel::NamespaceIds& ids) {
+        numbers_ = &numbers;
+        namespaceIds_ = &ids;
+    }
+
+    /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
+    void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -67,6 +77,9 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
+    [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
+                                                               std::uint32_t inode) const override;
+    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -116,6 +129,9 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
+    const namespaces::NamespaceNumbers* numbers_ = nullptr;
+    const kernel::NamespaceIds* namespaceIds_ = nullptr;
+    files::TreeRoot treeRoot_;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

@@ -244,17 +244,10 @@ class LockedNetwork {
 public:
     /// `name`: of locks other than `lock`, which is that of the root's namespace.
     LockedNetwork(sockets::NetworkLock& lock, const std::string& name, const namespaces::NetworkRestore& space,
-                  FilePlan& files, Log& log)
+                  Log& log)
         : lock_(lock), space_(space) {
-        space.insideOthers([&](std::size_t) {
+        for (std::size_t i = 0; i < space.others(); ++i)
             others_.push_back(std::make_unique<sockets::NetworkLock>(lock.method(), name, log));
-            others_.back()->ensureNamespace();
-        });
-        space.inside([&] {
-            if (space.wasOwn())
-                lock.ensureNamespace();
-            files.begin();
-        });
     }
     ~LockedNetwork() {
         try {
@@ -262,6 +255,16 @@ public:
             space_.insideOthers([this](std::size_t index) { others_[index]->release(); });
         } catch (const std::exception&) {  // the namespace can't be entered: it is gone
         }
+    }
+    /// The calling thread is in one of the others.
+    void lockOther(std::size_t index) { others_[index]->ensureNamespace(); }
+    /// That of the root's namespace.
+    void lock(FilePlan& files) {
+        space_.inside([&] {
+            if (space_.wasOwn())
+                lock_.ensureNamespace();
+            files.begin();
+        });
     }
     /// All but that of the root's namespace.
     void unlockOthers() {
@@ -328,7 +331,8 @@ private:
         joined_.emplace(options_);
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
                               log_);
-        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree());
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -352,19 +356,25 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
-        state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(), *networkSpace_,
-            *namespaces_, *control_, service, task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
-            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
+        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(),
+                                  *networkSpace_, *namespaces_, *mounts_, *control_, service,
+                                  task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
+                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+                                  vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->require(Stage::PreRestore);
 
         log_.info("Stage: deleted files and shared memory");
-        files_->remaps().create(*files_, lift);
+        files_->remaps().noteLinks(*files_);
+        if (mounts_->wasOwn())
+            mounts_->prepare(images_, lift);
+        else
+            files_->remaps().create(*files_, lift);
         segments_.create(images_, lift);
         sysvShm_.emplace(log_);
-        if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
+        const TaskKobjIdsEntry* const ids = idsOfTree();
+        if (ids != nullptr && ids->has_ipc_ns_id != 0 && namespaces_->sharesIpc())
             sysvShm_->create(images_, ids->ipc_ns_id);
         cgroups_->create(lift);
         networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
@@ -375,10 +385,11 @@ private:
         log_.info("Stage: namespaces");
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
         scripts_->require(Stage::SetupNamespaces);
-        networkSpace_->fill(root, images_);
-        namespaces_->fill(root);
+        lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
+        networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });
+        namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
-        lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, *files_, log_);
+        lockedNetwork_->lock(*files_);
     }
 
     /// All processes, up to where they wait for the last touches.
@@ -398,6 +409,7 @@ private:
         sharedBytes_ = segments_.fill(images_);
         awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
         pids_.refresh();
+        namespaces_->finish(kernel::ProcDir().open(root_));
         if (run_.takeOrphanMaster)
             while (UniqueFd master = files_->handedOver())
                 run_.takeOrphanMaster(std::move(master));
@@ -444,6 +456,7 @@ private:
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
         devices_->finish();
+        removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
         networkSpace_->keep();
@@ -452,7 +465,6 @@ private:
         sysvShm_->keep();
         cgroups_->keep();
         frozenGroups_->keep();
-        files_->remaps().removeLinks(log_);
         report();
         tell(Stage::PostResume);
 
@@ -461,6 +473,14 @@ private:
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
         return awaitRoot(root_, run_.stop, log_);
+    }
+
+    void removeLinks() noexcept {
+        try {
+            mounts_->inside(root_, [this] { files_->remaps().removeLinks(log_); });
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void report() {
@@ -492,6 +512,7 @@ private:
     std::optional<namespaces::JoinedNamespaces> joined_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
     std::optional<namespaces::TreeNamespaces> namespaces_;
+    std::optional<namespaces::MountRestore> mounts_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;

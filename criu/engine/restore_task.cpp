@@ -204,6 +204,8 @@ private:
             run_.namespaces.enter();
             run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
+            if (run_.mounts.wasOwn())
+                makeMounts();
         }
         files_.openShared();
 
@@ -238,6 +240,16 @@ private:
         if (alive())
             space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
+    }
+
+    /// From here on paths are those of the tree.
+    void makeMounts() {
+        const auto lift = [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); };
+        files::PathRemaps& remaps = run_.files.remaps();
+        const auto plugins = [this](int id, const std::string& path) { run_.files.devices().putMount(id, path); };
+        inContext([] { return "make the mount namespace of the tree"; },
+                  [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
+        remaps.create(run_.files, lift);
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -487,6 +499,8 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     if (run.own.has(kernel::NamespaceKind::Pid))
         flags |= CLONE_NEWPID;
+    if (run.mounts.wasOwn())
+        flags |= CLONE_NEWNS;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
     flags |= static_cast<std::uint64_t>(run.namespaces.newKinds());

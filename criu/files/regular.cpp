@@ -193,6 +193,13 @@ void PathRemaps::load(const ImageDir& images) {
     }
 }
 
+void PathRemaps::noteLinks(FileRestore& restore) {
+    for (const auto& [id, remap] : remaps_)
+        if (remap.type == REMAP_TYPE__LINKED)
+            if (const FileEntry& link = restore.entry(FileId{remap.id}); link.reg != nullptr)
+                links_.push_back(pathOf(*link.reg));
+}
+
 void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
@@ -213,14 +220,19 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
                               fail("its link (file {}) has no path", remap.id);
-                          links_.push_back(pathOf(*link.reg));
-                          fd = openUnderName(links_.back(), path);
+                          fd = openUnderName(pathOf(*link.reg), path);
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
                       fds_[id] = lift(std::move(fd));
                   });
     }
+}
+
+std::string PathRemaps::pathTo(const RegFileEntry& entry) const {
+    const std::string path = pathOf(entry);
+    std::string hidden = entry.has_mnt_id != 0 ? pathOnHidden(hidden_, entry.mnt_id, path) : std::string();
+    return hidden.empty() ? path : hidden;
 }
 
 int PathRemaps::find(FileId regular) const {
@@ -250,7 +262,7 @@ std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, con
 
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
                      PathCheck check) {
-    const std::string path = pathOf(entry);
+    const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
     if ((flags & kTemporary) != 0)

@@ -39,7 +39,7 @@ private:
     /// Finds a path that leads to the file, in place; adds a remap if none does.
     void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
     /// For paths under /proc: processes may have ended while files of theirs are still open.
-    void remapDeadProcess(std::string& path, const RegFileEntry& out);
+    void remapDeadProcess(std::string& path, const RegFileEntry& out, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
@@ -57,8 +57,18 @@ public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Makes the files. `lift` moves a descriptor to where it is in nobody's way.
+    /// Notes what removeLinks() is to remove.
+    void noteLinks(FileRestore& restore);
+
+    /// Makes the files, in the process that all others descend from or before there is any. `lift` moves a descriptor
+    /// to where it is in nobody's way.
     void create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift);
+
+    /// Mounts of files that no path leads to.
+    void setHidden(HiddenMounts mounts) { hidden_ = std::move(mounts); }
+
+    /// A path that leads to an entry's file.
+    [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
 
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
@@ -71,7 +81,7 @@ public:
     /// if it isn't among them.
     [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
 
-    /// After success: takes away the temporary hard links the dump left for us.
+    /// After success, where paths are those of the tree: takes away the temporary hard links the dump left for us.
     void removeLinks(Log& log) const noexcept;
 
 private:
@@ -84,6 +94,7 @@ private:
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
+    HiddenMounts hidden_;
 };
 
 /// Removes temporary links, with a warning of those that stay.

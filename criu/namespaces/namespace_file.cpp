@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "criu/namespaces/image_order.hpp"
-#include "images/inventory.hpp"
 #include "images/ns.hpp"
 
 namespace criu::namespaces {
@@ -57,41 +56,32 @@ public:
             std::begin(kImageOrder), std::end(kImageOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
         const bool network = kind != std::end(kImageOrder) && *kind == kernel::NamespaceKind::Net;
-        if (kind == std::end(kImageOrder))
-            fail("{} refers to a namespace of an unknown kind", file.describe());
-        if (!network &&
-            kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
-            fail("{} refers to a namespace that criu isn't in, which can't be dumped yet", file.describe());
+        const auto number = network ? std::optional(file.network)
+                            : kind != std::end(kImageOrder)
+                                ? dump.namespaceNumber(*kind, kernel::parseNamespaceLink(file.link))
+                                : std::nullopt;
+        if (!number)
+            fail("{} refers to a namespace that the tree isn't in, which can't be dumped yet", file.describe());
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
         out.id = entry.id;
-        out.ns_id = network ? file.network : NamespaceNumbers().ofCriu(*kind);
+        out.ns_id = *number;
         out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
         out.flags = file.statusFlags();
     }
 
-    void prepareRestore(FileRestore& restore) override {
-        inventory_ = restore.images().openRequired(ImageKind::Inventory).only<InventoryEntry>();
-    }
-
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
         // It is opened by a process that is there.
         if (entry.nsf->ns_cflag == CLONE_NEWNET)
             return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kernel::NamespaceKind::Net);
-        const TaskKobjIdsEntry* const own = (*inventory_)->root_ids;
-        for (const kernel::NamespaceKind kind : kImageOrder) {
-            const auto number = own != nullptr ? numberOf(*own, kind) : std::nullopt;
-            if (number == entry.nsf->ns_id)
+        for (const kernel::NamespaceKind kind : kImageOrder)
+            if (restore.namespaceNumber(kind) == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
-        }
         fail("file {} refers to a namespace (number {}) that its process wasn't in, which can't be restored yet",
              entry.id, entry.nsf->ns_id);
     }
-
-private:
-    std::optional<Record<InventoryEntry>> inventory_;
 };
 
 }  // namespace

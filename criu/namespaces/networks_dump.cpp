@@ -157,7 +157,11 @@ std::uint32_t NetworksDump::ofNamespaceFile(const files::OpenFd& file) {
 
 void NetworksDump::lockOne(Space& space) {
     space.lock = std::make_unique<sockets::NetworkLock>(rootLock_.method(), runId_, log_);
-    inside(space, [&] { space.lock->lockNamespace(); });
+    // CRIU 4.2 wouldn't lift this lock: it mustn't find it in the images.
+    inside(space, [&] {
+        space.dump->readFilters();
+        space.lock->lockNamespace();
+    });
 }
 
 void NetworksDump::lock() {

@@ -114,7 +114,9 @@ public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.tunf == nullptr || entry.reg == nullptr)
             fail("file {} is said to be of a tun device but has no description of one, or no path", entry.id);
-        const auto number = entry.tunf->has_ns_id != 0 ? entry.tunf->ns_id : restore.networkNumber().value_or(0);
+        const auto number = entry.tunf->has_ns_id != 0
+                                ? entry.tunf->ns_id
+                                : restore.namespaceNumber(kernel::NamespaceKind::Net).value_or(0);
         const auto [known, fresh] = devices_.try_emplace(number);
         if (fresh)
             if (auto image = restore.images().openRead(ImageKind::Netdev, number))

@@ -106,7 +106,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         out.shutdown = static_cast<SkShutdown>(info->shutdown);
     }
     if (!info->name.empty() && info->name.front() != '\0')
-        dumpPath(file, info->name, out, dump.arena());
+        dumpPath(file, info->name, out, dump.treeRoot(), dump.arena());
     out.peer = peerOf(*info, shown);
     peers_.emplace(inode, out.peer);
     write(entry, file, dump);

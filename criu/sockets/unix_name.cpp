@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::sockets {
@@ -185,14 +186,20 @@ std::string UnixName::shown() const {
     return showAddress(text);
 }
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, Arena& arena) {
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::TreeRoot& tree,
+              Arena& arena) {
     const UniqueFd place(
         sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
     struct stat stat {};
     sys(::fstat(place.get(), &stat), "stat the file that {} is bound to", file.describe());
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));
     struct stat there {};
-    const bool found = ::lstat(path.c_str(), &there) == 0 && there.st_dev == stat.st_dev && there.st_ino == stat.st_ino;
+    const bool found =
+        ::lstat(tree.at(path).c_str(), &there) == 0 && there.st_dev == stat.st_dev && there.st_ino == stat.st_ino;
+    if (tree.isOwn()) {
+        out.has_mnt_id = 1;
+        out.mnt_id = kernel::mountIdOf(place.get()).value_or(-1);
+    }
     if (!found && path.ends_with(kDeleted)) {
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;

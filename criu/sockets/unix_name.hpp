@@ -36,7 +36,8 @@ struct UnixName {
 };
 
 /// Dump half: fills file_perms, name_dir and deleted for a socket that is bound to a path.
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, Arena& arena);
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::TreeRoot& tree,
+              Arena& arena);
 
 /// What a path is to be when a socket has been bound to it.
 enum class PathFate {

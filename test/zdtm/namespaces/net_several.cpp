@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -24,8 +24,8 @@ struct Content {
         const std::string address = "10.77." + std::to_string(number) + ".1/32";
         zdtm::output_of("ip addr add " + address + " dev lo && echo " + std::to_string(10 + number) +
                         " >/proc/sys/net/unix/max_dgram_qlen");
-        sights_.emplace(std::vector<std::string>{"ip -o addr show dev lo", "cat /proc/sys/net/unix/max_dgram_qlen",
-                                                 "ip -o link"});
+        sights_.emplace(
+            std::vector<std::string>{"ip -o addr show dev lo", "cat /proc/sys/net/unix/max_dgram_qlen", "ip -o link"});
         // The same port in each: that works in different networks only.
         listener_ = SYS(socket(AF_INET, SOCK_STREAM, 0));
         zdtm::Inet any = zdtm::Inet::loopback(AF_INET, 7070);
