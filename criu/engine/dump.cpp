@@ -173,6 +173,8 @@ private:
                 numbers_.setOwn(kind);
         if (numbers_.isOwn(kernel::NamespaceKind::Pid))
             requireWholeNamespace();
+        if (numbers_.isOwn(kernel::NamespaceKind::User))
+            lookAtUsers(root);
         if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
         const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
@@ -222,6 +224,19 @@ private:
             error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");
             throw error;
         }
+    }
+
+    void lookAtUsers(const FrozenTask& root) {
+        // Whoever restores processes there has no say about pids outside.
+        if (!numbers_.isOwn(kernel::NamespaceKind::Pid))
+            fail(
+                "process {} ({}) is in a user namespace of its own, but not in a pid namespace of its own: its pids "
+                "couldn't be restored there",
+                root.pid(), root.status.name);
+        ids_ = namespaces::IdMap::ofProcess(root.dir);
+        files_.setIds(ids_);
+        if (root.dir.tryReadFile("setgroups").value_or("").starts_with("deny"))
+            log_.warn("the user namespace of the tree forbids setgroups(2); it won't after a restore");
     }
 
     /// What criu has to do in a thread its filters might forbid, and that might kill it.
@@ -323,7 +338,7 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_}, mm);
+        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_, ids_}, mm);
     }
 
     template <typename T>
@@ -356,6 +371,8 @@ private:
 
     void writeRest() {
         seccomp_.write(images_);
+        if (ids_.isOwnNamespace())
+            ids_.write(images_, numbers_.ofTree(kernel::NamespaceKind::User));
         if (freezer_)
             cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
         cgroups_.write(images_);
@@ -450,6 +467,7 @@ private:
     ImageDir images_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
+    namespaces::IdMap ids_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes

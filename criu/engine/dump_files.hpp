@@ -36,6 +36,9 @@ public:
     /// The number of the network namespace that all sockets are in.
     void setNetworkNumber(std::uint32_t number) { networkNumber_ = number; }
 
+    /// How the tree calls users and groups; the same as criu unless this was called.
+    void setIds(const namespaces::IdMap& ids) { ids_ = &ids; }
+
     /// Network devices that descriptors are attached to.
     [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
@@ -73,6 +76,7 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
+    [[nodiscard]] const namespaces::IdMap& ids() const override { return *ids_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -120,6 +124,8 @@ private:
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
     std::uint32_t networkNumber_ = 0;
+    namespaces::IdMap sameIds_;
+    const namespaces::IdMap* ids_ = &sameIds_;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

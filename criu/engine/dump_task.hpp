@@ -6,6 +6,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
@@ -20,6 +21,7 @@ struct TaskDumpContext {
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
+    const namespaces::IdMap& ids;
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -201,6 +201,8 @@ private:
         enterCgroups();
         if (isRoot())
             run_.network.enter();
+        if (isRoot() && run_.ids.isOwnNamespace())
+            task::becomeFirst(run_.ids);
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -214,7 +216,7 @@ private:
             sys(::setpgid(0, 0), "lead a process group");
         }
         if (alive())
-            task::restoreEarlyAttributes(*task_->core().tc);
+            task::restoreEarlyAttributes(*task_->core().tc, !run_.ids.isOwnNamespace());
         createAll(birth_.afterSession);
         if (alive() && !shareMemory)
             buildMemory();
@@ -475,6 +477,8 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     if (run.own.has(kernel::NamespaceKind::Pid))
         flags |= CLONE_NEWPID;
+    if (run.own.has(kernel::NamespaceKind::User))
+        flags |= CLONE_NEWUSER;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
     const pid_t pid = createAs(root.pid, flags);

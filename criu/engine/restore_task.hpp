@@ -8,6 +8,7 @@
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_restore.hpp"
 #include "criu/task/credentials.hpp"
@@ -26,11 +27,12 @@ struct RestoreRun {
     FilePlan& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
+    const namespaces::IdMap& ids;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
     RestoreControl& control;
     ServiceFds service;
-    // What a new process starts with.
+    // What a new process starts with when it has come to its restorer's program.
     task::Credentials credentials;
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;

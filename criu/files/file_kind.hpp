@@ -17,6 +17,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
@@ -180,6 +181,8 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// The number by which images know the network namespace that the tree, and so all its sockets, are in.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
+    /// Users and groups, as the tree calls them.
+    [[nodiscard]] virtual const namespaces::IdMap& ids() const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
     /// Sessions of the tree's living processes.

@@ -193,7 +193,8 @@ void PathRemaps::load(const ImageDir& images) {
     }
 }
 
-void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
+void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
+                        const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
         const FileEntry& entry = restore.entry(id);
@@ -206,7 +207,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                       if (remap.type == REMAP_TYPE__GHOST) {
                           auto& ghost = ghosts[remap.id];
                           if (!ghost)
-                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images());
+                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images(), ids);
                           fd = ghost->openAs(path);
                           ghosts_.emplace(ghost->oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {

@@ -57,8 +57,9 @@ public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Makes the files. `lift` moves a descriptor to where it is in nobody's way.
-    void create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Makes the files. `ids` tell how the caller calls their owners; `lift` moves a descriptor to where it is in
+    /// nobody's way.
+    void create(FileRestore& restore, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;

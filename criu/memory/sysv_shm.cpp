@@ -97,7 +97,7 @@ bool isSysvShm(const std::string& name) {
     return name.starts_with("/SYSV");
 }
 
-void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const {
+void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) const {
     if (attached_.empty()) {
         images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
         return;
@@ -115,10 +115,10 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const
         }
         IpcDescEntry desc = IPC_DESC_ENTRY__INIT;
         desc.key = static_cast<std::uint32_t>(status->shm_perm.__key);
-        desc.uid = status->shm_perm.uid;
-        desc.gid = status->shm_perm.gid;
-        desc.cuid = status->shm_perm.cuid;
-        desc.cgid = status->shm_perm.cgid;
+        desc.uid = ids.innerUid(status->shm_perm.uid);
+        desc.gid = ids.innerGid(status->shm_perm.gid);
+        desc.cuid = ids.innerUid(status->shm_perm.cuid);
+        desc.cgid = ids.innerGid(status->shm_perm.cgid);
         desc.mode = status->shm_perm.mode;
         desc.id = static_cast<std::uint32_t>(id);
         IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
@@ -131,7 +131,7 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const
     image.finish();
 }
 
-void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId) {
+void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) {
     auto image = images.openRead(ImageKind::IpcShm, namespaceId);
     if (!image)
         return;
@@ -149,8 +149,8 @@ void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId) {
             created_.push_back(id);
         }
         shmid_ds owner{};
-        owner.shm_perm.uid = entry.desc->uid;
-        owner.shm_perm.gid = entry.desc->gid;
+        owner.shm_perm.uid = ids.outerUid(entry.desc->uid);
+        owner.shm_perm.gid = ids.outerGid(entry.desc->gid);
         owner.shm_perm.mode = static_cast<decltype(owner.shm_perm.mode)>(entry.desc->mode & 0777U);
         sys(::shmctl(id, IPC_SET, &owner), "give System V shared memory {} to its owner", id);
         image->readPayload(Attached(id, entry.size, 0).bytes());

@@ -20,7 +20,7 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
 /// Whether a tree may have a namespace of this kind for itself.
 [[nodiscard]] constexpr bool isSupported(kernel::NamespaceKind kind) noexcept {
     return kind == kernel::NamespaceKind::Net || kind == kernel::NamespaceKind::Cgroup ||
-           kind == kernel::NamespaceKind::Pid;
+           kind == kernel::NamespaceKind::Pid || kind == kernel::NamespaceKind::User;
 }
 
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.

@@ -185,7 +185,8 @@ std::string UnixName::shown() const {
     return showAddress(text);
 }
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, Arena& arena) {
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const namespaces::IdMap& ids,
+              Arena& arena) {
     const UniqueFd place(
         sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
     struct stat stat {};
@@ -200,8 +201,8 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     }
     auto& permissions = *arena.make<FilePermsEntry>();
     permissions.mode = stat.st_mode;
-    permissions.uid = stat.st_uid;
-    permissions.gid = stat.st_gid;
+    permissions.uid = ids.innerUid(stat.st_uid);
+    permissions.gid = ids.innerGid(stat.st_gid);
     out.file_perms = &permissions;
     const std::string_view plain = withoutEnd(name);
     if (!plain.starts_with('/'))
