@@ -31,6 +31,10 @@ std::chrono::microseconds Log::elapsed() const noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_);
 }
 
+void Log::setElapsed(std::chrono::microseconds passed) noexcept {
+    start_ = std::chrono::steady_clock::now() - passed;
+}
+
 void Log::open(const std::string& path) {
     if (path == "-") {
         fd_.reset(sys(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "use standard output as the log"));

@@ -50,6 +50,8 @@ public:
 
     /// Time since the log was started.
     [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
+    /// So much has passed, whatever the clock says: it was changed.
+    void setElapsed(std::chrono::microseconds passed) noexcept;
 
     /// The first error written, "" if none: what a client is told.
     [[nodiscard]] const std::string& firstError() const noexcept { return firstError_; }

@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -27,15 +27,16 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
+#include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "criu/task/security_label.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pstree.hpp"
-#include "images/timens.hpp"
 
 namespace criu::engine {
 namespace {
@@ -110,6 +111,8 @@ public:
         files_.finish();
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
+        inNamespace(kernel::NamespaceKind::Uts,
+                    [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
         writeTree();
         writeRest();
         stop_.throwIfRequested();
@@ -191,7 +194,7 @@ private:
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
                     fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != own.of(kernel::NamespaceKind::Time) ||
+            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
                 theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
                 fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
                      task->pid(), task->status.name);
@@ -290,6 +293,18 @@ private:
         network_.lockNamespace();
     }
 
+    /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.
+    void inNamespace(kernel::NamespaceKind kind, const std::function<void(std::uint32_t)>& work) {
+        if (!numbers_.isOwn(kind))
+            return;
+        const UniqueFd space =
+            tree_->tasks().front()->dir.open(fmt::format("ns/{}", kernel::namespaceName(kind)), O_RDONLY);
+        kernel::inOwnThread([&] {
+            const kernel::NamespaceVisit visit(space.get(), kind);
+            work(numbers_.ofTree(kind));
+        });
+    }
+
     int runScripts(Stage stage) { return guardian_.runScripts(stage); }
 
     void dumpTasks() {
@@ -380,22 +395,9 @@ private:
         if (options_.cpuCaps.has(model::CpuCap::Image))
             task::dumpCpu(images_);
 
-        const auto now = [](clockid_t clock, Timespec& out) {
-            timespec time{};
-            sys(::clock_gettime(clock, &time), "read clock {}", clock);
-            out.tv_sec = static_cast<std::uint64_t>(time.tv_sec);
-            out.tv_nsec = static_cast<std::uint64_t>(time.tv_nsec);
-        };
-        Timespec monotonic = TIMESPEC__INIT;
-        Timespec boottime = TIMESPEC__INIT;
-        now(CLOCK_MONOTONIC, monotonic);
-        now(CLOCK_BOOTTIME, boottime);
-        TimensEntry timens = TIMENS_ENTRY__INIT;
-        timens.monotonic = &monotonic;
-        timens.boottime = &boottime;
-        ImageWriter image = images_.create(ImageKind::Timens, 0);
-        image.write(timens);
-        image.finish();
+        const bool ownTime = numbers_.isOwn(kernel::NamespaceKind::Time);
+        namespaces::ClocksDump(ownTime ? numbers_.ofTree(kernel::NamespaceKind::Time) : 0)
+            .write(images_, tree_->tasks().front()->dir);
     }
 
     /// Last of all images: it says that the others are there.

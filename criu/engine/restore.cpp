@@ -313,7 +313,9 @@ private:
         network_.emplace(lockMethod(inventory(), options_), lockName(content_), log_);
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
-        networkSpace_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
+        joined_.emplace(options_);
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree());
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -346,6 +348,7 @@ private:
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
+        joined_->move(lift);
         files_->takeInherited(service);
         devices_->share(lift);
         files_->takeTerminal(service);
@@ -353,7 +356,8 @@ private:
         control_->move(lift);
         state_.emplace(RestoreRun{
             options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, ids_, own(), *networkSpace_,
-            *control_, service, ids_.isOwnNamespace() ? task::Credentials::ofFirst(ids_) : task::Credentials::ofSelf(),
+            *namespaces_, *control_, service,
+            ids_.isOwnNamespace() ? task::Credentials::ofFirst(ids_) : task::Credentials::ofSelf(),
             task::Scheduling::of(0), ownLimits(),
             hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
 
@@ -403,6 +407,7 @@ private:
         }
         scripts_->require(Stage::SetupNamespaces);
         networkSpace_->fill(root, images_);
+        namespaces_->fill(root);
         scripts_->require(Stage::PostSetupNamespaces);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
@@ -515,7 +520,9 @@ private:
     std::optional<device::RestoreDevices> devices_;
     std::optional<sockets::NetworkLock> network_;
     std::optional<FilePlan> files_;
+    std::optional<namespaces::JoinedNamespaces> joined_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
+    std::optional<namespaces::TreeNamespaces> namespaces_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;

@@ -199,10 +199,14 @@ private:
         if (isRoot())
             run_.control.awaitGate();
         enterCgroups();
-        if (isRoot())
+        if (isRoot()) {
+            const auto elapsed = run_.log.elapsed();
+            run_.namespaces.enter();
+            run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
-        if (isRoot() && run_.ids.isOwnNamespace())
-            task::becomeFirst(run_.ids);
+            if (run_.ids.isOwnNamespace())
+                becomeFirst();
+        }
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();
@@ -236,6 +240,15 @@ private:
         if (alive())
             space_.mapDevices(*task_, files_, run_.log);
         run_.control.pass(Barrier::Completed);
+    }
+
+    /// What is made from here on belongs to somebody of the tree's user namespace.
+    void becomeFirst() {
+        task::becomeFirst(run_.ids);
+        // The kernel forgets this whenever the user changes.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (!run_.control.masterLives())
+            ::_exit(1);
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -481,6 +494,7 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
         flags |= CLONE_NEWUSER;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
+    flags |= static_cast<std::uint64_t>(run.namespaces.newKinds());
     const pid_t pid = createAs(root.pid, flags);
     if (pid == 0) {
         auto* const first = new TaskRestore(run, root, nullptr);

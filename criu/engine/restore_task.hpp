@@ -11,6 +11,7 @@
 #include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/tree_namespaces.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -30,6 +31,7 @@ struct RestoreRun {
     const namespaces::IdMap& ids;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
+    namespaces::TreeNamespaces& namespaces;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with when it has come to its restorer's program.

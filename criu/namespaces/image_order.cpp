@@ -83,4 +83,10 @@ std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, NamespaceKind
     return *has != 0 ? std::optional(*field) : std::nullopt;
 }
 
+std::uint32_t ownNumberOf(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, NamespaceKind kind) noexcept {
+    const auto of = tree != nullptr ? numberOf(*tree, kind) : std::nullopt;
+    const auto criu = outside != nullptr ? numberOf(*outside, kind) : std::nullopt;
+    return of && criu && *of != *criu ? *of : 0;
+}
+
 }  // namespace criu::namespaces

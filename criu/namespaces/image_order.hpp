@@ -20,7 +20,8 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
 /// Whether a tree may have a namespace of this kind for itself.
 [[nodiscard]] constexpr bool isSupported(kernel::NamespaceKind kind) noexcept {
     return kind == kernel::NamespaceKind::Net || kind == kernel::NamespaceKind::Cgroup ||
-           kind == kernel::NamespaceKind::Pid || kind == kernel::NamespaceKind::User;
+           kind == kernel::NamespaceKind::Pid || kind == kernel::NamespaceKind::Uts ||
+           kind == kernel::NamespaceKind::Time || kind == kernel::NamespaceKind::User;
 }
 
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
@@ -54,5 +55,10 @@ private:
 
 /// The number of one kind in an image; nothing if it doesn't say.
 [[nodiscard]] std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) noexcept;
+
+/// The number of the namespace that the tree had for itself; 0 if that was criu's, or the image doesn't say. `outside`
+/// and `tree`: numbers of criu's and the tree's namespaces, may be null.
+[[nodiscard]] std::uint32_t ownNumberOf(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree,
+                                        kernel::NamespaceKind kind) noexcept;
 
 }  // namespace criu::namespaces

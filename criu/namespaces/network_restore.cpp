@@ -2,14 +2,10 @@
 #include "criu/namespaces/network_restore.hpp"
 
 #include <fcntl.h>
-#include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
@@ -27,26 +23,6 @@ namespace criu::namespaces {
 namespace {
 
 using kernel::NamespaceKind;
-using model::JoinNsKind;
-
-std::string_view nameOf(JoinNsKind kind) {
-    switch (kind) {
-        case JoinNsKind::Ipc:
-            return "ipc";
-        case JoinNsKind::Net:
-            return "net";
-        case JoinNsKind::Time:
-            return "time";
-        case JoinNsKind::User:
-            return "user";
-        case JoinNsKind::Uts:
-            return "uts";
-        case JoinNsKind::Mnt:
-            return "mnt";
-    }
-    return "?";
-}
-
 std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t number) {
     auto image = images.openRead(kind, number);
     if (!image)
@@ -55,40 +31,16 @@ std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t numb
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Throws unless a descriptor is of a network namespace.
-void checkNamespace(int fd, std::string_view what) {
-    if (::ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET)
-        fail("{} is no network namespace", what);
-}
-
 }  // namespace
 
-NetworkRestore::NetworkRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree, Log& log)
-    : log_(log), settingsRule_{options.weakSysctls, log} {
-    const auto numberIn = [](const TaskKobjIdsEntry* ids) {
-        return ids != nullptr ? numberOf(*ids, NamespaceKind::Net) : std::nullopt;
-    };
-    const auto of = numberIn(tree);
-    if (of && numberIn(outside) && of != numberIn(outside))
-        number_ = *of;
-    planJoin(options);
-    if (wasOwn() && joined_.empty())
+NetworkRestore::NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
+                               const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, Log& log)
+    : log_(log),
+      settingsRule_{options.weakSysctls, log},
+      joined_(joined),
+      number_(ownNumberOf(outside, tree, NamespaceKind::Net)) {
+    if (wasOwn() && !joins())
         planOwn(images);
-}
-
-void NetworkRestore::planJoin(const model::Options& options) {
-    for (const model::JoinNs& wanted : options.joinNs) {
-        if (wanted.kind != JoinNsKind::Net)
-            fail("--join-ns {}:{}: only network namespaces can be joined yet", nameOf(wanted.kind), wanted.target);
-        if (!joined_.empty())
-            fail("--join-ns asks for two network namespaces: {} and {}", joined_, wanted.target);
-        const bool isPid = !wanted.target.empty() && std::all_of(wanted.target.begin(), wanted.target.end(),
-                                                                 [](char c) { return c >= '0' && c <= '9'; });
-        joined_ = isPid ? fmt::format("/proc/{}/ns/net", wanted.target) : wanted.target;
-        const UniqueFd there(sys(::open(joined_.c_str(), O_RDONLY | O_CLOEXEC), "--join-ns: open {}", joined_));
-        checkNamespace(there.get(), joined_);
-    }
 }
 
 void NetworkRestore::planOwn(const ImageDir& images) {
@@ -119,13 +71,14 @@ void NetworkRestore::planOwn(const ImageDir& images) {
 }
 
 bool NetworkRestore::isNew() const noexcept {
-    return wasOwn() && joined_.empty() && (*settings_)->ext_key == nullptr;
+    return wasOwn() && !joins() && (*settings_)->ext_key == nullptr;
 }
 
 void NetworkRestore::open(const std::function<int(std::string_view)>& inherited,
                           const std::function<UniqueFd(UniqueFd)>& lift) {
-    if (!joined_.empty()) {
-        fd_ = lift(UniqueFd(sys(::open(joined_.c_str(), O_RDONLY | O_CLOEXEC), "open {}", joined_)));
+    if (joins()) {
+        const int there = joined_.descriptor(NamespaceKind::Net);
+        fd_ = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
         return;
     }
     if (!wasOwn())
@@ -137,7 +90,7 @@ void NetworkRestore::open(const std::function<int(std::string_view)>& inherited,
             error.addHint(fmt::format("give one with --inherit-fd fd[N]:{}", name));
             throw error;
         }
-        checkNamespace(given, fmt::format("what --inherit-fd gives for {}", name));
+        requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
         fd_ = lift(UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given)));
     }
 }

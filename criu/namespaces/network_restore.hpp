@@ -11,6 +11,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/network_settings.hpp"
 #include "images/core.hpp"
 #include "images/netdev.hpp"
@@ -23,9 +24,9 @@ namespace criu::namespaces {
 class NetworkRestore {
 public:
     /// `outside` and `tree`: numbers of criu's and the tree's namespaces. Reads the images and checks that all can be
-    /// made of them here; throws Error.
-    NetworkRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                   const TaskKobjIdsEntry* tree, Log& log);
+    /// made of them here; throws Error. `joined` outlives this object.
+    NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
+                   const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, Log& log);
 
     /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
@@ -47,14 +48,14 @@ public:
     void inside(const std::function<void()>& work) const;
 
 private:
-    void planJoin(const model::Options& options);
+    [[nodiscard]] bool joins() const { return joined_.has(kernel::NamespaceKind::Net); }
     void planOwn(const ImageDir& images);
     void fillHere(const ImageDir& images) const;
 
     Log& log_;
     SettingsRule settingsRule_;
+    const JoinedNamespaces& joined_;
     std::uint32_t number_ = 0;  ///< of the tree's own namespace, 0: it has none
-    std::string joined_;        ///< path of the namespace to join; else empty
     std::optional<Record<NetnsEntry>> settings_;
     std::vector<Record<NetDeviceEntry>> devices_;
     UniqueFd fd_;

@@ -31,6 +31,7 @@ with() {
     program=kfd_bulk
     mkdir -p "$dir"
     start
+    echo 1 >/sys/module/amdgpu_sim/parameters/keep_vram
     began=$(now)
     dump_well images
     figure "dump of $1 processes with $2 x $3 MiB and $4 MiB of their own: ms" $(($(now) - began))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Buffers: GEM objects on shared memory of the kernel, imported dma-bufs, and memory of processes. */
 #include <drm/drm_prime.h>
+#include <linux/file.h>
+#include <linux/highmem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <uapi/drm/amdgpu_drm.h>
@@ -28,6 +30,67 @@ void sim_system_peak_reset(void) {
     WRITE_ONCE(system_peak, atomic64_read(&system_bytes));
 }
 
+/*
+ * Video memory is there whether a buffer uses it or not, and is wiped when a buffer is freed, so a new one costs nothing.
+ * Here the processor would have to find and to wipe it for each buffer: with sim_keep_vram what a buffer leaves is kept
+ * for the next of its size.
+ */
+struct kept_memory {
+    struct list_head link;
+    struct file* file;
+    u64 size;
+};
+
+void sim_vram_init(struct sim_gpu* gpu) {
+    mutex_init(&gpu->kept_lock);
+    INIT_LIST_HEAD(&gpu->kept);
+}
+
+void sim_vram_release(struct sim_gpu* gpu) {
+    struct kept_memory *memory, *next;
+
+    list_for_each_entry_safe(memory, next, &gpu->kept, link) {
+        fput(memory->file);
+        kfree(memory);
+    }
+    INIT_LIST_HEAD(&gpu->kept);
+}
+
+static void keep_memory(struct sim_bo* bo) {
+    struct sim_gpu* gpu = bo->charged;
+    struct kept_memory* memory = kmalloc(sizeof(*memory), GFP_KERNEL);
+    u64 i;
+
+    if (!memory) {
+        return;
+    }
+    for (i = 0; i < sim_gem(bo)->size >> PAGE_SHIFT; i++) {
+        clear_highpage(bo->pages[i]);
+    }
+    memory->file = get_file(sim_gem(bo)->filp);
+    memory->size = sim_gem(bo)->size;
+    mutex_lock(&gpu->kept_lock);
+    list_add(&memory->link, &gpu->kept);
+    mutex_unlock(&gpu->kept_lock);
+}
+
+/* Before anything looks at the buffer's memory. */
+static void use_kept_memory(struct sim_gpu* gpu, struct sim_bo* bo) {
+    struct kept_memory* memory;
+
+    mutex_lock(&gpu->kept_lock);
+    list_for_each_entry(memory, &gpu->kept, link) {
+        if (memory->size == sim_gem(bo)->size) {
+            list_del(&memory->link);
+            swap(sim_gem(bo)->filp, memory->file);
+            fput(memory->file);
+            kfree(memory);
+            break;
+        }
+    }
+    mutex_unlock(&gpu->kept_lock);
+}
+
 static void bo_free(struct drm_gem_object* object) {
     struct sim_bo* bo = sim_bo_of(object);
 
@@ -40,6 +103,9 @@ static void bo_free(struct drm_gem_object* object) {
     if (object->import_attach) {
         kvfree(bo->pages);
     } else if (bo->pinned) {
+        if (bo->charged && sim_keep_vram) {
+            keep_memory(bo);
+        }
         drm_gem_shmem_unpin(&bo->base);
         if (!bo->charged) {
             account(-(s64)object->size);
@@ -124,6 +190,9 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
     bo->domains = domains;
     bo->flags = flags;
     bo->charged = domains & AMDGPU_GEM_DOMAIN_VRAM ? gpu : NULL;
+    if (bo->charged) {
+        use_kept_memory(gpu, bo);
+    }
     result = drm_gem_shmem_pin(&bo->base);
     if (result) {
         sim_bo_put(bo);

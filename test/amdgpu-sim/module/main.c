@@ -49,6 +49,9 @@ MODULE_PARM_DESC(sdma_plain_counts, "copy packets count bytes on every family, n
 unsigned int sim_bandwidth;
 module_param_named(bandwidth, sim_bandwidth, uint, 0644);
 MODULE_PARM_DESC(bandwidth, "of each SDMA engine in MiB/s, 0: as fast as it goes");
+bool sim_keep_vram;
+module_param_named(keep_vram, sim_keep_vram, bool, 0644);
+MODULE_PARM_DESC(keep_vram, "memory of freed buffers is wiped and kept for the next of their size, for measurements");
 
 struct sim_gpu* sim_gpus[SIM_MAX_GPUS];
 unsigned int sim_gpu_count;
@@ -86,6 +89,7 @@ static int probe(struct platform_device* device) {
         .sdma_fw_version = sdma_fw_version[which],
         .vram_size = (u64)vram_mb[which] << 20,
     };
+    sim_vram_init(gpu);
     gpu->mmio = alloc_page(GFP_KERNEL | __GFP_ZERO);
     if (!gpu->mmio) {
         return -ENOMEM;
@@ -115,6 +119,7 @@ static int remove(struct platform_device* device) {
 
     drm_dev_unregister(&gpu->drm);
     sim_engine_destroy(gpu->engine);
+    sim_vram_release(gpu);
     __free_page(gpu->mmio);
     return 0;
 }

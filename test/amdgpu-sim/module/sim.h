@@ -38,6 +38,8 @@ struct sim_gpu {
     struct sim_engine* engine;
     struct page* mmio;       /* the page that MMIO_REMAP objects map */
     atomic64_t vram_used;    /* bytes */
+    struct mutex kept_lock;
+    struct list_head kept; /* memory of buffers that are gone, wiped (sim_keep_vram) */
     atomic64_t bytes_copied; /* by SDMA packets, of user queues too */
     atomic64_t vm_faults;    /* accesses to addresses that are not mapped, or not for that kind of access */
     atomic64_t packets;      /* executed for user queues */
@@ -56,6 +58,7 @@ extern bool sim_xgmi;
 extern bool sim_vram_visible;
 extern bool sim_plain_counts;
 extern unsigned int sim_bandwidth;
+extern bool sim_keep_vram;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 
 /* points.c: every ioctl passes one of these, where it can be counted, delayed and made to fail. */
@@ -102,6 +105,8 @@ struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, st
 struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size);
 struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
                                      struct sg_table* table);
+void sim_vram_init(struct sim_gpu* gpu);
+void sim_vram_release(struct sim_gpu* gpu);
 extern atomic_t sim_bo_count;
 u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
 void sim_system_peak_reset(void);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/joined.hpp"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+using model::JoinNsKind;
+
+NamespaceKind kindOf(JoinNsKind kind) {
+    switch (kind) {
+        case JoinNsKind::Ipc:
+            return NamespaceKind::Ipc;
+        case JoinNsKind::Net:
+            return NamespaceKind::Net;
+        case JoinNsKind::Time:
+            return NamespaceKind::Time;
+        case JoinNsKind::Uts:
+            return NamespaceKind::Uts;
+        case JoinNsKind::User:
+            return NamespaceKind::User;
+        case JoinNsKind::Mnt:
+            break;
+    }
+    return NamespaceKind::Mount;
+}
+
+bool isNumber(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+void requireNamespace(int fd, NamespaceKind kind, std::string_view what) {
+    if (::ioctl(fd, NS_GET_NSTYPE) != kernel::namespaceCloneFlag(kind))
+        fail("{} is no {} namespace", what, kernel::namespaceName(kind));
+}
+
+JoinedNamespaces::JoinedNamespaces(const model::Options& options) {
+    for (const model::JoinNs& wanted : options.joinNs) {
+        const NamespaceKind kind = kindOf(wanted.kind);
+        const std::string_view name = kernel::namespaceName(kind);
+        if (kind == NamespaceKind::User || kind == NamespaceKind::Mount)
+            fail("--join-ns {}:{}: {} namespaces can't be joined yet", name, wanted.target, name);
+        const std::string path =
+            isNumber(wanted.target) ? fmt::format("/proc/{}/ns/{}", wanted.target, name) : wanted.target;
+        UniqueFd fd(sys(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "--join-ns: open {}", path));
+        requireNamespace(fd.get(), kind, path);
+        if (!fds_.emplace(kind, std::move(fd)).second)
+            fail("--join-ns asks for two {} namespaces; the second is {}", name, wanted.target);
+    }
+}
+
+int JoinedNamespaces::descriptor(NamespaceKind kind) const {
+    const auto found = fds_.find(kind);
+    return found == fds_.end() ? -1 : found->second.get();
+}
+
+void JoinedNamespaces::move(const std::function<UniqueFd(UniqueFd)>& lift) {
+    for (auto& [kind, fd] : fds_)
+        fd = lift(std::move(fd));
+}
+
+void JoinedNamespaces::enter(NamespaceKind kind) const {
+    if (const int fd = descriptor(kind); fd >= 0)
+        sys(::setns(fd, kernel::namespaceCloneFlag(kind)), "join a {} namespace", kernel::namespaceName(kind));
+}
+
+}  // namespace criu::namespaces
