@@ -335,6 +335,12 @@ private:
                 "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be "
                 "restored there");
         ids_ = namespaces::IdMap::ofImage(images_, idsOfTree()->user_ns_id);
+        for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
+            if (joined_->has(kind))
+                fail(
+                    "--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside "
+                    "yet",
+                    kernel::namespaceName(kind));
         if (ids_.firstUid() == namespaces::IdMap::kNone || ids_.firstGid() == namespaces::IdMap::kNone)
             fail("{} names no users or no groups", imageName(ImageKind::Userns, idsOfTree()->user_ns_id));
     }
@@ -354,6 +360,12 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
+        if (ids_.isOwnNamespace()) {
+            help_.emplace();
+            help_->move(lift);
+            images_.setHelp(*help_);
+            files_->setHelp(*help_);
+        }
         state_.emplace(RestoreRun{
             options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, ids_, own(), *networkSpace_,
             *namespaces_, *control_, service,
@@ -424,6 +436,8 @@ private:
         if (ownPids)
             pids_ = PidMap(root_);
         fillNamespaces();
+        if (help_)
+            help_->serve();
         control_->openGate();
         devices_->forked();
         sharedBytes_ = segments_.fill(images_);
@@ -513,6 +527,7 @@ private:
     pid_t root_ = 0;  ///< as criu calls it
     PidMap pids_;
     namespaces::IdMap ids_;
+    std::optional<kernel::OutsideHelp> help_;
     ImageDir images_;
     RestoreImages content_;
     std::optional<BirthPlan> births_;

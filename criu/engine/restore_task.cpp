@@ -244,6 +244,8 @@ private:
 
     /// What is made from here on belongs to somebody of the tree's user namespace.
     void becomeFirst() {
+        // Where criu is may be nothing for that user.
+        sys(::chdir("/"), "enter the root directory");
         task::becomeFirst(run_.ids);
         // The kernel forgets this whenever the user changes.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -15,6 +15,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/id_map.hpp"
@@ -221,6 +222,8 @@ public:
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
     /// Hands over the description for `id`. It is put at its numbers (or kept for children) at once.
     virtual void provide(FileId id, UniqueFd fd) = 0;
     /// Moves a descriptor out of the range of numbers that restored files need. For kinds that hold several
@@ -253,6 +256,8 @@ public:
     virtual ~PlacedFiles() = default;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
     /// A descriptor of this process that refers to the id; -1 if it has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Moves a descriptor out of the range of numbers that restored files need.

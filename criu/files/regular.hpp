@@ -100,9 +100,9 @@ enum class PathCheck {
     Nothing,  ///< whatever has the name is taken
 };
 
-/// Opens the file of an entry with `flags`, position 0.
+/// Opens the file of an entry with `flags`, position 0. `help`: tried where the caller isn't allowed to; may be null.
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
-                     PathCheck check = PathCheck::Same);
+                     PathCheck check = PathCheck::Same, const kernel::OutsideHelp* help = nullptr);
 
 /// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
 std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps);

@@ -114,7 +114,7 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
     if (closed)
         ::shutdown(socket, SHUT_RDWR);
     else
-        stream.connect(socket, ends_, device);
+        stream.connect(socket, ends_, device, opener.help());
     finishOpen(socket, opener);
     if (!closed)
         stream.finish(socket);
@@ -159,7 +159,7 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
     // These two belong to complete().
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
-    restoreSocketOptions(socket, options, opener.log());
+    restoreSocketOptions(socket, options, opener.log(), opener.help());
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
         ::shutdown(socket, howOf(entry_.shutdown));  // of sockets without a connection it takes effect and fails
     sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);

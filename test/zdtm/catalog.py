@@ -14,6 +14,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     own-pids yes              it is the first process of a pid namespace of its own
+    own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
     fails-with-4.2(MODES) …   the same in these modes only
@@ -30,7 +31,7 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids"}
+            "refused-restore", "refused-with", "outside", "own-pids", "own-users"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -64,6 +65,7 @@ class Program:
         self.ignore = _list(said.get("ignore"))
         self.outside = said.get("outside")
         self.own_pids = "own-pids" in said
+        self.own_users = "own-users" in said
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42
 

@@ -31,9 +31,9 @@ void sim_system_peak_reset(void) {
 }
 
 /*
- * Video memory is there whether a buffer uses it or not, and is wiped when a buffer is freed, so a new one costs nothing.
- * Here the processor would have to find and to wipe it for each buffer: with sim_keep_vram what a buffer leaves is kept
- * for the next of its size.
+ * Video memory is there whether a buffer uses it or not, and is wiped when a buffer is freed, so a new one costs
+ * nothing. Here the processor would have to find and to wipe it for each buffer: with sim_keep_vram what a buffer
+ * leaves is kept for the next of its size.
  */
 struct kept_memory {
     struct list_head link;

@@ -36,10 +36,10 @@ struct sim_gpu {
     unsigned int index; /* place among the GPUs, from 0 */
     struct sim_properties properties;
     struct sim_engine* engine;
-    struct page* mmio;       /* the page that MMIO_REMAP objects map */
-    atomic64_t vram_used;    /* bytes */
+    struct page* mmio;    /* the page that MMIO_REMAP objects map */
+    atomic64_t vram_used; /* bytes */
     struct mutex kept_lock;
-    struct list_head kept; /* memory of buffers that are gone, wiped (sim_keep_vram) */
+    struct list_head kept;   /* memory of buffers that are gone, wiped (sim_keep_vram) */
     atomic64_t bytes_copied; /* by SDMA packets, of user queues too */
     atomic64_t vm_faults;    /* accesses to addresses that are not mapped, or not for that kind of access */
     atomic64_t packets;      /* executed for user queues */
