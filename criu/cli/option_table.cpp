@@ -263,7 +263,7 @@ constexpr OptionRow kTable[] = {
     {Mounts, "mntns-compat-mode", 0, None, "", HasNo, OnRestore, Missing, "use the mount engine for old kernels",
      flag<&O::mntnsCompatMode>},
     {Mounts, "join-ns", 'J', Required, "NS:PID|FILE", NoNo, OnRestore, Built,
-     "restore into an existing namespace; network namespaces only so far", parsedItem<&O::joinNs, parseJoinNs>},
+     "restore into an existing namespace: net, uts, ipc or time", parsedItem<&O::joinNs, parseJoinNs>},
     {Mounts, "empty-ns", 0, Required, "net", NoNo, Both, Missing,
      "make the network namespace but leave its content out", emptyNamespace},
     {Mounts, "weak-sysctls", 0, None, "", HasNo, OnRestore, Built, "go on when a sysctl doesn't exist here",

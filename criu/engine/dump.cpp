@@ -27,8 +27,11 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc.hpp"
+#include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
@@ -95,7 +98,10 @@ public:
 
         freeze();
         checkSupported();
+        if (numbers_.isOwn(kernel::NamespaceKind::Mount))
+            lookAtMounts();
         files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
         for (const auto& task : tree_->tasks())
@@ -106,9 +112,15 @@ public:
         log_.info("Stage: memory");
         memory_.run(bytesDone_, progress_, stop_);
         devices_->dumpLate(rootPid_);
-        memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
+        if (numbers_.isOwn(kernel::NamespaceKind::Ipc))
+            writeIpc();
+        else
+            memory_.writeSysvShm(numbers_.ofTree(kernel::NamespaceKind::Ipc));
         log_.info("Stage: files");
         files_.finish();
+        if (mounts_)
+            mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount), ids_,
+                           numbers_.isOwn(kernel::NamespaceKind::Ipc));
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
         inNamespace(kernel::NamespaceKind::Uts,
@@ -172,7 +184,7 @@ private:
         }
         const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
         for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-            if (namespaces::isSupported(kind) && ofRoot.of(kind) != own.of(kind))
+            if (ofRoot.of(kind) != own.of(kind))
                 numbers_.setOwn(kind);
         if (numbers_.isOwn(kernel::NamespaceKind::Pid))
             requireWholeNamespace();
@@ -188,16 +200,18 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
+                if (theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
-                else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
-                    fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
-                         task->status.name, kernel::namespaceName(kind));
-            if (theirs.timeForChildren != theirs.of(kernel::NamespaceKind::Time) ||
-                theirs.pidForChildren != ofRoot.of(kernel::NamespaceKind::Pid))
-                fail("process {} ({}) creates its children in a namespace of their own, which can't be dumped yet",
-                     task->pid(), task->status.name);
+            const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
+                if (forChildren != theirs.of(kind))
+                    fail(
+                        "process {} ({}) creates its children in another {} namespace than its own, which can't be "
+                        "dumped yet",
+                        task->pid(), task->status.name, kernel::namespaceName(kind));
+            };
+            requireSame(kernel::NamespaceKind::Time, theirs.timeForChildren);
+            requireSame(kernel::NamespaceKind::Pid, theirs.pidForChildren);
             if (ownLabel)
                 inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
                           [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
@@ -273,6 +287,13 @@ private:
                  std::max(shared[0], shared[1]), what);
     }
 
+    /// Paths are those of the tree's mount namespace, which isn't entered.
+    void lookAtMounts() {
+        log_.info("Stage: mounts");
+        mounts_.emplace(options_, tree_->tasks().front()->dir, log_, [](const std::string&, int) { return false; });
+        files_.setTreeRoot(mounts_->treeRoot());
+    }
+
     /// From here on criu is in the network namespace of the tree: it looks at sockets and changes rules there.
     void enterNetwork() {
         log_.info("Stage: network");
@@ -291,6 +312,22 @@ private:
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
         network_.lockNamespace();
+    }
+
+    void checkIpc(std::uint32_t number) {
+        namespaces::IpcDump(number, ids_).check();
+        for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
+            segments_.reserve(static_cast<std::uint32_t>(id));
+    }
+
+    void writeIpc() {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+            memory::Drainer::Options how;
+            how.stopWanted = [this] { return stop_.requested(); };
+            memory::Drainer drainer(how);
+            statistics_.sharedPagesWritten +=
+                namespaces::IpcDump(number, ids_).write(images_, memory_.pagesIds(), drainer);
+        });
     }
 
     /// Runs `work` in the tree's namespace of a kind if the tree has one for itself; with the number in images.
@@ -472,6 +509,7 @@ private:
     namespaces::IdMap ids_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
+    std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
     DumpStatistics statistics_;

@@ -39,6 +39,9 @@ public:
     /// How the tree calls users and groups; the same as criu unless this was called.
     void setIds(const namespaces::IdMap& ids) { ids_ = &ids; }
 
+    /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
+    void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
+
     /// Network devices that descriptors are attached to.
     [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
@@ -77,6 +80,7 @@ public:
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
     [[nodiscard]] const namespaces::IdMap& ids() const override { return *ids_; }
+    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -126,6 +130,7 @@ private:
     std::uint32_t networkNumber_ = 0;
     namespaces::IdMap sameIds_;
     const namespaces::IdMap* ids_ = &sameIds_;
+    files::TreeRoot treeRoot_;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

@@ -49,6 +49,9 @@ public:
     /// Writes the System V shared memory that processes have attached.
     void writeSysvShm(std::uint32_t namespaceId) const { sysvShm_.write(images_, namespaceId, files_.ids()); }
 
+    /// For whoever writes pages files as well.
+    [[nodiscard]] memory::PagesIds& pagesIds() noexcept { return pagesIds_; }
+
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
 

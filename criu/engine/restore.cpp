@@ -314,13 +314,14 @@ private:
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
         joined_.emplace(options_);
+        planUsers();
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
-        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree());
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
+        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
         });
-        planUsers();
         cgroups_.emplace(options_, log_, images_, inventory().root_cg_set);
         for (const auto& task : tree().tasks)
             for (const model::Thread& thread : task->threads)
@@ -366,21 +367,41 @@ private:
             images_.setHelp(*help_);
             files_->setHelp(*help_);
         }
-        state_.emplace(RestoreRun{
-            options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, ids_, own(), *networkSpace_,
-            *namespaces_, *control_, service,
-            ids_.isOwnNamespace() ? task::Credentials::ofFirst(ids_) : task::Credentials::ofSelf(),
-            task::Scheduling::of(0), ownLimits(),
-            hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds), vdsoForCompat(tree())});
+        state_.emplace(
+            RestoreRun{options_,
+                       log_,
+                       images_,
+                       content_,
+                       *births_,
+                       *files_,
+                       segments_,
+                       *cgroups_,
+                       ids_,
+                       own(),
+                       *networkSpace_,
+                       *namespaces_,
+                       *mounts_,
+                       *control_,
+                       service,
+                       ids_.isOwnNamespace() ? task::Credentials::ofFirst(ids_) : task::Credentials::ofSelf(),
+                       task::Scheduling::of(0),
+                       ownLimits(),
+                       hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+                       vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->require(Stage::PreRestore);
 
         log_.info("Stage: deleted files and shared memory");
-        files_->remaps().create(*files_, ids_, lift);
+        files_->remaps().noteLinks(*files_);
+        if (mounts_->wasOwn())
+            mounts_->prepare(images_, lift);
+        else
+            files_->remaps().create(*files_, ids_, lift);
         segments_.create(images_, ids_, lift);
         sysvShm_.emplace(log_);
-        if (const TaskKobjIdsEntry* const ids = idsOfTree(); ids != nullptr && ids->has_ipc_ns_id != 0)
+        const TaskKobjIdsEntry* const ids = idsOfTree();
+        if (ids != nullptr && ids->has_ipc_ns_id != 0 && namespaces_->sharesIpc())
             sysvShm_->create(images_, ids->ipc_ns_id, ids_);
         cgroups_->create(lift);
         if (ids_.isOwnNamespace())
@@ -419,7 +440,7 @@ private:
         }
         scripts_->require(Stage::SetupNamespaces);
         networkSpace_->fill(root, images_);
-        namespaces_->fill(root);
+        namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
         lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
     }
@@ -443,6 +464,7 @@ private:
         sharedBytes_ = segments_.fill(images_);
         awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
         pids_.refresh();
+        namespaces_->finish(kernel::ProcDir().open(root_));
         if (run_.takeOrphanMaster)
             while (UniqueFd master = files_->handedOver())
                 run_.takeOrphanMaster(std::move(master));
@@ -488,6 +510,7 @@ private:
     /// From here on nothing may fail: first one goes, then they are on their own.
     int letGo() {
         devices_->finish();
+        removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
         if (pidFile_)
@@ -495,7 +518,6 @@ private:
         sysvShm_->keep();
         cgroups_->keep();
         frozenGroups_->keep();
-        files_->remaps().removeLinks(log_);
         report();
         tell(Stage::PostResume);
 
@@ -505,6 +527,14 @@ private:
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
         return awaitRoot(root_, run_.stop, log_);
+    }
+
+    void removeLinks() noexcept {
+        try {
+            mounts_->inside(root_, [this] { files_->remaps().removeLinks(log_); });
+        } catch (const std::exception& error) {
+            log_.warn("{}", error.what());
+        }
     }
 
     void report() {
@@ -538,6 +568,7 @@ private:
     std::optional<namespaces::JoinedNamespaces> joined_;
     std::optional<namespaces::NetworkRestore> networkSpace_;
     std::optional<namespaces::TreeNamespaces> namespaces_;
+    std::optional<namespaces::MountRestore> mounts_;
     std::optional<LockedNetwork> lockedNetwork_;
     std::optional<cgroup::CgroupRestore> cgroups_;
     std::optional<RestoreControl> control_;

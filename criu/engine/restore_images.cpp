@@ -209,12 +209,8 @@ void checkNamespaces(const RestoreImages& images) {
     const model::Task& root = images.tree.root();
     if (!root.ids || outside == nullptr)
         return;
-    const namespaces::OwnNamespaces own(outside, root.ids->get());
     for (const NamespaceKind kind : namespaces::kImageOrder) {
         const auto ofRoot = namespaces::numberOf(**root.ids, kind);
-        if (own.has(kind) && !namespaces::isSupported(kind))
-            fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
-                 kernel::namespaceName(kind));
         for (const auto& task : images.tree.tasks)
             if (task->ids && namespaces::numberOf(**task->ids, kind) != ofRoot)
                 fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",

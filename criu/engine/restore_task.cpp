@@ -206,6 +206,8 @@ private:
             run_.network.enter();
             if (run_.ids.isOwnNamespace())
                 becomeFirst();
+            if (run_.mounts.wasOwn())
+                makeMounts();
         }
         files_.openShared();
 
@@ -251,6 +253,14 @@ private:
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (!run_.control.masterLives())
             ::_exit(1);
+    }
+
+    /// From here on paths are those of the tree.
+    void makeMounts() {
+        inContext([] { return "make the mount namespace of the tree"; },
+                  [&] { run_.mounts.build(run_.images, [](int, const std::string&) {}); });
+        run_.files.remaps().create(run_.files, namespaces::IdMap(),
+                                   [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); });
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -494,6 +504,8 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
         flags |= CLONE_NEWPID;
     if (run.own.has(kernel::NamespaceKind::User))
         flags |= CLONE_NEWUSER;
+    if (run.mounts.wasOwn())
+        flags |= CLONE_NEWNS;
     if (run.network.isNew())
         flags |= CLONE_NEWNET;
     flags |= static_cast<std::uint64_t>(run.namespaces.newKinds());

@@ -10,6 +10,7 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/mount_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
 #include "criu/namespaces/tree_namespaces.hpp"
 #include "criu/task/credentials.hpp"
@@ -32,6 +33,7 @@ struct RestoreRun {
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
     namespaces::TreeNamespaces& namespaces;
+    namespaces::MountRestore& mounts;
     RestoreControl& control;
     ServiceFds service;
     // What a new process starts with when it has come to its restorer's program.

@@ -150,7 +150,7 @@ private:
     }
 
     void fillMount(const kernel::FanotifyMark& from, FanotifyMarkEntry& to, FileDump& dump) {
-        const kernel::MountInfo* const mount = watched_.mounts().find(from.mountId);
+        const kernel::MountInfo* const mount = watched_.mounts(dump).find(from.mountId);
         if (mount == nullptr)
             fail("it marks mount {}, which can't be seen from here", from.mountId);
         to.type = MARK_TYPE__MOUNT;

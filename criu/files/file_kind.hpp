@@ -13,6 +13,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/outside_help.hpp"
@@ -186,6 +187,8 @@ public:
     [[nodiscard]] virtual const namespaces::IdMap& ids() const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
+    /// Where absolute paths of the processes begin.
+    [[nodiscard]] virtual const TreeRoot& treeRoot() const = 0;
     /// Sessions of the tree's living processes.
     [[nodiscard]] virtual std::span<const SeenSession> sessions() const = 0;
     /// All descriptors of a process by ascending number, once its table was dumped.

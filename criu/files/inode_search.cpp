@@ -21,7 +21,7 @@ struct CloseDirectory {
 
 }  // namespace
 
-InodeSearch::InodeSearch(std::vector<std::string> first, Log& log) : log_(log) {
+InodeSearch::InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log) : tree_(tree), log_(log) {
     for (std::string& path : first)
         pending_.push_back({std::move(path), std::nullopt});
     for (const char* const path : kLikely)
@@ -30,7 +30,7 @@ InodeSearch::InodeSearch(std::vector<std::string> first, Log& log) : log_(log) {
 
 void InodeSearch::addMount(const std::string& mountPoint) {
     struct stat stat {};
-    if (!mounts_.insert(mountPoint).second || ::lstat(mountPoint.c_str(), &stat) != 0)
+    if (!mounts_.insert(mountPoint).second || ::lstat(tree_.at(mountPoint).c_str(), &stat) != 0)
         return;
     log_.info("Searching all of {} for watched files", mountPoint);
     pending_.push_back({mountPoint, stat.st_dev});
@@ -40,7 +40,7 @@ std::optional<std::string> InodeSearch::find(dev_t device, ino_t inode) {
     for (;;) {
         if (const auto found = known_.find(Key{device, inode}); found != known_.end()) {
             struct stat now {};
-            if (::lstat(found->second.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode)
+            if (::lstat(tree_.at(found->second).c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode)
                 return found->second;
             known_.erase(found);
         }
@@ -54,7 +54,7 @@ std::optional<std::string> InodeSearch::find(dev_t device, ino_t inode) {
 
 void InodeSearch::note(const std::string& path, const std::optional<dev_t>& stayOn) {
     struct stat stat {};
-    if (::lstat(path.c_str(), &stat) != 0)
+    if (::lstat(tree_.at(path).c_str(), &stat) != 0)
         return;  // gone meanwhile
     known_.emplace(Key{stat.st_dev, stat.st_ino}, path);
     if (S_ISDIR(stat.st_mode) && (!stayOn || stat.st_dev == *stayOn))
@@ -63,12 +63,12 @@ void InodeSearch::note(const std::string& path, const std::optional<dev_t>& stay
 
 void InodeSearch::walk(const Directory& directory) {
     struct stat stat {};
-    if (::lstat(directory.path.c_str(), &stat) != 0 || !S_ISDIR(stat.st_mode))
+    if (::lstat(tree_.at(directory.path).c_str(), &stat) != 0 || !S_ISDIR(stat.st_mode))
         return;
     known_.emplace(Key{stat.st_dev, stat.st_ino}, directory.path);
     if (!walked_.insert(Key{stat.st_dev, stat.st_ino}).second)
         return;
-    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.path.c_str()));
+    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(tree_.at(directory.path).c_str()));
     if (!open) {
         log_.warn("{} can't be searched: {}", directory.path, std::strerror(errno));
         return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/files/tree_root.hpp"
 
 namespace criu::files {
 
@@ -19,7 +20,8 @@ namespace criu::files {
 class InodeSearch {
 public:
     /// `first`: directories of the user (--irmap-scan-path), walked before places where watched files often are.
-    InodeSearch(std::vector<std::string> first, Log& log);
+    /// `tree`: where paths begin; outlives this object.
+    InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log);
 
     /// A path that leads to the inode now; nothing if no walked directory has it.
     std::optional<std::string> find(dev_t device, ino_t inode);
@@ -37,6 +39,7 @@ private:
     void note(const std::string& path, const std::optional<dev_t>& stayOn);
     void walk(const Directory& directory);
 
+    const TreeRoot& tree_;
     Log& log_;
     std::deque<Directory> pending_;
     std::map<Key, std::string> known_;

@@ -12,6 +12,7 @@
 #include "criu/files/build_id.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/mount_calls.hpp"
 
 namespace criu::files {
 namespace {
@@ -31,6 +32,30 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     return fs.f_type;
 }
 
+int mountIdOf(const OpenFd& file) {
+    return file.info.mountId ? *file.info.mountId : kernel::mountIdOf(file.copy.get()).value_or(-1);
+}
+
+[[noreturn]] void refuseOutside(const OpenFd& file) {
+    Error error(0, fmt::format("{} lies on a mount outside of the tree's mount namespace", file.describe()));
+    error.addHint(fmt::format("give it anew: --external file[{:x}:{:x}] and on restore --inherit-fd", mountIdOf(file),
+                              file.stat.st_ino));
+    throw error;
+}
+
+/// The mount that a path leads to in the tree. Files opened before the tree got its mounts are on those of another
+/// namespace.
+int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
+    const int id = mountIdOf(file);
+    if (tree.hasMount(id))
+        return id;
+    const UniqueFd there(::open(tree.at(path).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const int found = there ? kernel::mountIdOf(there.get()).value_or(-1) : -1;
+    if (found < 0 || !tree.hasMount(found))
+        refuseOutside(file);
+    return found;
+}
+
 void dropSuffix(std::string& path, std::string_view suffix) {
     if (path.ends_with(suffix))
         path.resize(path.size() - suffix.size());
@@ -46,13 +71,18 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
         fail("{} is of a kind that can't be dumped", file.describe());
     }
     const auto fileSystem = fileSystemOf(file);
+    const TreeRoot& tree = dump.treeRoot();
     if (fileSystem == PROC_SUPER_MAGIC)
-        remapDeadProcess(path, out);
+        remapDeadProcess(path, out, tree);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
         dropSuffix(path, kernel::kDeletedMark);  // names there come and go with their terminals
     else
         findPath(file, path, out, dump);
 
+    if (tree.isOwn()) {
+        out.has_mnt_id = 1;
+        out.mnt_id = mountOf(file, path, tree);
+    }
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
@@ -80,7 +110,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     // The text is appended by the kernel, but may also be part of a name: the file system knows.
     struct stat there {};
     const auto leadsToFile = [&] {
-        if (::lstat(path.c_str(), &there) != 0)
+        if (::lstat(dump.treeRoot().at(path).c_str(), &there) != 0)
             return false;
         const bool device = S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode);
         const bool sameDevice =
@@ -90,15 +120,18 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     if (leadsToFile())
         return;
     dropSuffix(path, kernel::kDeletedMark);
-    if (!leadsToFile())
-        remap(file, path, out, dump);
+    if (leadsToFile())
+        return;
+    if (!dump.treeRoot().hasMount(mountIdOf(file)))
+        refuseOutside(file);
+    remap(file, path, out, dump);
 }
 
-void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out) {
+void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, const TreeRoot& tree) {
     // Inode numbers say nothing here: they change from look to look.
     dropSuffix(path, kernel::kDeletedMark);
     const std::optional<pid_t> pid = processOfPath(path);
-    if (!pid || deadProcesses_.contains(*pid) || ::access(fmt::format("/proc/{}", *pid).c_str(), F_OK) == 0)
+    if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
     deadProcesses_.insert(*pid);
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
@@ -143,13 +176,13 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     constexpr int kTries = 1000;  // others' links of the same name stay theirs
     int result = -1;
     for (int next = 1; next <= kTries; ++next) {
-        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW);
+        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, dump.treeRoot().at(link).c_str(), AT_SYMLINK_FOLLOW);
         if (result == 0 || errno != EEXIST)
             break;
         link = fmt::format("{}.{}", stem, next);
     }
     sys(result, "link {} to {}", file.describe(), link);
-    links_.push_back(link);
+    links_.push_back(dump.treeRoot().at(link));
     linked_.emplace(key, id);
 
     auto& entry = *dump.arena().make<FileEntry>();
@@ -159,6 +192,10 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     entry.reg = &out;
     out.id = id.value;
     out.fown = dump.arena().make<FownEntry>();
+    if (dump.treeRoot().isOwn()) {
+        out.has_mnt_id = 1;
+        out.mnt_id = mountIdOf(file);
+    }
     out.name = dump.arena().string(link);
     out.has_mode = 1;
     out.mode = file.stat.st_mode;

@@ -193,6 +193,13 @@ void PathRemaps::load(const ImageDir& images) {
     }
 }
 
+void PathRemaps::noteLinks(FileRestore& restore) {
+    for (const auto& [id, remap] : remaps_)
+        if (remap.type == REMAP_TYPE__LINKED)
+            if (const FileEntry& link = restore.entry(FileId{remap.id}); link.reg != nullptr)
+                links_.push_back(pathOf(*link.reg));
+}
+
 void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
                         const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
@@ -214,8 +221,7 @@ void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
                               fail("its link (file {}) has no path", remap.id);
-                          links_.push_back(pathOf(*link.reg));
-                          fd = openUnderName(links_.back(), path);
+                          fd = openUnderName(pathOf(*link.reg), path);
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }

@@ -39,7 +39,7 @@ private:
     /// Finds a path that leads to the file, in place; adds a remap if none does.
     void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
     /// For paths under /proc: processes may have ended while files of theirs are still open.
-    void remapDeadProcess(std::string& path, const RegFileEntry& out);
+    void remapDeadProcess(std::string& path, const RegFileEntry& out, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
@@ -57,8 +57,11 @@ public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Makes the files. `ids` tell how the caller calls their owners; `lift` moves a descriptor to where it is in
-    /// nobody's way.
+    /// Notes what removeLinks() is to remove.
+    void noteLinks(FileRestore& restore);
+
+    /// Makes the files, in the process that all others descend from or before there is any. `ids`: how that calls
+    /// their owners; `lift` moves a descriptor to where it is in nobody's way.
     void create(FileRestore& restore, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// The descriptor of a remapped entry; -1 for others.
@@ -72,7 +75,7 @@ public:
     /// if it isn't among them.
     [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
 
-    /// After success: takes away the temporary hard links the dump left for us.
+    /// After success, where paths are those of the tree: takes away the temporary hard links the dump left for us.
     void removeLinks(Log& log) const noexcept;
 
 private:

@@ -43,16 +43,16 @@ std::string linkOf(int fd) {
     return {target.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-bool leadsTo(const std::string& path, const struct stat& wanted) {
+bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot& tree) {
     struct stat there {};
-    return path.starts_with('/') && ::lstat(path.c_str(), &there) == 0 && there.st_dev == wanted.st_dev &&
+    return path.starts_with('/') && ::lstat(tree.at(path).c_str(), &there) == 0 && there.st_dev == wanted.st_dev &&
            there.st_ino == wanted.st_ino;
 }
 
 /// A directory through which handles of a mounted file system can be opened; none if it is a single file. What is
 /// mounted over it shows when no handle opens.
-UniqueFd openMount(const kernel::MountInfo& mount) {
-    return UniqueFd(::open(mount.mountPoint.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+UniqueFd openMount(const kernel::MountInfo& mount, const TreeRoot& tree) {
+    return UniqueFd(::open(tree.at(mount.mountPoint).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
 }
 
 kernel::MountTable readMounts() {
@@ -70,27 +70,28 @@ std::string selfPath(const UniqueFd& fd) {
     return fmt::format("/proc/self/fd/{}", fd.get());
 }
 
-const kernel::MountTable& WatchedInodes::mounts() {
+const kernel::MountTable& WatchedInodes::mounts(const FileDump& dump) {
     if (!mounts_)
-        mounts_.emplace(readMounts());
+        mounts_.emplace(dump.treeRoot().isOwn() ? dump.treeRoot().mounts() : readMounts());
     return *mounts_;
 }
 
-const std::vector<WatchedInodes::Root>& WatchedInodes::rootsOf(std::uint32_t device) {
+const std::vector<WatchedInodes::Root>& WatchedInodes::rootsOf(std::uint32_t device, const FileDump& dump) {
     const auto [at, fresh] = roots_.try_emplace(device);
     if (!fresh)
         return at->second;
-    for (const kernel::MountInfo& mount : mounts().all())
+    for (const kernel::MountInfo& mount : mounts(dump).all())
         if (isOn(mount, device))
-            if (UniqueFd fd = openMount(mount); fd)
+            if (UniqueFd fd = openMount(mount, dump.treeRoot()); fd)
                 at->second.push_back({std::move(fd), mount.fsType == "tmpfs" || mount.fsType == "devtmpfs"});
     return at->second;
 }
 
-WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kernel::FileHandle& handle) {
+WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kernel::FileHandle& handle,
+                                                const FileDump& dump) {
     Lookup found;
     HandleBuffer buffer(handle.type, std::as_bytes(std::span(handle.bytes)));
-    for (const Root& root : rootsOf(device)) {
+    for (const Root& root : rootsOf(device, dump)) {
         const UniqueFd fd(::open_by_handle_at(root.fd.get(), buffer.get(), O_PATH | O_CLOEXEC));
         if (!fd)
             continue;
@@ -101,7 +102,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         found.symbolicLink = S_ISLNK(stat.st_mode);
         // Paths through a mount of a part of the file system may lead elsewhere.
         found.path = linkOf(fd.get());
-        if (leadsTo(found.path, stat)) {
+        if (leadsTo(found.path, stat, dump.treeRoot())) {
             found.result = Opened::WithPath;
             break;
         }
@@ -111,11 +112,11 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
 
 std::string WatchedInodes::search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump) {
     if (!search_)
-        search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.log());
+        search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.treeRoot(), dump.log());
     if (const auto path = search_->find(kernel::deviceOf(device), inode))
         return *path;
     if (everywhere) {
-        for (const kernel::MountInfo& mount : mounts().all()) {
+        for (const kernel::MountInfo& mount : mounts(dump).all()) {
             if (!isOn(mount, device))
                 continue;
             search_->addMount(mount.mountPoint);
@@ -139,7 +140,7 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         out.bytes = static_cast<std::uint32_t>(handle->bytes.size());
         if (!handle->bytes.empty())
             std::memcpy(out.handle, handle->bytes.data(), handle->bytes.size());
-        found = openHandle(device, *handle);
+        found = openHandle(device, *handle, dump);
     }
     if (found.result == Opened::WithPath) {
         // Links go without, as CRIU has it: it would follow them.
@@ -181,7 +182,7 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
     for (const kernel::MountInfo& mount : mounts_->all()) {
         if (!isOn(mount, device))
             continue;
-        const UniqueFd root = openMount(mount);
+        const UniqueFd root = openMount(mount, {});
         UniqueFd fd(root ? ::open_by_handle_at(root.get(), buffer.get(), O_PATH | O_CLOEXEC) : -1);
         if (!fd && root && errno == EPERM && help_ != nullptr)
             fd = help_->openByHandle(root.get(), buffer.bytes, O_PATH);

@@ -28,8 +28,8 @@ public:
     FhEntry* describe(std::uint32_t device, std::uint64_t inode, const std::optional<kernel::FileHandle>& handle,
                       FileDump& dump);
 
-    /// Mounts of criu's mount namespace.
-    const kernel::MountTable& mounts();
+    /// Mounts of the tree's mount namespace.
+    const kernel::MountTable& mounts(const FileDump& dump);
 
 private:
     enum class Opened { No, WithoutPath, WithPath };
@@ -44,8 +44,8 @@ private:
         bool inMemoryOnly = false;
     };
 
-    Lookup openHandle(std::uint32_t device, const kernel::FileHandle& handle);
-    const std::vector<Root>& rootsOf(std::uint32_t device);
+    Lookup openHandle(std::uint32_t device, const kernel::FileHandle& handle, const FileDump& dump);
+    const std::vector<Root>& rootsOf(std::uint32_t device, const FileDump& dump);
     std::string search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump);
 
     const PathDump& paths_;

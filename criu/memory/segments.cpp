@@ -72,28 +72,37 @@ bool mapsForWriting(const VmaEntry& vma) {
 }
 
 void fillSegment(const ImageDir& images, std::uint64_t shmid, int fd, std::uint64_t size, std::uint64_t& total) {
-    const auto pagemap = Pagemap::load(images, ImageKind::ShmemPagemap, shmid);
-    if (!pagemap || pagemap->ranges().empty())
+    if (!images.exists(ImageKind::ShmemPagemap, shmid))
         return;
-    const auto pages = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
-    if (pagemap->ranges().back().end() > pageAlignUp(size))
-        fail("shared memory {} has content beyond its {} bytes", shmid, size);
     const std::size_t mapped = pageAlignUp(size);
     void* const at = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
         failErrno("map shared memory {} of {} bytes", shmid, mapped);
     const Mapping mapping(at, mapped);
+    total += fillSharedContent(images, shmid, {static_cast<std::byte*>(at), mapped});
+}
+
+}  // namespace
+
+std::uint64_t fillSharedContent(const ImageDir& images, std::uint64_t shmid, std::span<std::byte> memory) {
+    const auto pagemap = Pagemap::load(images, ImageKind::ShmemPagemap, shmid);
+    if (!pagemap || pagemap->ranges().empty())
+        return 0;
+    const auto pages = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
+    if (pagemap->ranges().back().end() > pageAlignUp(memory.size()))
+        fail("shared memory {} has content beyond its {} bytes", shmid, memory.size());
+    const auto at = reinterpret_cast<std::uint64_t>(memory.data());
+    std::uint64_t total = 0;
     std::vector<FillJob> jobs;
     for (const PagemapRange& range : pagemap->ranges()) {
         if (!has(range.flags, PageFlags::Present))
             fail("content of shared memory {} is in a parent dump; incremental images can't be restored yet", shmid);
-        jobs.push_back({range.fileOffset, reinterpret_cast<std::uint64_t>(at) + range.vaddr, range.bytes()});
+        jobs.push_back({range.fileOffset, at + range.vaddr, range.bytes()});
         total += range.bytes();
     }
     fillMemory(pages->get(), jobs);
+    return total;
 }
-
-}  // namespace
 
 Segments::Segment& Segments::add(std::uint64_t shmid, std::uint64_t size) {
     Segment& segment = byShmid_[shmid];

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "criu/base/ids.hpp"
@@ -60,5 +61,9 @@ private:
     std::map<std::uint64_t, Segment> byInode_;
     std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< memfd file id to inode id
 };
+
+/// Fills memory of this process with what images hold for ImageKind::ShmemPagemap `shmid`. Returns bytes read. Throws
+/// Error, also if there is content beyond `memory` up to the end of its last page, which must be mapped as well.
+std::uint64_t fillSharedContent(const ImageDir& images, std::uint64_t shmid, std::span<std::byte> memory);
 
 }  // namespace criu::memory

@@ -136,15 +136,10 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
     return static_cast<std::uint32_t>(index + 1);
 }
 
-std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir& images, PagesIds& ids,
-                                         Drainer& drainer) {
-    UniqueFd opened;
-    if (!segment.kept)
-        opened.reset(
-            sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name, segment.path));
-    const int fd = segment.kept ? segment.kept.get() : opened.get();
+std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
+                                 const ImageDir& images, PagesIds& ids, Drainer& drainer) {
     const std::uint32_t id = ids.next();
-    PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, segment.shmid), id);
+    PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, shmid), id);
     const UniqueFd pages = images.createRaw(ImageKind::Pages, id);
 
     Drainer::Run moving(drainer, {0, nullptr, fd}, pages.get());
@@ -157,13 +152,13 @@ std::uint64_t SegmentsDump::writeContent(const Segment& segment, const ImageDir&
     };
     // The file knows of pages that are swapped out, and of those that no process has mapped.
     std::uint64_t at = 0;
-    while (at < segment.size()) {
+    while (at < size) {
         const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
         if (data < 0 && errno == ENXIO)
             break;
-        const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", segment.name, at), SEEK_HOLE);
+        const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", name, at), SEEK_HOLE);
         const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
-        at = pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", segment.name)));
+        at = pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name)));
         jobs.push_back({start, at - start, pagemap.contentSize()});
         pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
         if (jobs.size() >= kJobsAtOnce)
@@ -186,7 +181,13 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, co
         const Segment& segment = segments_[index];
         if (segment.size() != 0) {
             result.pagesScanned += pageAlignUp(segment.size()) / kPageSize;
-            result.pagesWritten += writeContent(segment, images, ids, drainer);
+            UniqueFd opened;
+            if (!segment.kept)
+                opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
+                                 segment.path));
+            const int fd = segment.kept ? segment.kept.get() : opened.get();
+            result.pagesWritten +=
+                writeSharedContent(fd, segment.name, segment.shmid, segment.size(), images, ids, drainer);
         }
         MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
         std::string name = segment.name;

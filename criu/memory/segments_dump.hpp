@@ -56,6 +56,9 @@ public:
     /// For a descriptor: the inode id.
     std::uint32_t inodeFor(const files::OpenFd& file);
 
+    /// A number that names images of others' contents: no segment gets it. Before segments are added.
+    void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
+
     /// Writes contents and memfd.img. After all processes and files were seen.
     SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
                              Drainer& drainer) const;
@@ -77,7 +80,6 @@ private:
 
     std::size_t add(int fd, std::string path);
     [[nodiscard]] std::uint32_t freeShmid(ino_t inode) const;
-    static std::uint64_t writeContent(const Segment& segment, const ImageDir& images, PagesIds& ids, Drainer& drainer);
 
     Arena arena_;
     dev_t device_ = 0;
@@ -85,6 +87,11 @@ private:
     std::map<Key, std::size_t> byInode_;
     std::set<std::uint32_t> shmids_;
 };
+
+/// Writes what a file of shared memory holds, for ImageKind::ShmemPagemap `shmid`; `name` is for messages. Returns
+/// pages written. Throws Error.
+std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
+                                 const ImageDir& images, PagesIds& ids, Drainer& drainer);
 
 /// The file behind a mapping, through /proc/PID/map_files; only paths are left to the heir.
 class ProcMappedFiles : public MappedFileDump {

@@ -15,12 +15,31 @@ namespace criu::namespaces {
 
 using kernel::NamespaceKind;
 
+namespace {
+
+/// Runs `work` in a process' namespace.
+void visit(const kernel::ProcPid& process, NamespaceKind kind, const std::function<void()>& work) {
+    const std::string_view name = kernel::namespaceName(kind);
+    const UniqueFd space = process.open(fmt::format("ns/{}", name), O_RDONLY);
+    inContext([&] { return fmt::format("in the {} namespace of the tree", name); },
+              [&] {
+                  kernel::inOwnThread([&] {
+                      sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
+                      work();
+                  });
+              });
+}
+
+}  // namespace
+
 TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree)
+                               const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log)
     : joined_(joined) {
     const auto wanted = [&](NamespaceKind kind) { return joined.has(kind) ? 0 : ownNumberOf(outside, tree, kind); };
     if (const std::uint32_t number = wanted(NamespaceKind::Uts); number != 0)
         uts_.emplace(images, number);
+    if (const std::uint32_t number = wanted(NamespaceKind::Ipc); number != 0)
+        ipc_.emplace(images, number, ids, log);
     const std::uint32_t time = wanted(NamespaceKind::Time);
     if (time != 0)
         kernel::Features().require(kernel::Feature::TimeNs);
@@ -30,27 +49,24 @@ TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& i
 }
 
 int TreeNamespaces::newKinds() const noexcept {
-    return uts_ ? CLONE_NEWUTS : 0;
+    return (uts_ ? CLONE_NEWUTS : 0) | (ipc_ ? CLONE_NEWIPC : 0);
 }
 
-void TreeNamespaces::fill(const kernel::ProcPid& root) const {
-    const auto visit = [&](NamespaceKind kind, const std::function<void()>& work) {
-        const std::string_view name = kernel::namespaceName(kind);
-        const UniqueFd space = root.open(fmt::format("ns/{}", name), O_RDONLY);
-        inContext([&] { return fmt::format("fill the {} namespace of the tree", name); },
-                  [&] {
-                      kernel::inOwnThread([&] {
-                          sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
-                          work();
-                      });
-                  });
-    };
+void TreeNamespaces::fill(const kernel::ProcPid& root, const ImageDir& images) {
     if (uts_)
-        visit(NamespaceKind::Uts, [this] { uts_->fill(); });
+        visit(root, NamespaceKind::Uts, [this] { uts_->fill(); });
+    if (ipc_)
+        visit(root, NamespaceKind::Ipc, [&] { ipc_->fill(images); });
+}
+
+void TreeNamespaces::finish(const kernel::ProcPid& root) const {
+    if (ipc_)
+        visit(root, NamespaceKind::Ipc, [this] { ipc_->finish(); });
 }
 
 void TreeNamespaces::enter() const {
     joined_.enter(NamespaceKind::Uts);
+    joined_.enter(NamespaceKind::Ipc);
     joined_.enter(NamespaceKind::Time);
     if (clocks_)
         clocks_->enterNew();

@@ -108,7 +108,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         out.shutdown = static_cast<SkShutdown>(info->shutdown);
     }
     if (!info->name.empty() && info->name.front() != '\0')
-        dumpPath(file, info->name, out, dump.ids(), dump.arena());
+        dumpPath(file, info->name, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
     peers_.emplace(inode, out.peer);
     write(entry, file, dump);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::sockets {
@@ -185,7 +186,7 @@ std::string UnixName::shown() const {
     return showAddress(text);
 }
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const namespaces::IdMap& ids,
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena) {
     const UniqueFd place(
         sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
@@ -193,7 +194,12 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     sys(::fstat(place.get(), &stat), "stat the file that {} is bound to", file.describe());
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));
     struct stat there {};
-    const bool found = ::lstat(path.c_str(), &there) == 0 && there.st_dev == stat.st_dev && there.st_ino == stat.st_ino;
+    const bool found = ::lstat(dump.treeRoot().at(path).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
+                       there.st_ino == stat.st_ino;
+    if (dump.treeRoot().isOwn()) {
+        out.has_mnt_id = 1;
+        out.mnt_id = kernel::mountIdOf(place.get()).value_or(-1);
+    }
     if (!found && path.ends_with(kDeleted)) {
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
@@ -201,8 +207,8 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     }
     auto& permissions = *arena.make<FilePermsEntry>();
     permissions.mode = stat.st_mode;
-    permissions.uid = ids.innerUid(stat.st_uid);
-    permissions.gid = ids.innerGid(stat.st_gid);
+    permissions.uid = dump.ids().innerUid(stat.st_uid);
+    permissions.gid = dump.ids().innerGid(stat.st_gid);
     out.file_perms = &permissions;
     const std::string_view plain = withoutEnd(name);
     if (!plain.starts_with('/'))

@@ -37,7 +37,7 @@ struct UnixName {
 };
 
 /// Dump half: fills file_perms, name_dir and deleted for a socket that is bound to a path.
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const namespaces::IdMap& ids,
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena);
 
 /// What a path is to be when a socket has been bound to it.

@@ -18,6 +18,7 @@
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/kernel/tasks.hpp"
+#include "criu/kernel/time_offsets.hpp"
 #include "criu/kernel/timers.hpp"
 
 namespace {
@@ -48,6 +49,7 @@ constexpr void (*kParsers[])(std::string_view) = {
     [](std::string_view text) { static_cast<void>(criu::kernel::parseCgroups(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseNamespaceLink(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseFeatureCache(text, "key")); },
+    [](std::string_view text) { static_cast<void>(criu::kernel::parseTimeOffsets(text)); },
     [](std::string_view text) {
         const MountTable table(criu::kernel::parseMountInfo(text));
         for (const auto& mount : table.all())

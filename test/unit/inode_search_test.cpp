@@ -42,7 +42,8 @@ TEST_CASE("a path is found for an inode below the user's directories") {
     std::ofstream(folder.path + "/a/b/c/file") << "text";
     std::filesystem::create_symlink("/", folder.path + "/a/link");
     Log log;
-    InodeSearch search({folder.path}, log);
+    const files::TreeRoot tree;
+    InodeSearch search({folder.path}, tree, log);
 
     const struct stat file = statOf(folder.path + "/a/b/c/file");
     CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/a/b/c/file");
@@ -59,7 +60,8 @@ TEST_CASE("a path that went away isn't given out") {
     std::ofstream(one) << "text";
     const struct stat file = statOf(one);
     Log log;
-    InodeSearch search({folder.path}, log);
+    const files::TreeRoot tree;
+    InodeSearch search({folder.path}, tree, log);
     REQUIRE(search.find(file.st_dev, file.st_ino) == one);
     std::filesystem::rename(one, two);
     CHECK_FALSE(search.find(file.st_dev, file.st_ino));
@@ -70,7 +72,8 @@ TEST_CASE("a whole mount is searched when it is added") {
     std::ofstream(folder.path + "/file") << "text";
     const struct stat file = statOf(folder.path + "/file");
     Log log;
-    InodeSearch search({}, log);
+    const files::TreeRoot tree;
+    InodeSearch search({}, tree, log);
     REQUIRE_FALSE(search.find(file.st_dev, file.st_ino));
     search.addMount(folder.path);
     CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/file");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused creates its children in a
+// zdtm: refused creates its children in another time namespace
 #include <linux/sched.h>
 #include <sched.h>
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "criu/base/unique_fd.hpp"
+
+/// Mounts as descriptors: open_tree(2), fsopen(2) and their family (Linux 5.2; mount_setattr(2): 5.12). A mount made
+/// here is attached nowhere, and gone when its descriptor is closed, until attachMount() puts it somewhere.
+namespace criu::kernel {
+
+/// A new mount of what is mounted at `path` (relative to `directory`; empty: the descriptor itself), beginning at that
+/// directory or file, without what is mounted below it. A mount that shares events has a new peer by this.
+[[nodiscard]] UniqueFd cloneMount(int directory, const std::string& path);
+
+/// What a file system is made of.
+struct FileSystemParts {
+    std::string type;
+    std::string source;            ///< empty: none
+    std::string options;           ///< the file system's own, separated by commas
+    std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC, MS_LAZYTIME of the file system
+};
+
+/// A mount of a file system of this kind: of a new one, or of the only one that there is of the kind. What the kernel
+/// says about a failure is in the Error.
+[[nodiscard]] UniqueFd mountFileSystem(const FileSystemParts& parts);
+
+/// Makes the file system of a mount read-only.
+void makeFileSystemReadOnly(int mount);
+
+/// Puts a mount on a directory or file: `path` relative to `directory`; empty: on the descriptor itself.
+void attachMount(int mount, int directory, const std::string& path);
+
+/// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and those of access times of a mount; others off.
+void setMountFlags(int mount, std::uint64_t flags);
+
+/// MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
+void setPropagation(int mount, std::uint64_t kind);
+
+/// Has `to`, a private mount, get and send events as `from` does, of whose file system it shows the same or a part
+/// (Linux 5.15).
+void joinPropagation(int from, int to);
+
+/// The kernel's number of the mount a descriptor was opened through; nothing before Linux 5.8.
+[[nodiscard]] std::optional<int> mountIdOf(int fd);
+
+/// Runs `work` in a thread that is in another mount namespace, with its root as root and current directory. What it
+/// throws is thrown here.
+void insideMountNamespace(int target, const std::function<void()>& work);
+
+}  // namespace criu::kernel

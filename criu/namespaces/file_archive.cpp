@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/file_archive.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+struct FreeEntry {
+    void operator()(archive_entry* entry) const noexcept { ::archive_entry_free(entry); }
+};
+struct FreeWriter {
+    void operator()(archive* writer) const noexcept { ::archive_write_free(writer); }
+};
+struct FreeReader {
+    void operator()(archive* reader) const noexcept { ::archive_read_free(reader); }
+};
+using Entry = std::unique_ptr<archive_entry, FreeEntry>;
+
+/// The library counts things that were left out as warnings; here they are failures.
+template <typename... Args>
+void check(int result, archive* of, Located<Args...> what, Args&&... args) {
+    if (result >= ARCHIVE_OK)
+        return;
+    Error error(0, fmt::format(what.text, std::forward<Args>(args)...), what.where);
+    if (const char* const text = ::archive_error_string(of); text != nullptr)
+        error.addHint(text);
+    throw error;
+}
+
+/// A name for calls that take no directory.
+std::string pathAt(int directory, const std::string& name) {
+    return fmt::format("/proc/self/fd/{}/{}", directory, name);
+}
+
+class ArchiveWriter {
+public:
+    ArchiveWriter(int to, const IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
+        archive* const writer = writer_.get();
+        check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
+        check(::archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
+        check(::archive_write_set_filter_option(writer, "gzip", "compression-level", "1"), writer,
+              "choose the compression of an archive");
+        check(::archive_write_open_fd(writer, to), writer, "begin an archive");
+    }
+
+    void addTree(int directory, const std::string& path) {
+        add(directory, ".", path);
+        walk(directory, path);
+    }
+
+    std::vector<SocketFile> finish() {
+        check(::archive_write_close(writer_.get()), writer_.get(), "end an archive");
+        return std::move(sockets_);
+    }
+
+private:
+    void walk(int directory, const std::string& path) {
+        const std::unique_ptr<DIR, CloseDirectory> open(
+            ::fdopendir(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", path)));
+        if (!open)
+            failErrno("list {}", path);
+        std::vector<std::string> names;
+        while (const dirent* const entry = ::readdir(open.get()))
+            if (const std::string_view name = entry->d_name; name != "." && name != "..")
+                names.emplace_back(name);
+        std::sort(names.begin(), names.end());
+        for (const std::string& name : names) {
+            const std::string below = path + '/' + name;
+            if (!add(directory, name, below))
+                continue;
+            const UniqueFd child(sys(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                                     "open {}", below));
+            walk(child.get(), below);
+        }
+    }
+
+    /// Whether it is a directory.
+    bool add(int directory, const std::string& name, const std::string& path) {
+        struct stat stat {};
+        sys(::fstatat(directory, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW), "stat {}", path);
+        stat.st_uid = ids_.seenUid(stat.st_uid);
+        stat.st_gid = ids_.seenGid(stat.st_gid);
+        if (S_ISSOCK(stat.st_mode)) {
+            sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid});
+            return false;
+        }
+        const Entry entry(::archive_entry_new());
+        ::archive_entry_copy_stat(entry.get(), &stat);
+        ::archive_entry_copy_pathname(entry.get(), path.c_str());
+        if (!S_ISDIR(stat.st_mode) && stat.st_nlink > 1) {
+            const auto [first, fresh] = links_.try_emplace(stat.st_ino, path);
+            if (!fresh) {
+                ::archive_entry_set_size(entry.get(), 0);
+                ::archive_entry_copy_hardlink(entry.get(), first->second.c_str());
+                header(entry, path);
+                return false;
+            }
+        }
+        addAttributes(entry.get(), pathAt(directory, name), path);
+        if (S_ISLNK(stat.st_mode))
+            addTarget(entry.get(), directory, name, path);
+        if (S_ISREG(stat.st_mode))
+            addFile(entry, directory, name, path, stat.st_size);
+        else
+            header(entry, path);
+        return S_ISDIR(stat.st_mode);
+    }
+
+    void header(const Entry& entry, const std::string& path) {
+        check(::archive_write_header(writer_.get(), entry.get()), writer_.get(), "put {} into an archive", path);
+    }
+
+    static void addTarget(archive_entry* entry, int directory, const std::string& name, const std::string& path) {
+        std::vector<char> target(PATH_MAX);
+        const ssize_t length =
+            sys(::readlinkat(directory, name.c_str(), target.data(), target.size() - 1), "read link {}", path);
+        target[static_cast<std::size_t>(length)] = '\0';
+        ::archive_entry_copy_symlink(entry, target.data());
+    }
+
+    static void addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
+        std::vector<char> names(XATTR_LIST_MAX);
+        const ssize_t length = ::llistxattr(name.c_str(), names.data(), names.size());
+        if (length < 0 && errno == ENOTSUP)
+            return;
+        sys(length, "list extended attributes of {}", path);
+        std::vector<char> value(XATTR_SIZE_MAX);
+        for (const char* at = names.data(); at < names.data() + length; at += std::strlen(at) + 1) {
+            const ssize_t size = sys(::lgetxattr(name.c_str(), at, value.data(), value.size()),
+                                     "read extended attribute {} of {}", at, path);
+            ::archive_entry_xattr_add_entry(entry, at, value.data(), static_cast<std::size_t>(size));
+        }
+    }
+
+    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size) {
+        const UniqueFd file(
+            sys(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC), "open {}", path));
+        std::vector<std::pair<off_t, off_t>> data;
+        for (off_t at = 0; at < size;) {
+            const off_t begin = ::lseek(file.get(), at, SEEK_DATA);
+            if (begin < 0 && errno == ENXIO)
+                break;
+            sys(begin, "find data in {}", path);
+            at = sys(::lseek(file.get(), begin, SEEK_HOLE), "find the end of data in {}", path);
+            data.emplace_back(begin, at);
+        }
+        const bool holes = size > 0 && (data.size() != 1 || data.front() != std::pair(off_t{0}, size));
+        if (holes) {
+            for (const auto& [begin, end] : data)
+                ::archive_entry_sparse_add_entry(entry.get(), begin, end - begin);
+            if (data.empty())
+                ::archive_entry_sparse_add_entry(entry.get(), 0, 0);
+        }
+        header(entry, path);
+        off_t at = 0;
+        for (const auto& [begin, end] : data) {
+            zeros(begin - at, path);
+            copy(file.get(), begin, end, path);
+            at = end;
+        }
+        zeros(size - at, path);
+    }
+
+    void put(std::size_t length, const std::string& path) {
+        for (std::size_t done = 0; done < length;) {
+            const la_ssize_t put = ::archive_write_data(writer_.get(), block_.data() + done, length - done);
+            check(static_cast<int>(std::min<la_ssize_t>(put, 0)), writer_.get(), "put content of {} into an archive",
+                  path);
+            if (put == 0)
+                fail("put content of {} into an archive: it takes no more", path);
+            done += static_cast<std::size_t>(put);
+        }
+    }
+
+    void copy(int file, off_t at, off_t end, const std::string& path) {
+        while (at < end) {
+            const std::size_t want = std::min(block_.size(), static_cast<std::size_t>(end - at));
+            const ssize_t got = sys(::pread(file, block_.data(), want, at), "read {}", path);
+            if (got == 0)
+                fail("{} shrank while it was read", path);
+            put(static_cast<std::size_t>(got), path);
+            at += got;
+        }
+    }
+
+    /// Holes, which the library leaves out again.
+    void zeros(off_t count, const std::string& path) {
+        std::fill_n(block_.begin(), std::min<off_t>(count, static_cast<off_t>(block_.size())), std::byte{});
+        while (count > 0) {
+            const std::size_t part = std::min(block_.size(), static_cast<std::size_t>(count));
+            put(part, path);
+            count -= static_cast<off_t>(part);
+        }
+    }
+
+    const IdMap& ids_;
+    std::unique_ptr<archive, FreeWriter> writer_;
+    std::vector<std::byte> block_;
+    std::map<ino_t, std::string> links_;
+    std::vector<SocketFile> sockets_;
+};
+
+/// In a directory for a moment.
+class Stay {
+public:
+    explicit Stay(int directory)
+        : back_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
+        sys(::fchdir(directory), "enter a directory");
+    }
+    ~Stay() {
+        if (::fchdir(back_.get()) != 0)
+            ::abort();  // whatever came next would happen in the wrong place
+    }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+private:
+    UniqueFd back_;
+};
+
+}  // namespace
+
+std::vector<SocketFile> archiveFiles(int directory, int to, const IdMap& ids) {
+    ArchiveWriter writer(to, ids);
+    writer.addTree(directory, ".");
+    return writer.finish();
+}
+
+void extractFiles(int from, int directory) {
+    const Stay stay(directory);
+    const std::unique_ptr<archive, FreeReader> reader(::archive_read_new());
+    check(::archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
+    check(::archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
+    check(::archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    const std::unique_ptr<archive, FreeWriter> disk(::archive_write_disk_new());
+    // An archive is foreign text: it may not lead out of the directory.
+    check(::archive_write_disk_set_options(
+              disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_XATTR |
+                              ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
+                              ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
+          disk.get(), "prepare to make files");
+    for (;;) {
+        archive_entry* entry = nullptr;
+        const int next = ::archive_read_next_header(reader.get(), &entry);
+        if (next == ARCHIVE_EOF)
+            break;
+        check(next, reader.get(), "read an archive");
+        const std::string path = ::archive_entry_pathname(entry) != nullptr ? ::archive_entry_pathname(entry) : "";
+        check(::archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
+        for (;;) {
+            const void* block = nullptr;
+            std::size_t size = 0;
+            la_int64_t offset = 0;
+            const int read = ::archive_read_data_block(reader.get(), &block, &size, &offset);
+            if (read == ARCHIVE_EOF)
+                break;
+            check(read, reader.get(), "read the content of {}", path);
+            check(
+                static_cast<int>(std::min<la_ssize_t>(::archive_write_data_block(disk.get(), block, size, offset), 0)),
+                disk.get(), "write {}", path);
+        }
+        check(::archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
+    }
+    check(::archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
+}
+
+void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
+    for (const SocketFile& socket : sockets) {
+        const char* const path = socket.path.c_str();
+        const std::string parent = socket.path.substr(0, socket.path.rfind('/'));
+        struct stat before {};
+        sys(::fstatat(directory, parent.c_str(), &before, 0), "stat {}", parent);
+        sys(::mknodat(directory, path, S_IFSOCK | 0600, 0), "make the file of a socket {}", socket.path);
+        sys(::fchownat(directory, path, socket.user, socket.group, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
+            socket.path, socket.user, socket.group);
+        sys(::fchmodat(directory, path, socket.mode, 0), "set the mode of {}", socket.path);
+        const timespec times[] = {before.st_atim, before.st_mtim};
+        sys(::utimensat(directory, parent.c_str(), times, 0), "set times of {}", parent);
+    }
+}
+
+}  // namespace criu::namespaces

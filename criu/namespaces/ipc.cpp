@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/ipc.hpp"
+
+#include <sys/mount.h>
+#include <sys/shm.h>
+
+#include <filesystem>
+
+#include "criu/base/error.hpp"
+#include "criu/namespaces/ipc_limits.hpp"
+#include "criu/namespaces/ipc_owner.hpp"
+#include "criu/namespaces/ipc_shared_memory.hpp"
+
+namespace criu::namespaces {
+
+std::vector<std::string> listPosixQueues() {
+    const UniqueFd system(::fsopen("mqueue", FSOPEN_CLOEXEC));
+    if (!system && errno == ENODEV)
+        return {};  // this kernel has none
+    if (!system)
+        failErrno("open the file system of POSIX message queues");
+    sys(::fsconfig(system.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "prepare to list POSIX message queues");
+    const UniqueFd mount(sys(::fsmount(system.get(), FSMOUNT_CLOEXEC, 0), "mount the POSIX message queues"));
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}/.", mount.get())))
+        names.push_back(entry.path().filename());
+    return names;
+}
+
+void IpcDump::check() const {
+    const std::vector<std::string> queues = listPosixQueues();
+    if (queues.empty())
+        return;
+    Error error(0, fmt::format("the IPC namespace of the tree has a POSIX message queue /{}{}, which can't be dumped",
+                               queues.front(),
+                               queues.size() > 1 ? fmt::format(" and {} more", queues.size() - 1) : std::string()));
+    error.addHint("its messages couldn't be read without taking them out; remove it with mq_unlink(3)");
+    throw error;
+}
+
+std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer) const {
+    Arena arena;
+    IpcVarEntry& limits = *arena.make<IpcVarEntry>();
+    readIpcLimits(limits, arena);
+    ImageWriter image = images.create(ImageKind::IpcVar, number_);
+    image.write(limits);
+    image.finish();
+
+    ImageWriter messages = images.create(ImageKind::IpcMsg, number_);
+    std::vector<MessageQueue> queues = readMessageQueues();
+    for (MessageQueue& queue : queues)
+        toInside(queue.desc, owners_);
+    writeMessageQueues(messages, queues);
+    messages.finish();
+    ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
+    std::vector<SemaphoreSet> sets = readSemaphoreSets();
+    for (SemaphoreSet& set : sets)
+        toInside(set.desc, owners_);
+    writeSemaphoreSets(semaphores, sets);
+    semaphores.finish();
+    return dumpSharedMemory(images, number_, owners_, ids, drainer);
+}
+
+IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap& owners, Log& log)
+    : number_(number),
+      owners_(owners),
+      log_(log),
+      limits_(images.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
+    if (auto image = images.openRead(ImageKind::IpcMsg, number))
+        queues_ = parseMessageQueues(*image);
+    if (auto image = images.openRead(ImageKind::IpcSem, number))
+        semaphores_ = parseSemaphoreSets(*image);
+    for (MessageQueue& queue : queues_)
+        toOutside(queue.desc, owners);
+    for (SemaphoreSet& set : semaphores_)
+        toOutside(set.desc, owners);
+}
+
+void IpcRestore::fill(const ImageDir& images) {
+    doomed_ = restoreSharedMemory(images, number_, owners_);
+    for (const MessageQueue& queue : queues_)
+        makeMessageQueue(queue);
+    for (const SemaphoreSet& set : semaphores_)
+        makeSemaphoreSet(set);
+    // Limits may have been lowered when the objects were there already.
+    writeIpcLimits(*limits_, log_);
+    log_.info("The IPC namespace has {} message queues and {} semaphore sets", queues_.size(), semaphores_.size());
+}
+
+void IpcRestore::finish() const {
+    for (const int id : doomed_)
+        sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/bulk.hpp"
+#include "criu/memory/pages_ids.hpp"
+#include "criu/namespaces/id_map.hpp"
+#include "criu/namespaces/ipc_messages.hpp"
+#include "criu/namespaces/ipc_semaphores.hpp"
+#include "images/ipc-var.hpp"
+
+/// IPC namespaces (ipc_namespaces(7)): limits, System V shared memory, message queues and semaphores.
+namespace criu::namespaces {
+
+/// The content of the tree's IPC namespace. All calls from a thread that is in it.
+class IpcDump {
+public:
+    /// `number`: of the namespace, in images; `owners`: how the tree calls users and groups.
+    IpcDump(std::uint32_t number, const IdMap& owners) : number_(number), owners_(owners) {}
+
+    /// Refuses what can't be dumped: POSIX message queues, whose messages can't be read without taking them out.
+    void check() const;
+
+    /// Writes the images; returns pages of shared memory written. Not before the namespace stands still.
+    std::uint64_t write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer) const;
+
+private:
+    std::uint32_t number_;
+    const IdMap& owners_;
+};
+
+class IpcRestore {
+public:
+    /// Reads and checks the images, but contents of shared memory. Throws Error.
+    IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap& owners, Log& log);
+
+    /// Makes everything in the calling thread's namespace, which must be a new one.
+    void fill(const ImageDir& images);
+
+    /// The processes have attached their shared memory: what had been marked for removal is marked again. In a thread
+    /// that is in the namespace.
+    void finish() const;
+
+private:
+    std::uint32_t number_;
+    const IdMap& owners_;
+    Log& log_;
+    Record<IpcVarEntry> limits_;
+    std::vector<MessageQueue> queues_;
+    std::vector<SemaphoreSet> semaphores_;
+    std::vector<int> doomed_;
+};
+
+/// Names of the POSIX message queues (mq_overview(7)) in the calling thread's IPC namespace. Throws Error.
+[[nodiscard]] std::vector<std::string> listPosixQueues();
+
+}  // namespace criu::namespaces

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "criu/image/image_dir.hpp"
+#include "images/ipc-desc.hpp"
+
+/// System V message queues (msgget(2)) of the calling thread's IPC namespace.
+namespace criu::namespaces {
+
+struct QueuedMessage {
+    std::int64_t type = 0;
+    std::vector<std::byte> text;
+    friend bool operator==(const QueuedMessage&, const QueuedMessage&) = default;
+};
+
+struct MessageQueue {
+    IpcDescEntry desc;
+    std::uint32_t limit = 0;  ///< msg_qbytes
+    std::vector<QueuedMessage> messages;
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+};
+
+/// Reads all queues and leaves them as they are. Throws Error, also for messages larger than the present limit, which
+/// the kernel doesn't copy.
+[[nodiscard]] std::vector<MessageQueue> readMessageQueues();
+
+void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& queues);
+
+/// Reads and checks an image.
+[[nodiscard]] std::vector<MessageQueue> parseMessageQueues(ImageReader& image);
+
+/// Makes a queue with all its messages. The namespace's msgmax and msgmnb are raised as needed, and stay so. Throws
+/// Error.
+void makeMessageQueue(const MessageQueue& queue);
+
+}  // namespace criu::namespaces

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/ipc_semaphores.hpp"
+
+#include <sys/sem.h>
+
+#include <algorithm>
+#include <span>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
+#include "criu/namespaces/ipc_owner.hpp"
+#include "images/ipc-sem.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr std::uint64_t kAlignment = 8;    // of what follows the values in an image
+constexpr std::uint16_t kHighest = 32767;  // SEMVMX
+
+union Argument {
+    int value;
+    semid_ds* status;
+    std::uint16_t* values;
+};
+
+std::uint64_t paddingOf(std::uint64_t bytes) {
+    return (kAlignment - bytes % kAlignment) % kAlignment;
+}
+
+semid_ds statusOf(int id) {
+    semid_ds status{};
+    Argument argument{};
+    argument.status = &status;
+    sys(::semctl(id, 0, IPC_STAT, argument), "look at semaphore set {}", id);
+    return status;
+}
+
+}  // namespace
+
+std::vector<SemaphoreSet> readSemaphoreSets() {
+    std::vector<SemaphoreSet> sets;
+    for (const int id : kernel::listIpcIds(kernel::IpcKind::Semaphores)) {
+        const semid_ds status = statusOf(id);
+        SemaphoreSet set;
+        set.desc = describeIpc(id, status.sem_perm);
+        set.values.resize(status.sem_nsems);
+        Argument argument{};
+        argument.values = set.values.data();
+        sys(::semctl(id, 0, GETALL, argument), "read the values of semaphore set {}", id);
+        sets.push_back(std::move(set));
+    }
+    return sets;
+}
+
+void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets) {
+    for (const SemaphoreSet& set : sets) {
+        IpcDescEntry desc = set.desc;
+        IpcSemEntry entry = IPC_SEM_ENTRY__INIT;
+        entry.desc = &desc;
+        entry.nsems = static_cast<std::uint32_t>(set.values.size());
+        image.write(entry);
+        const auto bytes = std::as_bytes(std::span(set.values));
+        image.payload(bytes);
+        image.zeros(paddingOf(bytes.size()));
+    }
+}
+
+std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
+    std::vector<SemaphoreSet> sets;
+    while (const auto entry = image.next<IpcSemEntry>()) {
+        SemaphoreSet& set = sets.emplace_back();
+        set.desc = *(*entry)->desc;
+        set.desc.base.n_unknown_fields = 0;  // they end with the record
+        set.desc.base.unknown_fields = nullptr;
+        requireIpcDesc(set.desc, "a semaphore set");
+        const std::uint64_t size = std::uint64_t{(*entry)->nsems} * sizeof(std::uint16_t);
+        const std::vector<std::byte> bytes = image.payload(size);
+        set.values.resize((*entry)->nsems);
+        std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(set.values)).begin());
+        image.skipPayload(paddingOf(size));
+        if (std::any_of(set.values.begin(), set.values.end(), [](std::uint16_t value) { return value > kHighest; }))
+            fail("{}: a semaphore of set {} has a value above {}", image.name(), set.desc.id, kHighest);
+    }
+    return sets;
+}
+
+void makeSemaphoreSet(const SemaphoreSet& set) {
+    const int id = static_cast<int>(set.desc.id);
+    kernel::chooseNextIpcId(kernel::IpcKind::Semaphores, id);
+    int made = -1;
+    asCreator(set.desc, [&] {
+        made = ::semget(static_cast<key_t>(set.desc.key), static_cast<int>(set.values.size()),
+                        IPC_CREAT | IPC_EXCL | static_cast<int>(set.desc.mode & 0777U));
+        sys(made, "create semaphore set {} of {}", id, set.values.size());
+    });
+    if (made != id)
+        fail("semaphore set {} got the id {}", id, made);
+    std::vector<std::uint16_t> values = set.values;
+    Argument argument{};
+    argument.values = values.data();
+    sys(::semctl(id, 0, SETALL, argument), "set the values of semaphore set {}", id);
+    semid_ds status = statusOf(id);
+    status.sem_perm.uid = set.desc.uid;
+    status.sem_perm.gid = set.desc.gid;
+    argument.status = &status;
+    sys(::semctl(id, 0, IPC_SET, argument), "give semaphore set {} to its owner", id);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/mount_dump.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/scan.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using model::External;
+using model::ExternalType;
+
+constexpr const char* kTerminals = "/dev/pts";
+constexpr std::string_view kNewInstance = "newinstance";
+
+/// Mounts of the calling thread's namespace, through a /proc that was opened before it came here.
+kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
+    return kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
+}
+
+kernel::MountTable mountsOf(const kernel::ProcPid& task) {
+    kernel::ProcBuffer buffer;
+    return kernel::readMountInfo(task, buffer);
+}
+
+/// A copy of a namespace, of which mounts can be taken off so that hidden ones come to light.
+class Copy {
+public:
+    explicit Copy(const kernel::ProcDir& proc, const MountTree& original) : proc_(proc) {
+        sys(::unshare(CLONE_NEWNS), "copy the mount namespace");
+        sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "separate the copy of a mount namespace");
+        match(original, original.root(), look(), look().root());
+    }
+
+    /// A mount of the same as each of these, with nothing mounted below.
+    std::map<int, UniqueFd> open(std::set<int> wanted) {
+        std::map<int, UniqueFd> opened;
+        for (;;) {
+            const MountTree now = look();
+            for (const Mount& mount : now.all())
+                if (const auto original = originals_.find(mount.id);
+                    original != originals_.end() && wanted.contains(original->second) && now.isReachable(mount)) {
+                    opened[original->second] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                    wanted.erase(original->second);
+                }
+            if (wanted.empty())
+                return opened;
+            const auto leaf = std::find_if(now.all().rbegin(), now.all().rend(), [&](const Mount& mount) {
+                return !now.isRoot(mount) && now.childrenOf(mount).empty() && now.isReachable(mount);
+            });
+            if (leaf == now.all().rend())
+                fail("mount {} can't be reached", *wanted.begin());
+            sys(::umount2(leaf->mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW), "uncover what is below {}",
+                leaf->mountPoint);
+        }
+    }
+
+private:
+    MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
+
+    void match(const MountTree& original, const Mount& one, const MountTree& copy, const Mount& other) {
+        originals_[other.id] = one.id;
+        for (const Mount* const child : original.childrenOf(one))
+            for (const Mount* const twin : copy.childrenOf(other))
+                if (child->mountPoint == twin->mountPoint && child->device == twin->device)
+                    match(original, *child, copy, *twin);
+    }
+
+    const kernel::ProcDir& proc_;
+    std::map<int, int> originals_;
+};
+
+bool isEmpty(int directory, const Mount& mount) {
+    struct CloseDirectory {
+        void operator()(DIR* open) const noexcept { ::closedir(open); }
+    };
+    const std::unique_ptr<DIR, CloseDirectory> open(
+        ::fdopendir(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe())));
+    if (!open)
+        failErrno("list {}", mount.describe());
+    while (const dirent* const entry = ::readdir(open.get()))
+        if (const std::string_view name = entry->d_name; name != "." && name != "..")
+            return false;
+    return true;
+}
+
+/// The kernel shows users and groups in options as the first user namespace calls them, and takes them as the mounter's
+/// does. Those without a number there are left out.
+std::string innerOptions(std::string_view options, const IdMap& ids) {
+    std::string out;
+    while (!options.empty()) {
+        const std::size_t end = std::min(options.find(','), options.size());
+        std::string option(options.substr(0, end));
+        options.remove_prefix(std::min(end + 1, options.size()));
+        const bool user = option.starts_with("uid=");
+        if (user || option.starts_with("gid=")) {
+            const auto outer = kernel::parseLoneNumber<std::uint32_t>(option.substr(4), "user or group in an option");
+            const std::uint32_t inner = user ? ids.innerUid(outer) : ids.innerGid(outer);
+            if (inner == IdMap::kNone)
+                continue;
+            option = fmt::format("{}{}", option.substr(0, 4), inner);
+        }
+        out += out.empty() ? option : ',' + option;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::optional<std::string> ExternalMounts::find(std::string_view key) const {
+    for (const External& external : options_.externals)
+        if (external.type == ExternalType::Mount && !external.id.empty() && external.id == key)
+            return external.value.value_or(external.id);
+    for (const model::ExtMount& mount : options_.extMounts)
+        if (mount.key == key)
+            return mount.value;
+    return std::nullopt;
+}
+
+std::optional<std::string> ExternalMounts::findDevice(std::string_view key) const {
+    for (const External& external : options_.externals)
+        if (external.type == ExternalType::Device && external.id == key)
+            return external.value;
+    return std::nullopt;
+}
+
+bool ExternalMounts::automatic() const {
+    return options_.autoExtMounts ||
+           std::any_of(options_.externals.begin(), options_.externals.end(), [](const External& external) {
+               return external.type == ExternalType::Mount && external.id.empty();
+           });
+}
+
+bool ExternalMounts::automaticWith(char flag) const {
+    return std::any_of(options_.externals.begin(), options_.externals.end(), [flag](const External& external) {
+        return external.type == ExternalType::Mount && external.id.empty() &&
+               external.value.value_or("").find(flag) != std::string::npos;
+    });
+}
+
+bool ExternalMounts::withSharing() const {
+    return options_.externalSharing || automaticWith('s');
+}
+
+bool ExternalMounts::withMasters() const {
+    return options_.externalMasters || automaticWith('m');
+}
+
+MountDump::MountDump(const model::Options& options, const kernel::ProcPid& root, Log& log, const Plugins& plugins)
+    : options_(options), externals_(options), log_(log), namespace_(root.open("ns/mnt", O_RDONLY)) {
+    look(root);
+    markExternal();
+    check(plugins);
+}
+
+/// From within, so that nothing is left out if the process has another root, and in the cgroup namespace of the tree,
+/// where mounts of its hierarchies begin at "/".
+void MountDump::look(const kernel::ProcPid& root) {
+    const kernel::ProcDir proc;
+    const UniqueFd cgroups = root.open("ns/cgroup", O_RDONLY);
+    kernel::insideMountNamespace(namespace_.get(), [&] {
+        root_.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
+        sys(::setns(cgroups.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+        table_.emplace(mountsHere(proc));
+    });
+    mounts_ = MountTree::fromKernel(*table_, options_.enabledFilesystems);
+    mounts_.remove([&](const Mount& mount) {
+        return std::find(options_.skipMounts.begin(), options_.skipMounts.end(), mount.mountPoint) !=
+               options_.skipMounts.end();
+    });
+    struct stat terminals {};
+    const bool known = ::stat(kTerminals, &terminals) == 0;
+    for (Mount& mount : mounts_.all())
+        if (mount.kind.code == FSTYPE__DEVPTS && (!known || kernel::kernelForm(terminals.st_dev) != mount.device))
+            mount.options += fmt::format("{}{}", mount.options.empty() ? "" : ",", kNewInstance);
+}
+
+files::TreeRoot MountDump::treeRoot() const {
+    return {UniqueFd(sys(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a directory")), *table_};
+}
+
+void MountDump::markExternal() {
+    const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
+    for (const Mount& mount : outside.all())
+        rootOutside_ = rootOutside_ || mount.device == mounts_.root().device;
+    for (Mount& mount : mounts_.all()) {
+        if (mounts_.isRoot(mount))
+            continue;
+        if (auto name = externals_.find(mount.mountPoint)) {
+            mount.externalName = std::move(name);
+            continue;
+        }
+        const dev_t device = kernel::deviceOf(mount.device);
+        const auto deviceName = externals_.findDevice(fmt::format("{}/{}", major(device), minor(device)));
+        if (deviceName && mount.kind.content == FsContent::Unknown && mount.isWhole()) {
+            mount.externalName = kFromDevice;
+            mount.source = fmt::format("dev[{}]", *deviceName);
+            mount.kind.code = FSTYPE__AUTO;
+            continue;
+        }
+        if (externals_.automatic() && matchOutside(mount, outside))
+            mount.externalName = kFoundByItself;
+    }
+}
+
+/// Whether criu's own namespace has the same directory; then its path becomes the mount's source.
+bool MountDump::matchOutside(Mount& mount, const MountTree& outside) const {
+    const Mount* best = nullptr;
+    for (const Mount& other : outside.all())
+        if (other.covers(mount) && outside.isReachable(other) &&
+            (best == nullptr || other.root.size() > best->root.size()))
+            best = &other;
+    if (best == nullptr || mount.rootDeleted)
+        return false;
+    if (mount.shared != 0 && !externals_.withSharing())
+        return false;
+    if (mount.master != 0 &&
+        (!externals_.withMasters() || (mount.master != best->shared && mount.master != best->master)))
+        return false;
+    mount.sharedInsideOnly = mount.shared != 0 && mount.shared != best->shared;
+    const std::string below = *pathBelow(best->root, mount.root);
+    mount.source =
+        below.empty() ? best->mountPoint : fmt::format("{}/{}", best->mountPoint == "/" ? "" : best->mountPoint, below);
+    log_.info("{} is {} outside", mount.describe(), mount.source);
+    return true;
+}
+
+void MountDump::check(const Plugins& plugins) {
+    for (Mount& mount : mounts_.all())
+        if (!mounts_.isRoot(mount) && !mount.externalName)
+            checkSource(mount, plugins);
+    checkMasters();
+}
+
+/// Refuses what nothing can be mounted for on restore.
+void MountDump::checkSource(Mount& mount, const Plugins& plugins) const {
+    const Mount& root = mounts_.root();
+    const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root.device;
+    if (mount.isWhole() && canBeMade)
+        return;
+    const bool covered = std::any_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
+        const bool exists = mounts_.isRoot(other) || other.externalName ||
+                            (other.isWhole() && other.kind.content != FsContent::Unknown);
+        return exists && &other != &mount && other.covers(mount);
+    });
+    const bool shared = mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View;
+    if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
+        struct stat stat {};
+        if (mount.rootDeleted && ::fstatat(root_.get(), mount.mountPoint.c_str() + 1, &stat, 0) == 0 &&
+            !S_ISDIR(stat.st_mode))
+            fail("{} is a mount of a deleted file, {}, which would be lost", mount.describe(), mount.root);
+        return;
+    }
+    if (plugins(mount.mountPoint, mount.id)) {
+        mount.ofPlugin = true;
+        return;
+    }
+    Error error(0, mount.isWhole() && mount.device != root.device
+                       ? fmt::format("{} is of a file system that can't be mounted anew", mount.describe())
+                       : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
+                                     mount.root));
+    error.addHint(fmt::format(
+        "name it with --external mnt[{}]:NAME{}", mount.mountPoint,
+        mount.isWhole() ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType) : std::string()));
+    throw error;
+}
+
+void MountDump::checkMasters() const {
+    const auto groupIsHere = [this](int group) {
+        return std::any_of(mounts_.all().begin(), mounts_.all().end(),
+                           [group](const Mount& mount) { return mount.shared == group; });
+    };
+    for (const Mount& mount : mounts_.all()) {
+        if (mount.master == 0 || groupIsHere(mount.master))
+            continue;
+        const bool fromOutside = mounts_.isRoot(mount) || mount.externalName;
+        if (fromOutside && externals_.withMasters())
+            continue;
+        Error error(0, fmt::format("{} gets events from a mount outside of the tree's mount namespace (group {})",
+                                   mount.describe(), mount.master));
+        if (fromOutside)
+            error.addHint("accept that with --enable-external-masters");
+        throw error;
+    }
+}
+
+bool MountDump::hasContent(const Mount& mount) const {
+    if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
+        return false;
+    // The root is there again when a directory is given for it; but nobody outside has this one.
+    return mount.device != mounts_.root().device || (mounts_.isRoot(mount) && !rootOutside_);
+}
+
+std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+                                                int opened) {
+    const UniqueFd directory(
+        sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
+    const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
+    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
+}
+
+void MountDump::write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues) {
+    const auto mustBeEmpty = [&](const Mount& mount) {
+        return !mount.externalName && !mount.ofPlugin &&
+               (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
+    };
+    std::set<int> wanted;
+    std::set<std::uint32_t> devices;
+    for (const Mount& mount : mounts_.all())
+        if ((hasContent(mount) || mustBeEmpty(mount)) && devices.insert(mount.device).second)
+            wanted.insert(mount.id);
+    std::map<int, UniqueFd> opened;
+    if (!wanted.empty()) {
+        const kernel::ProcDir proc;
+        kernel::insideMountNamespace(namespace_.get(), [&] {
+            // The whole of it is what was looked at, with what --skip-mnt leaves out.
+            const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+            opened = Copy(proc, all).open(wanted);
+        });
+    }
+
+    Arena arena;
+    ImageWriter image = images.create(ImageKind::Mountpoints, number);
+    for (const Mount& mount : mounts_.all()) {
+        MntEntry& entry = *entryOf(mount, arena);
+        if (ids.isOwnNamespace() && entry.options != nullptr)
+            entry.options = arena.string(innerOptions(entry.options, ids));
+        if (const auto found = opened.find(mount.id); found != opened.end()) {
+            if (!hasContent(mount)) {
+                if (!isEmpty(found->second.get(), mount))
+                    fail("{} has files in it, which can't be dumped yet", mount.describe());
+            } else {
+                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get());
+                entry.n_sockets = sockets.size();
+                entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
+                for (std::size_t at = 0; at < sockets.size(); ++at) {
+                    entry.sockets[at]->path = arena.string(sockets[at].path);
+                    entry.sockets[at]->mode = sockets[at].mode;
+                    entry.sockets[at]->uid = sockets[at].user;
+                    entry.sockets[at]->gid = sockets[at].group;
+                }
+            }
+        }
+        image.write(entry);
+    }
+    image.finish();
+}
+
+}  // namespace criu::namespaces

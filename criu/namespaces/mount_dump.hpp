@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/id_map.hpp"
+#include "criu/namespaces/mount_tree.hpp"
+
+namespace criu::namespaces {
+
+/// What stands for mounts that aren't the tree's own: --external, --ext-mount-map.
+class ExternalMounts {
+public:
+    explicit ExternalMounts(const model::Options& options) : options_(options) {}
+
+    /// The name of a mount point (dump), or the path for a name (restore); nothing if none was given.
+    [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
+    /// The name of a block device (dump), or the device for a name (restore).
+    [[nodiscard]] std::optional<std::string> findDevice(std::string_view key) const;
+
+    /// mnt[]: mounts that the outside has, too, are found without being named.
+    [[nodiscard]] bool automatic() const;
+    /// Also those that share events with the outside.
+    [[nodiscard]] bool withSharing() const;
+    /// Also those that get events from there.
+    [[nodiscard]] bool withMasters() const;
+
+private:
+    [[nodiscard]] bool automaticWith(char flag) const;
+
+    const model::Options& options_;
+};
+
+/// The mount namespace of a tree that has one of its own.
+class MountDump {
+public:
+    /// Asks a plugin to carry a mount, by its mount point and id; false if none does.
+    using Plugins = std::function<bool(const std::string&, int)>;
+
+    /// `root`: the tree's first process. Looks at the namespace and refuses what can't be carried.
+    MountDump(const model::Options& options, const kernel::ProcPid& root, Log& log, const Plugins& plugins);
+
+    /// Where the paths of the tree begin.
+    [[nodiscard]] files::TreeRoot treeRoot() const;
+
+    [[nodiscard]] const MountTree& mounts() const noexcept { return mounts_; }
+
+    /// Writes the image of the namespace of this number, and the content of file systems in memory. While the tree
+    /// stands still, when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are
+    /// the tree's own.
+    void write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues);
+
+private:
+    void look(const kernel::ProcPid& root);
+    void markExternal();
+    bool matchOutside(Mount& mount, const MountTree& outside) const;
+    void check(const Plugins& plugins);
+    void checkSource(Mount& mount, const Plugins& plugins) const;
+    void checkMasters() const;
+    [[nodiscard]] bool hasContent(const Mount& mount) const;
+    [[nodiscard]] std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+                                                       int opened);
+
+    const model::Options& options_;
+    ExternalMounts externals_;
+    Log& log_;
+    UniqueFd namespace_;
+    UniqueFd root_;
+    std::optional<kernel::MountTable> table_;  ///< as the kernel tells it
+    MountTree mounts_;
+    bool rootOutside_ = false;  ///< criu's own namespace has the file system of the root mounted
+};
+
+}  // namespace criu::namespaces

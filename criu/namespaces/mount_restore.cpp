@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/mount_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/mount_dump.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr const char* kTerminals = "/dev/pts";
+constexpr std::string_view kNewInstance = "newinstance";
+
+/// Options without those that `unwanted` says yes to.
+std::string withoutOptions(std::string_view options, const std::function<bool(std::string_view)>& unwanted) {
+    std::string kept;
+    while (!options.empty()) {
+        const std::size_t comma = std::min(options.find(','), options.size());
+        const std::string_view option = options.substr(0, comma);
+        options.remove_prefix(std::min(comma + 1, options.size()));
+        if (!unwanted(option))
+            kept += fmt::format("{}{}", kept.empty() ? "" : ",", option);
+    }
+    return kept;
+}
+
+bool isNewInstance(const Mount& mount) {
+    return mount.kind.code == FSTYPE__DEVPTS && mount.options.find(kNewInstance) != std::string::npos;
+}
+
+}  // namespace
+
+MountRestore::MountRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
+                           const TaskKobjIdsEntry* tree, Log& log)
+    : options_(options), log_(log) {
+    const auto numberIn = [](const TaskKobjIdsEntry* ids) {
+        return ids != nullptr ? numberOf(*ids, kernel::NamespaceKind::Mount) : std::nullopt;
+    };
+    const auto own = numberIn(tree);
+    if (!own || !numberIn(outside) || own == numberIn(outside))
+        return;
+    number_ = *own;
+    ImageReader image = images.openRequired(ImageKind::Mountpoints, number_);
+    const std::string name = image.name();
+    entries_ = image.all<MntEntry>();
+    std::vector<const MntEntry*> entries;
+    for (const auto& entry : entries_)
+        entries.push_back(entry.get());
+    if (entries.empty())
+        fail("{} has no mounts", name);
+    mounts_ =
+        inContext([&] { return name; }, [&] { return MountTree::fromImage(entries, options.enabledFilesystems); });
+    for (const Mount& mount : mounts_.all())
+        if (!mounts_.isRoot(mount) && !mount.externalName && !mount.ofPlugin && mount.isWhole() &&
+            mount.kind.content == FsContent::Unknown && mount.device != mounts_.root().device) {
+            Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount.describe()));
+            error.addHint("have it mounted with --enable-fs");
+            throw error;
+        }
+}
+
+void MountRestore::prepare(const ImageDir& images, const Lift& lift) {
+    for (const Mount& mount : mounts_.all())
+        inContext([&] { return mount.describe(); },
+                  [&] {
+                      if (UniqueFd fd = openOutside(images, mount); fd)
+                          outside_[mount.id] = lift(std::move(fd));
+                  });
+}
+
+/// What a mount is of, if that is in criu's own namespace; else nothing.
+UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) const {
+    const ExternalMounts externals(options_);
+    if (mounts_.isRoot(mount)) {
+        if (options_.root)
+            return kernel::cloneMount(AT_FDCWD, *options_.root);
+        if (mount.kind.content == FsContent::Files && images.exists(ImageKind::TmpfsDev, mount.device))
+            return {};
+        struct stat here {};
+        sys(::stat("/", &here), "stat the root directory");
+        if (mount.isWhole() && kernel::kernelForm(here.st_dev) == mount.device)
+            return kernel::cloneMount(AT_FDCWD, "/");
+        Error error(0, "the tree had another root than criu has");
+        error.addHint("name a directory for it with --root");
+        throw error;
+    }
+    if (mount.externalName == kFromDevice)
+        return {};
+    if (mount.externalName == kFoundByItself) {
+        if (!externals.automatic()) {
+            Error error(0, fmt::format("it was found outside, at {}, by itself", mount.source));
+            error.addHint("allow that again with --external mnt[]");
+            throw error;
+        }
+        return kernel::cloneMount(AT_FDCWD, mount.source.starts_with('/') ? mount.source : '/' + mount.source);
+    }
+    if (mount.externalName) {
+        const auto path = externals.find(*mount.externalName);
+        if (!path) {
+            Error error(0, fmt::format("nothing is given for the external mount {}", *mount.externalName));
+            error.addHint(fmt::format("restore with --external mnt[{}]:PATH", *mount.externalName));
+            throw error;
+        }
+        return kernel::cloneMount(AT_FDCWD, *path);
+    }
+    if (mount.kind.code == FSTYPE__DEVPTS && mount.isWhole() && !isNewInstance(mount))
+        return kernel::cloneMount(AT_FDCWD, kTerminals);
+    return {};
+}
+
+void MountRestore::build(const ImageDir& images, const Plugins& plugins) {
+    log_.info("Making {} mounts", mounts_.all().size());
+    sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
+    // On top of all, where nobody needs a directory for it.
+    yard_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
+    kernel::attachMount(yard_.get(), AT_FDCWD, "/");
+    stageAll(images, plugins);
+    attachBelow(mounts_.root());
+    restorePropagation(mounts_, made_, [this](const Mount& mount) { return helper(mount); });
+    enterRoot();
+    made_.clear();
+    yard_.reset();
+    outside_.clear();
+}
+
+/// A mount is made when what it is of exists.
+void MountRestore::stageAll(const ImageDir& images, const Plugins& plugins) {
+    std::vector<const Mount*> waiting;
+    for (const Mount& mount : mounts_.all())
+        waiting.push_back(&mount);
+    while (!waiting.empty()) {
+        const std::size_t before = waiting.size();
+        std::erase_if(waiting, [&](const Mount* mount) {
+            return inContext([&] { return mount->describe(); }, [&] { return stage(*mount, images, plugins); });
+        });
+        if (waiting.size() == before)
+            fail("{}: nothing is there to mount {} from", waiting.front()->describe(), waiting.front()->root);
+    }
+}
+
+/// False if it has to wait for another.
+bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugins& plugins) {
+    UniqueFd fd;
+    if (const auto found = outside_.find(mount.id); found != outside_.end()) {
+        fd = std::move(found->second);
+        // A peer of the mount outside it stays only if it is to be one.
+        const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
+        const bool slave =
+            mount.master != 0 && std::none_of(mounts_.all().begin(), mounts_.all().end(),
+                                              [&](const Mount& other) { return other.shared == mount.master; });
+        if (!peer && !slave)
+            kernel::setPropagation(fd.get(), MS_PRIVATE);
+    } else if (mount.ofPlugin) {
+        const Mount* const parent = mounts_.find(mount.parentId);
+        const auto made = parent != nullptr ? made_.find(parent->id) : made_.end();
+        if (made == made_.end())
+            return false;
+        struct stat stat {};
+        const std::string below = *pathBelow(parent->mountPoint, mount.mountPoint);
+        sys(::fstatat(made->second.get(), below.c_str(), &stat, below.empty() ? AT_EMPTY_PATH : 0), "stat {}",
+            mount.mountPoint);
+        const std::string name = place(mount, S_ISDIR(stat.st_mode));
+        plugins(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
+        made_[mount.id] =
+            UniqueFd(sys(::openat(yard_.get(), name.c_str(), O_PATH | O_CLOEXEC), "open what a plugin has mounted"));
+        return true;
+    } else {
+        const auto source = std::find_if(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
+            return made_.contains(other.id) && other.covers(mount);
+        });
+        const bool awaited = std::any_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
+            return &other != &mount && !made_.contains(other.id) && other.covers(mount) &&
+                   (!mount.covers(other) || mounts_.isRoot(other) || outside_.contains(other.id));
+        });
+        if (source != mounts_.all().end())
+            fd = cloneFrom(*source, mount);
+        else if (awaited)
+            return false;
+        else if (mount.isWhole())
+            fd = makeFileSystem(mount, images);
+        else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) {
+            const UniqueFd whole = helper(mount);
+            fd = kernel::cloneMount(whole.get(), *pathBelow("/", mount.root));
+        } else
+            return false;
+    }
+    struct stat stat {};
+    sys(::fstat(fd.get(), &stat), "stat a mount");
+    const std::string name = place(mount, S_ISDIR(stat.st_mode));
+    kernel::attachMount(fd.get(), yard_.get(), name);
+    kernel::setMountFlags(fd.get(), mount.flags);
+    made_[mount.id] = std::move(fd);
+    return true;
+}
+
+/// A directory or file of the yard to put the mount on.
+std::string MountRestore::place(const Mount& mount, bool directory) const {
+    std::string name = std::to_string(mount.id);
+    if (directory)
+        sys(::mkdirat(yard_.get(), name.c_str(), 0700), "create a directory for a mount");
+    else
+        sys(::mknodat(yard_.get(), name.c_str(), S_IFREG | 0600, 0), "create a file for a mount");
+    return name;
+}
+
+std::string MountRestore::optionsOf(const Mount& mount) const {
+    if (mount.kind.content == FsContent::Kernel)
+        return {};  // they would change what others see
+    std::string options = withoutOptions(mount.options, [&](std::string_view option) {
+        return option == kNewInstance || option == "seclabel" ||
+               (options_.lsmMountContext && option.starts_with("context="));
+    });
+    if (options_.lsmMountContext && mount.options.find("context=") != std::string::npos)
+        options += fmt::format("{}context={}", options.empty() ? "" : ",", *options_.lsmMountContext);
+    return options;
+}
+
+UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images) const {
+    kernel::FileSystemParts parts{mount.fsType, mount.source, optionsOf(mount), mount.superFlags};
+    if (mount.externalName == kFromDevice) {
+        const std::string key =
+            mount.source.starts_with("dev[") ? mount.source.substr(4, mount.source.size() - 5) : mount.source;
+        const auto device = ExternalMounts(options_).findDevice(key);
+        if (!device)
+            fail("no device is given for it: restore with --external dev[{}]:DEVICE", key);
+        parts.source = *device;
+    }
+    const bool filled = mount.kind.content == FsContent::Files;
+    if (mount.kind.content == FsContent::Kernel)
+        parts.superFlags = 0;
+    if (filled)
+        parts.superFlags &= ~std::uint64_t{MS_RDONLY};
+    UniqueFd fd = kernel::mountFileSystem(parts);
+    if (filled) {
+        fill(mount, fd.get(), images);
+        if ((mount.superFlags & MS_RDONLY) != 0)
+            kernel::makeFileSystemReadOnly(fd.get());
+    }
+    return fd;
+}
+
+void MountRestore::fill(const Mount& mount, int directory, const ImageDir& images) const {
+    const UniqueFd files(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open a new file system"));
+    auto archive = images.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
+    if (!archive)
+        archive = images.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
+    if (!archive)
+        fail("the images lack the files of it (device {:#x})", mount.device);
+    extractFiles(archive->get(), files.get());
+    for (const auto& entry : entries_) {
+        if (entry->root_dev != mount.device)
+            continue;
+        std::vector<SocketFile> sockets;
+        for (std::size_t at = 0; at < entry->n_sockets; ++at) {
+            const MntSocketEntry& socket = *entry->sockets[at];
+            sockets.push_back({socket.path, socket.mode, socket.uid, socket.gid});
+        }
+        makeSocketFiles(sockets, files.get());
+    }
+}
+
+UniqueFd MountRestore::cloneFrom(const Mount& source, const Mount& mount) const {
+    const int from = made_.at(source.id).get();
+    const std::string below = *pathBelow(source.root, mount.root);
+    if (!mount.rootDeleted)
+        return kernel::cloneMount(from, below);
+    // As it was: deleted after it had been mounted.
+    sys(::mkdirat(from, below.c_str(), 0700), "create directory {}, which is deleted again", mount.root);
+    struct Remove {
+        int from;
+        const std::string& name;
+        ~Remove() { ::unlinkat(from, name.c_str(), AT_REMOVEDIR); }
+    } const remove{from, below};
+    return kernel::cloneMount(from, below);
+}
+
+/// A mount of all that there is of a file system, for a moment.
+UniqueFd MountRestore::helper(const Mount& mount) const {
+    UniqueFd whole;
+    const auto made = std::find_if(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
+        return other.device == mount.device && made_.contains(other.id) &&
+               std::all_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& third) {
+                   return third.device != mount.device || third.shared != mount.shared || other.covers(third);
+               });
+    });
+    if (made != mounts_.all().end())
+        whole = kernel::cloneMount(made_.at(made->id).get(), "");
+    else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View)
+        whole = kernel::mountFileSystem({mount.fsType, mount.source, optionsOf(mount), mount.superFlags});
+    else
+        fail("no mount shows all of its file system");
+    const std::string name = fmt::format("whole-{}", mount.id);
+    sys(::mkdirat(yard_.get(), name.c_str(), 0700), "create a directory for a mount");
+    kernel::attachMount(whole.get(), yard_.get(), name);
+    kernel::setPropagation(whole.get(), MS_PRIVATE);
+    return whole;
+}
+
+void MountRestore::attachBelow(const Mount& mount) {
+    for (const Mount* const child : mounts_.childrenOf(mount)) {
+        inContext([&] { return child->describe(); },
+                  [&] {
+                      const auto below = pathBelow(mount.mountPoint, child->mountPoint);
+                      if (!below)
+                          fail("it doesn't lie below its parent, {}", mount.describe());
+                      kernel::attachMount(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
+                  });
+        attachBelow(*child);
+    }
+}
+
+/// What is mounted on the root, or that itself.
+const Mount& MountRestore::topmost() const {
+    const Mount* top = &mounts_.root();
+    for (const Mount& mount : mounts_.all())
+        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
+            top = &mount;
+    return *top;
+}
+
+void MountRestore::enterRoot() const {
+    sys(::fchdir(made_.at(mounts_.root().id).get()), "enter the root of the tree");
+    sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
+    // What was criu's lies on top now: the yard, its root, and whatever had been mounted on that.
+    const auto top = [] {
+        const UniqueFd covering(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        return kernel::mountIdOf(covering.get());
+    };
+    const std::optional<int> wanted = kernel::mountIdOf(made_.at(topmost().id).get());
+    while (top() != wanted)
+        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
+    sys(::chdir("/"), "go to the root");
+}
+
+void MountRestore::inside(pid_t process, const std::function<void()>& work) const {
+    if (!wasOwn())
+        return work();
+    const UniqueFd target = kernel::ProcDir().open(process).open("ns/mnt", O_RDONLY);
+    kernel::insideMountNamespace(target.get(), work);
+}
+
+}  // namespace criu::namespaces
