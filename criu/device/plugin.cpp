@@ -66,6 +66,18 @@ public:
     bool takeSocket(int fd, std::uint32_t inode) override {
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
+    bool takeMount(const std::string& mountPoint, int id) override {
+        std::string path = '.' + mountPoint;  // CRIU has it so
+        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
+    }
+    bool takeLink(int index, int type, const std::string& kind) override {
+        std::string name = kind;
+        char* const given = kind.empty() ? nullptr : name.data();
+        const int result = file_.call(CR_PLUGIN_HOOK__DUMP_EXT_LINK, index, type, given);
+        if (result > 0)
+            fail("DUMP_EXT_LINK failed ({})", result);
+        return judge(result, "DUMP_EXT_LINK");
+    }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)
@@ -113,6 +125,14 @@ public:
         if (fd < 0 && fd != -PluginFile::kNotSupported)
             log_.warn("{}: RESTORE_UNIX_SK failed for socket:[{}] ({})", file_.name(), inode, fd);
         return UniqueFd(std::max(fd, -1));
+    }
+
+    bool putMount(int id, const std::string& path) override {
+        std::string target = path;
+        std::string oldRoot = "/";
+        int* const isFile = nullptr;
+        return judge(file_.call(CR_PLUGIN_HOOK__RESTORE_EXT_MOUNT, id, target.data(), oldRoot.data(), isFile),
+                     "RESTORE_EXT_MOUNT");
     }
 
     std::optional<Relocated> relocate(const DeviceMapping& mapping) override {

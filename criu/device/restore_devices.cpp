@@ -94,6 +94,13 @@ bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
     fail("file {} was dumped by a plugin, but none that is there restores it", id);
 }
 
+void RestoreDevices::putMount(int id, const std::string& path) const {
+    for (const Part& part : parts_)
+        if (inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->putMount(id, path); }))
+            return;
+    fail("it was dumped by a plugin, but none that is there restores it");
+}
+
 UniqueFd RestoreDevices::openSocket(std::uint32_t inode) const {
     for (const Part& part : parts_)
         if (UniqueFd fd =

@@ -32,6 +32,8 @@ public:
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
     /// Target: empty if nobody takes it.
     [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
+    /// Target: throws Error if nobody takes it.
+    void putMount(int id, const std::string& path) const;
     void complete(FileId id, files::PlacedFiles& files) const;
     /// Target: throws Error if nobody knows the mapping and its path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;

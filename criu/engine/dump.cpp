@@ -98,9 +98,9 @@ public:
 
         freeze();
         checkSupported();
+        files_.setNamespaces(numbers_, guardian_.root().ids);
         if (numbers_.isOwn(kernel::NamespaceKind::Mount))
             lookAtMounts();
-        files_.setNetworkNumber(numbers_.ofTree(kernel::NamespaceKind::Net));
         inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
         if (numbers_.isOwn(kernel::NamespaceKind::Net))
             enterNetwork();
@@ -122,7 +122,7 @@ public:
             mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount), ids_,
                            numbers_.isOwn(kernel::NamespaceKind::Ipc));
         if (networkDump_)
-            networkDump_->write(images_, files_.tunDevices());
+            networkDump_->write(images_, files_.tunDevices(), {});
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
         writeTree();
@@ -290,7 +290,8 @@ private:
     /// Paths are those of the tree's mount namespace, which isn't entered.
     void lookAtMounts() {
         log_.info("Stage: mounts");
-        mounts_.emplace(options_, tree_->tasks().front()->dir, log_, [](const std::string&, int) { return false; });
+        mounts_.emplace(options_, tree_->tasks().front()->dir, log_,
+                        [this](const std::string& mountPoint, int id) { return devices_->takeMount(mountPoint, id); });
         files_.setTreeRoot(mounts_->treeRoot());
     }
 
@@ -305,9 +306,10 @@ private:
             if (external.type == model::ExternalType::Net && external.id == std::to_string(inode.value_or(0)))
                 name = external.value;
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
-        if (!name)
+        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net),
+                             namespaces::NetworkRule{std::move(name), options_.emptyNetNs}, externalLinks_, log_);
+        if (networkDump_->carriesDevices())
             files_.tunDevices().setCarried();
-        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
         networkDump_->check();
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
@@ -507,6 +509,9 @@ private:
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     namespaces::IdMap ids_;
+    namespaces::ExternalLinks externalLinks_ = [this](const kernel::NetworkLink& link) {
+        return devices_->takeLink(static_cast<int>(link.index), link.hardware, link.kind);
+    };
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
     std::optional<namespaces::MountDump> mounts_;

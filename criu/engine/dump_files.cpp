@@ -297,4 +297,8 @@ void FileCollector::finish() {
     image.finish();
 }
 
+std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
+    return namespaceIds_->of(kind) == inode ? std::optional(numbers_->ofTree(kind)) : std::nullopt;
+}
+
 }  // namespace criu::engine

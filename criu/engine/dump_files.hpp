@@ -17,6 +17,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/tun_devices.hpp"
 #include "criu/sockets/network_lock.hpp"
 
@@ -33,8 +34,11 @@ public:
     /// The processes of the tree, dead ones included. Before any table is dumped.
     void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
 
-    /// The number of the network namespace that all sockets are in.
-    void setNetworkNumber(std::uint32_t number) { networkNumber_ = number; }
+    /// The namespaces of the tree. They outlive this object.
+    void setNamespaces(const namespaces::NamespaceNumbers& numbers, const kernel::NamespaceIds& ids) {
+        numbers_ = &numbers;
+        namespaceIds_ = &ids;
+    }
 
     /// How the tree calls users and groups; the same as criu unless this was called.
     void setIds(const namespaces::IdMap& ids) { ids_ = &ids; }
@@ -78,8 +82,10 @@ public:
     bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] std::uint32_t networkNumber() const override { return networkNumber_; }
     [[nodiscard]] const namespaces::IdMap& ids() const override { return *ids_; }
+    [[nodiscard]] std::uint32_t networkNumber() const override { return numbers_->ofTree(kernel::NamespaceKind::Net); }
+    [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
+                                                               std::uint32_t inode) const override;
     [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
@@ -127,9 +133,10 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    std::uint32_t networkNumber_ = 0;
     namespaces::IdMap sameIds_;
     const namespaces::IdMap* ids_ = &sameIds_;
+    const namespaces::NamespaceNumbers* numbers_ = nullptr;
+    const kernel::NamespaceIds* namespaceIds_ = nullptr;
     files::TreeRoot treeRoot_;
     bool settled_ = false;
     files::PathDump paths_;

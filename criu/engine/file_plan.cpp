@@ -181,9 +181,9 @@ void FilePlan::planSession(PlannedFile& planned) const {
     planned.inheritedByOthers = true;
 }
 
-std::optional<std::uint32_t> FilePlan::networkNumber() const {
+std::optional<std::uint32_t> FilePlan::namespaceNumber(kernel::NamespaceKind kind) const {
     const auto& ids = content_.tree.root().ids;
-    return ids ? namespaces::numberOf(**ids, kernel::NamespaceKind::Net) : std::nullopt;
+    return ids ? namespaces::numberOf(**ids, kind) : std::nullopt;
 }
 
 pid_t FilePlan::groupFor(pid_t image) const {

@@ -87,7 +87,7 @@ public:
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
-    [[nodiscard]] std::optional<std::uint32_t> networkNumber() const override;
+    [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const override;
     [[nodiscard]] bool hasProcess(pid_t pid) const override { return content_.tree.byPid.contains(pid); }
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;

@@ -315,7 +315,8 @@ private:
         files_->make();
         joined_.emplace(options_);
         planUsers();
-        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), std::set<std::uint32_t>(),
+                              log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
         mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
@@ -513,6 +514,7 @@ private:
         removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        networkSpace_->keep();
         if (pidFile_)
             pidFile_->keep();
         sysvShm_->keep();

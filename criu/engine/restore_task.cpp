@@ -257,10 +257,12 @@ private:
 
     /// From here on paths are those of the tree.
     void makeMounts() {
+        const auto lift = [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); };
+        files::PathRemaps& remaps = run_.files.remaps();
+        const auto plugins = [this](int id, const std::string& path) { run_.files.devices().putMount(id, path); };
         inContext([] { return "make the mount namespace of the tree"; },
-                  [&] { run_.mounts.build(run_.images, [](int, const std::string&) {}); });
-        run_.files.remaps().create(run_.files, namespaces::IdMap(),
-                                   [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); });
+                  [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
+        remaps.create(run_.files, namespaces::IdMap(), lift);
     }
 
     /// Drops what the master has and restored processes mustn't have.

@@ -16,6 +16,7 @@
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/outside_help.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
@@ -185,6 +186,9 @@ public:
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
     /// Users and groups, as the tree calls them.
     [[nodiscard]] virtual const namespaces::IdMap& ids() const = 0;
+    /// The number by which images know a namespace, by its inode; nothing if it is not the tree's.
+    [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
+                                                                       std::uint32_t inode) const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
     /// Where absolute paths of the processes begin.
@@ -206,8 +210,8 @@ public:
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// All entries of a kind, in order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
-    /// The number of the network namespace that the tree was in; nothing if the images don't say.
-    [[nodiscard]] virtual std::optional<std::uint32_t> networkNumber() const = 0;
+    /// The number of the namespace of a kind that the tree was in; nothing if the images don't say.
+    [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
     /// Whether the image has a process of this pid.
     [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.

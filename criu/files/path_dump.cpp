@@ -70,6 +70,8 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
             fail("{} lies on a mount that can't be reached from here", file.describe());
         fail("{} is of a kind that can't be dumped", file.describe());
     }
+    out.has_mode = 1;
+    out.mode = file.stat.st_mode;
     const auto fileSystem = fileSystemOf(file);
     const TreeRoot& tree = dump.treeRoot();
     if (fileSystem == PROC_SUPER_MAGIC)
@@ -86,8 +88,6 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
-    out.has_mode = 1;
-    out.mode = file.stat.st_mode;
     if (!S_ISREG(file.stat.st_mode))
         return;
     if (sizeMatters(flags)) {
@@ -109,20 +109,27 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
 void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
     // The text is appended by the kernel, but may also be part of a name: the file system knows.
     struct stat there {};
+    const TreeRoot& tree = dump.treeRoot();
+    const int mount = tree.isOwn() ? mountIdOf(file) : -1;
     const auto leadsToFile = [&] {
-        if (::lstat(dump.treeRoot().at(path).c_str(), &there) != 0)
+        if (::lstat(tree.at(path, mount).c_str(), &there) != 0)
             return false;
         const bool device = S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode);
         const bool sameDevice =
             device && (there.st_mode & S_IFMT) == (file.stat.st_mode & S_IFMT) && there.st_rdev == file.stat.st_rdev;
-        return sameFile(there, file.stat) || (dump.options().evasiveDevices && sameDevice);
+        if (sameFile(there, file.stat))
+            return true;
+        if (!sameDevice || (!dump.options().evasiveDevices && tree.hasMount(mount)))
+            return false;
+        out.mode = there.st_mode;
+        return true;
     };
     if (leadsToFile())
         return;
     dropSuffix(path, kernel::kDeletedMark);
     if (leadsToFile())
         return;
-    if (!dump.treeRoot().hasMount(mountIdOf(file)))
+    if (!tree.hasMount(mount))
         refuseOutside(file);
     remap(file, path, out, dump);
 }

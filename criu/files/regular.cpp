@@ -230,6 +230,12 @@ void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
     }
 }
 
+std::string PathRemaps::pathTo(const RegFileEntry& entry) const {
+    const std::string path = pathOf(entry);
+    std::string hidden = entry.has_mnt_id != 0 ? pathOnHidden(hidden_, entry.mnt_id, path) : std::string();
+    return hidden.empty() ? path : hidden;
+}
+
 int PathRemaps::find(FileId regular) const {
     const auto found = fds_.find(regular);
     return found == fds_.end() ? -1 : found->second.get();
@@ -271,7 +277,7 @@ UniqueFd openFromOutside(const kernel::OutsideHelp& help, const std::string& pat
 
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
                      PathCheck check, const kernel::OutsideHelp* help) {
-    const std::string path = pathOf(entry);
+    const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
     if ((flags & kTemporary) != 0)

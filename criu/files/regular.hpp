@@ -64,6 +64,12 @@ public:
     /// their owners; `lift` moves a descriptor to where it is in nobody's way.
     void create(FileRestore& restore, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
+    /// Mounts of files that no path leads to.
+    void setHidden(HiddenMounts mounts) { hidden_ = std::move(mounts); }
+
+    /// A path that leads to an entry's file.
+    [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
+
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 
@@ -88,6 +94,7 @@ private:
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
+    HiddenMounts hidden_;
 };
 
 /// Removes temporary links, with a warning of those that stay.

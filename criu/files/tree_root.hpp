@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,16 @@
 
 namespace criu::files {
 
+/// A mount that no path leads to, because others cover it.
+struct HiddenMount {
+    std::string mountPoint;
+    UniqueFd root;
+};
+using HiddenMounts = std::map<int, HiddenMount>;  ///< by mount id
+
+/// A path on a hidden mount as criu can use it; empty if the mount isn't among these.
+[[nodiscard]] std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path);
+
 /// Where the paths of the dumped processes begin: at the root of their mount namespace, which may be another than
 /// criu's. The kernel shows the paths of their files from there.
 class TreeRoot {
@@ -16,12 +27,14 @@ public:
     /// That of criu.
     TreeRoot() = default;
     /// `root`: a descriptor of the directory; `mounts`: those of the namespace.
-    TreeRoot(UniqueFd root, kernel::MountTable mounts);
+    TreeRoot(UniqueFd root, kernel::MountTable mounts, HiddenMounts hidden);
 
     /// Whether it is another namespace than criu's.
     [[nodiscard]] bool isOwn() const noexcept { return root_.valid(); }
     /// An absolute path of the tree as criu can use it.
     [[nodiscard]] std::string at(std::string_view path) const { return prefix_ + std::string(path); }
+    /// The same for a path of a file on this mount.
+    [[nodiscard]] std::string at(std::string_view path, int mount) const;
     /// Whether the tree sees a mount. Of criu's own namespace that isn't known, and the answer is yes.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
     /// All mounts of the tree's own namespace.
@@ -31,6 +44,7 @@ private:
     UniqueFd root_;
     std::string prefix_;
     kernel::MountTable mounts_{{}};
+    HiddenMounts hidden_;
 };
 
 }  // namespace criu::files

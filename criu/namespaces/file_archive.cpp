@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -102,7 +104,7 @@ private:
         stat.st_uid = ids_.seenUid(stat.st_uid);
         stat.st_gid = ids_.seenGid(stat.st_gid);
         if (S_ISSOCK(stat.st_mode)) {
-            sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid});
+            sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid, stat.st_mtim});
             return false;
         }
         const Entry entry(::archive_entry_new());
@@ -260,6 +262,7 @@ void extractFiles(int from, int directory) {
                               ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
                               ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
           disk.get(), "prepare to make files");
+    std::optional<std::array<timespec, 2>> ownTimes;
     for (;;) {
         archive_entry* entry = nullptr;
         const int next = ::archive_read_next_header(reader.get(), &entry);
@@ -268,6 +271,9 @@ void extractFiles(int from, int directory) {
         check(next, reader.get(), "read an archive");
         const std::string path = ::archive_entry_pathname(entry) != nullptr ? ::archive_entry_pathname(entry) : "";
         check(::archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
+        if (path == "." || path == "./")
+            ownTimes = {{{::archive_entry_atime(entry), ::archive_entry_atime_nsec(entry)},
+                         {::archive_entry_mtime(entry), ::archive_entry_mtime_nsec(entry)}}};
         for (;;) {
             const void* block = nullptr;
             std::size_t size = 0;
@@ -283,6 +289,8 @@ void extractFiles(int from, int directory) {
         check(::archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
     }
     check(::archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
+    if (ownTimes)  // the library leaves this one out
+        sys(::utimensat(directory, "", ownTimes->data(), AT_EMPTY_PATH), "set times of a file system's root");
 }
 
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
@@ -295,6 +303,8 @@ void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
         sys(::fchownat(directory, path, socket.user, socket.group, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
             socket.path, socket.user, socket.group);
         sys(::fchmodat(directory, path, socket.mode, 0), "set the mode of {}", socket.path);
+        const timespec own[] = {socket.modified, socket.modified};
+        sys(::utimensat(directory, path, own, AT_SYMLINK_NOFOLLOW), "set times of {}", socket.path);
         const timespec times[] = {before.st_atim, before.st_mtim};
         sys(::utimensat(directory, parent.c_str(), times, 0), "set times of {}", parent);
     }

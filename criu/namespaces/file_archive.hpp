@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct SocketFile {
     mode_t mode = 0;   ///< permissions
     uid_t user = 0;
     gid_t group = 0;
+    timespec modified{};
 };
 
 /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices, owners,

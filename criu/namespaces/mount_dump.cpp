@@ -25,6 +25,7 @@ namespace {
 using model::External;
 using model::ExternalType;
 
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 constexpr const char* kTerminals = "/dev/pts";
 constexpr std::string_view kNewInstance = "newinstance";
 
@@ -190,8 +191,35 @@ void MountDump::look(const kernel::ProcPid& root) {
             mount.options += fmt::format("{}{}", mount.options.empty() ? "" : ",", kNewInstance);
 }
 
+/// Files of theirs may be open.
+files::HiddenMounts MountDump::hiddenMounts() const {
+    std::set<int> wanted;
+    for (const Mount& mount : mounts_.all())
+        if (!mounts_.isReachable(mount))
+            wanted.insert(mount.id);
+    files::HiddenMounts hidden;
+    for (auto& [id, fd] : openAll(wanted))
+        hidden[id] = {mounts_.find(id)->mountPoint, std::move(fd)};
+    return hidden;
+}
+
+/// Mounts of the same as these.
+std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
+    std::map<int, UniqueFd> opened;
+    if (wanted.empty())
+        return opened;
+    const kernel::ProcDir proc;
+    kernel::insideMountNamespace(namespace_.get(), [&] {
+        // What --skip-mnt leaves out counts here.
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        opened = Copy(proc, all).open(wanted);
+    });
+    return opened;
+}
+
 files::TreeRoot MountDump::treeRoot() const {
-    return {UniqueFd(sys(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a directory")), *table_};
+    return {UniqueFd(sys(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a directory")), *table_,
+            hiddenMounts()};
 }
 
 void MountDump::markExternal() {
@@ -324,15 +352,7 @@ void MountDump::write(const ImageDir& images, std::uint32_t number, const IdMap&
     for (const Mount& mount : mounts_.all())
         if ((hasContent(mount) || mustBeEmpty(mount)) && devices.insert(mount.device).second)
             wanted.insert(mount.id);
-    std::map<int, UniqueFd> opened;
-    if (!wanted.empty()) {
-        const kernel::ProcDir proc;
-        kernel::insideMountNamespace(namespace_.get(), [&] {
-            // The whole of it is what was looked at, with what --skip-mnt leaves out.
-            const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-            opened = Copy(proc, all).open(wanted);
-        });
-    }
+    const std::map<int, UniqueFd> opened = openAll(wanted);
 
     Arena arena;
     ImageWriter image = images.create(ImageKind::Mountpoints, number);
@@ -353,6 +373,9 @@ void MountDump::write(const ImageDir& images, std::uint32_t number, const IdMap&
                     entry.sockets[at]->mode = sockets[at].mode;
                     entry.sockets[at]->uid = sockets[at].user;
                     entry.sockets[at]->gid = sockets[at].group;
+                    entry.sockets[at]->has_mtime = 1;
+                    entry.sockets[at]->mtime = static_cast<std::uint64_t>(sockets[at].modified.tv_sec) * kNanoseconds +
+                                               static_cast<std::uint64_t>(sockets[at].modified.tv_nsec);
                 }
             }
         }

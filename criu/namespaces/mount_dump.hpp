@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,8 @@ public:
     void write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues);
 
 private:
+    [[nodiscard]] files::HiddenMounts hiddenMounts() const;
+    [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
     void look(const kernel::ProcPid& root);
     void markExternal();
     bool matchOutside(Mount& mount, const MountTree& outside) const;

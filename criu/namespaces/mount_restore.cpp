@@ -22,6 +22,7 @@
 namespace criu::namespaces {
 namespace {
 
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 constexpr const char* kTerminals = "/dev/pts";
 constexpr std::string_view kNewInstance = "newinstance";
 
@@ -122,7 +123,7 @@ UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) c
     return {};
 }
 
-void MountRestore::build(const ImageDir& images, const Plugins& plugins) {
+files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& plugins, const Lift& lift) {
     log_.info("Making {} mounts", mounts_.all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     // On top of all, where nobody needs a directory for it.
@@ -132,9 +133,14 @@ void MountRestore::build(const ImageDir& images, const Plugins& plugins) {
     attachBelow(mounts_.root());
     restorePropagation(mounts_, made_, [this](const Mount& mount) { return helper(mount); });
     enterRoot();
+    files::HiddenMounts hidden;
+    for (const Mount& mount : mounts_.all())
+        if (!mounts_.isReachable(mount))
+            hidden[mount.id] = {mount.mountPoint, lift(std::move(made_.at(mount.id)))};
     made_.clear();
     yard_.reset();
     outside_.clear();
+    return hidden;
 }
 
 /// A mount is made when what it is of exists.
@@ -267,7 +273,12 @@ void MountRestore::fill(const Mount& mount, int directory, const ImageDir& image
         std::vector<SocketFile> sockets;
         for (std::size_t at = 0; at < entry->n_sockets; ++at) {
             const MntSocketEntry& socket = *entry->sockets[at];
-            sockets.push_back({socket.path, socket.mode, socket.uid, socket.gid});
+            sockets.push_back(
+                {socket.path,
+                 socket.mode,
+                 socket.uid,
+                 socket.gid,
+                 {static_cast<time_t>(socket.mtime / kNanoseconds), static_cast<long>(socket.mtime % kNanoseconds)}});
         }
         makeSocketFiles(sockets, files.get());
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/files/tree_root.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/mount_tree.hpp"
@@ -34,8 +35,8 @@ public:
     void prepare(const ImageDir& images, const Lift& lift);
 
     /// In the first process of the tree, which has one thread and a mount namespace for itself: makes all mounts, and
-    /// the tree's root the process' root.
-    void build(const ImageDir& images, const Plugins& plugins);
+    /// the tree's root the process' root. Returns mounts that are covered by others.
+    [[nodiscard]] files::HiddenMounts build(const ImageDir& images, const Plugins& plugins, const Lift& lift);
 
     /// Runs `work` in a thread that is in the namespace of the tree; in the calling one if that is criu's.
     void inside(pid_t process, const std::function<void()>& work) const;

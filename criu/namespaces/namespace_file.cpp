@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "criu/namespaces/image_order.hpp"
-#include "images/inventory.hpp"
 #include "images/ns.hpp"
 
 namespace criu::namespaces {
@@ -55,38 +54,28 @@ public:
         const auto* const kind = std::find_if(
             std::begin(kImageOrder), std::end(kImageOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
-        if (kind == std::end(kImageOrder) ||
-            kernel::readNamespaceId(kernel::ProcDir().self(), *kind) != kernel::parseNamespaceLink(file.link))
-            fail("{} refers to a namespace that criu isn't in, which can't be dumped yet", file.describe());
+        const auto number = kind != std::end(kImageOrder)
+                                ? dump.namespaceNumber(*kind, kernel::parseNamespaceLink(file.link))
+                                : std::nullopt;
+        if (!number)
+            fail("{} refers to a namespace that the tree isn't in, which can't be dumped yet", file.describe());
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
         out.id = entry.id;
-        out.ns_id = *kind == kernel::NamespaceKind::Net ? dump.networkNumber() : NamespaceNumbers().ofCriu(*kind);
+        out.ns_id = *number;
         out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
         out.flags = file.statusFlags();
-    }
-
-    void prepareRestore(FileRestore& restore) override {
-        inventory_ = restore.images().openRequired(ImageKind::Inventory).only<InventoryEntry>();
     }
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
-        const TaskKobjIdsEntry* const own = (*inventory_)->root_ids;
-        for (const kernel::NamespaceKind kind : kImageOrder) {
-            const auto number = kind == kernel::NamespaceKind::Net ? restore.networkNumber()
-                                : own != nullptr                   ? numberOf(*own, kind)
-                                                                   : std::nullopt;
-            if (number == entry.nsf->ns_id)
+        for (const kernel::NamespaceKind kind : kImageOrder)
+            if (restore.namespaceNumber(kind) == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
-        }
         fail("file {} refers to a namespace (number {}) that its process wasn't in, which can't be restored yet",
              entry.id, entry.nsf->ns_id);
     }
-
-private:
-    std::optional<Record<InventoryEntry>> inventory_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace criu::namespaces {
 
-/// Open files of /proc/PID/ns/, of namespaces that criu itself is in. Others are refused.
+/// Open files of /proc/PID/ns/, of namespaces that the tree is in. Others are refused.
 std::unique_ptr<files::FileKind> makeNamespaceFileKind();
 
 }  // namespace criu::namespaces

@@ -24,7 +24,6 @@ void TunDevices::note(const kernel::TunAttachment& attachment, const kernel::Tun
 
 void TunDevices::fill(const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const {
     auto& out = *arena.make<TunLinkEntry>();
-    device.type = ND_TYPE__TUN;
     device.tun = &out;
     out.flags = link.tun->flags;
     out.owner = link.tun->user;
@@ -48,10 +47,6 @@ void TunDevices::fill(const kernel::NetworkLink& link, NetDeviceEntry& device, A
     out.has_vnet_le = out.vnet_le = settings.littleEndian;
     out.offload = kernel::readTunOffload(link.name);
     out.has_offload = out.offload != 0;
-    if (!link.address.empty()) {
-        device.has_address = 1;
-        device.address = arena.bytes(link.address);
-    }
 }
 
 void restoreTunDevice(const NetDeviceEntry& device) {
@@ -66,8 +61,8 @@ void restoreTunDevice(const NetDeviceEntry& device) {
         kernel::writeTunOffload(fd.get(), tun.offload);
     kernel::setTunPersistent(fd.get(), true);
     if (device.address.len != 0)
-        kernel::setLinkAddress(device.ifindex,
-                               {reinterpret_cast<const std::byte*>(device.address.data), device.address.len});
+        kernel::changeLink(device.ifindex,
+                           {.address = {reinterpret_cast<const std::byte*>(device.address.data), device.address.len}});
 }
 
 }  // namespace criu::namespaces

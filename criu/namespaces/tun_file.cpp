@@ -115,7 +115,7 @@ public:
     }
 
     void prepareRestore(files::FileRestore& restore) override {
-        if (const auto number = restore.networkNumber())
+        if (const auto number = restore.namespaceNumber(kernel::NamespaceKind::Net))
             if (auto image = restore.images().openRead(ImageKind::Netdev, *number))
                 devices_ = image->all<NetDeviceEntry>();
     }

@@ -67,7 +67,9 @@ public:
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return *images_; }
-    [[nodiscard]] std::optional<std::uint32_t> networkNumber() const override { return std::nullopt; }
+    [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind) const override {
+        return std::nullopt;
+    }
     [[nodiscard]] const FileEntry& entry(FileId) const override { fail("not asked for"); }
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override {
         std::vector<const FileEntry*> found;

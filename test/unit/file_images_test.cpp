@@ -36,7 +36,9 @@ public:
     [[nodiscard]] const criu::ImageDir& images() const override { return images_; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override { criu::fail("no file {}", id); }
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes) const override { return {}; }
-    [[nodiscard]] std::optional<std::uint32_t> networkNumber() const override { return std::nullopt; }
+    [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(criu::kernel::NamespaceKind) const override {
+        return std::nullopt;
+    }
     [[nodiscard]] bool hasProcess(pid_t pid) const override { return pid == kKnown; }
     std::shared_ptr<criu::files::RestoredFile> file(FileId id) override { criu::fail("no file {}", id); }
     [[nodiscard]] std::vector<FileId> besides(FileId) const override { return {}; }

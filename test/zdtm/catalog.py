@@ -13,6 +13,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     between COMMAND           for the shell, in the program's folder and namespaces: between each dump and restore
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
+    network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own
     own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
     timeout SECONDS           for each criu run, instead of 60
@@ -31,7 +32,7 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids", "own-users"}
+            "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -64,6 +65,7 @@ class Program:
         self.between = said.get("between")
         self.ignore = _list(said.get("ignore"))
         self.outside = said.get("outside")
+        self.network = said.get("network") == "own"
         self.own_pids = "own-pids" in said
         self.own_users = "own-users" in said
         self.timeout = float(said.get("timeout", 60))
