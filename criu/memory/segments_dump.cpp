@@ -170,7 +170,8 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
     return pagemap.contentSize() / kPageSize;
 }
 
-SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, Drainer& drainer) const {
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
+                                       Drainer& drainer) const {
     SegmentsDumpResult result;
     if (segments_.empty())
         return result;
@@ -191,8 +192,8 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, Dr
         MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
         std::string name = segment.name;
         entry.name = name.data();
-        entry.uid = segment.stat.st_uid;
-        entry.gid = segment.stat.st_gid;
+        entry.uid = owners.innerUid(segment.stat.st_uid);
+        entry.gid = owners.innerGid(segment.stat.st_gid);
         entry.size = segment.size();
         entry.shmid = segment.shmid;
         entry.seals = segment.seals;

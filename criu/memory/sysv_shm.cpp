@@ -33,7 +33,7 @@ bool isSysvShm(const std::string& name) {
     return name.starts_with("/SYSV");
 }
 
-void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const {
+void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) const {
     if (attached_.empty()) {
         images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
         return;
@@ -50,6 +50,7 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const
             throw error;
         }
         IpcDescEntry desc = namespaces::describeIpc(id, status->shm_perm);
+        namespaces::toInside(desc, ids);
         IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
         entry.desc = &desc;
         entry.size = status->shm_segsz;
@@ -60,12 +61,13 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const
     image.finish();
 }
 
-void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId) {
+void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) {
     auto image = images.openRead(ImageKind::IpcShm, namespaceId);
     if (!image)
         return;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
+        namespaces::toOutside(*entry.desc, ids);
         const int id = static_cast<int>(entry.desc->id);
         if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0)
             fail("the content of System V shared memory {} is that of an IPC namespace, which can't be restored yet",

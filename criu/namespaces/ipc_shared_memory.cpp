@@ -50,14 +50,15 @@ std::uint32_t hugeFlag(int file) {
     return kHugePages | static_cast<std::uint32_t>(bits) << kHugeShift;
 }
 
-std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, memory::PagesIds& ids,
-                          memory::Drainer& drainer) {
+std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, const IdMap& owners,
+                          memory::PagesIds& ids, memory::Drainer& drainer) {
     const auto status = memory::findSegment(id);
     if (!status)
         fail("System V shared memory {} has vanished", id);
     const AttachedSegment attached(id, status->shm_segsz, SHM_RDONLY);
     const UniqueFd file = fileOf(attached);
     IpcDescEntry desc = describeIpc(id, status->shm_perm);
+    toInside(desc, owners);
     IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
     entry.desc = &desc;
     entry.size = status->shm_segsz;
@@ -88,18 +89,18 @@ void restoreSegment(const IpcShmEntry& entry, const ImageDir& images, ImageReade
 
 }  // namespace
 
-std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, memory::PagesIds& ids,
+std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners, memory::PagesIds& ids,
                                memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
     for (const int id : kernel::listIpcIds(IpcKind::SharedMemory))
         pages += inContext([&] { return fmt::format("System V shared memory {}", id); },
-                           [&] { return dumpSegment(id, images, image, ids, drainer); });
+                           [&] { return dumpSegment(id, images, image, owners, ids, drainer); });
     image.finish();
     return pages;
 }
 
-std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number) {
+std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners) {
     std::vector<int> doomed;
     auto image = images.openRead(ImageKind::IpcShm, number);
     if (!image)
@@ -107,6 +108,7 @@ std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t numbe
     std::uint64_t count = 0;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
+        toOutside(*entry.desc, owners);
         requireIpcDesc(*entry.desc, "System V shared memory");
         raiseIpcLimit("kernel/shmmni", ++count);
         inContext([&] { return fmt::format("System V shared memory {}", entry.desc->id); },

@@ -33,13 +33,13 @@ void visit(const kernel::ProcPid& process, NamespaceKind kind, const std::functi
 }  // namespace
 
 TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree, Log& log)
+                               const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log)
     : joined_(joined) {
     const auto wanted = [&](NamespaceKind kind) { return joined.has(kind) ? 0 : ownNumberOf(outside, tree, kind); };
     if (const std::uint32_t number = wanted(NamespaceKind::Uts); number != 0)
         uts_.emplace(images, number);
     if (const std::uint32_t number = wanted(NamespaceKind::Ipc); number != 0)
-        ipc_.emplace(images, number, log);
+        ipc_.emplace(images, number, ids, log);
     const std::uint32_t time = wanted(NamespaceKind::Time);
     if (time != 0)
         kernel::Features().require(kernel::Feature::TimeNs);
