@@ -212,7 +212,15 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     kernel::insideMountNamespace(namespace_.get(), [&] {
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        opened = Copy(proc, all).open(wanted);
+        // Those on top need no copy, where mounts that belong to another user namespace would be locked by the kernel.
+        std::set<int> hidden = wanted;
+        for (const Mount& mount : all.all())
+            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                hidden.erase(mount.id);
+            }
+        if (!hidden.empty())
+            opened.merge(Copy(proc, all).open(hidden));
     });
     return opened;
 }
