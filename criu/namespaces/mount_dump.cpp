@@ -17,6 +17,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::namespaces {
@@ -209,11 +210,29 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     if (wanted.empty())
         return opened;
     const kernel::ProcDir proc;
+    std::set<int> hidden = wanted;
     kernel::insideMountNamespace(namespace_.get(), [&] {
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        opened = Copy(proc, all).open(wanted);
+        for (const Mount& mount : all.all())
+            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                hidden.erase(mount.id);
+            }
     });
+    if (hidden.empty())
+        return opened;
+    const auto uncover = [&] {
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        return Copy(proc, all).open(hidden);
+    };
+    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    if (const UniqueFd owner = kernel::foreignOwner(namespace_.get()); owner) {
+        const int spaces[] = {owner.get(), namespace_.get()};
+        opened.merge(kernel::openWithin(spaces, uncover));
+    } else {
+        kernel::insideMountNamespace(namespace_.get(), [&] { opened.merge(uncover()); });
+    }
     return opened;
 }
 
