@@ -253,7 +253,14 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         device.has_peer_nsid != 0 ? find(all, device.peer_nsid, device.peer_ifindex, &otherOf) : nullptr;
     if (outer != outerEnds_.end() || other == nullptr || other == &device || other->type != ND_TYPE__VETH ||
         isMade(*other) || movedFrom(*other) != nullptr) {
-        makeVethToOutside(of, device, outer != outerEnds_.end() ? outer->second : Outer());
+        // One of the tree's namespaces that isn't new has its own devices, but may lack this end.
+        const auto existing = std::find_if(all.begin(), all.end(), [&](const DevicesOf& candidate) {
+            return device.has_peer_nsid != 0 && candidate.number == device.peer_nsid && candidate.devices.empty();
+        });
+        if (outer != outerEnds_.end())
+            makeVethToOutside(of, device, outer->second, home_.get());
+        else
+            makeVethToOutside(of, device, Outer(), existing != all.end() ? existing->network : home_.get());
     } else {
         kernel::NewLink end = described(device, "veth");
         kernel::NewLink otherEnd = described(*other, "veth");
@@ -266,11 +273,12 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
     made_.push_back({&of, &device});
 }
 
-void DeviceRestore::makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer) {
+void DeviceRestore::makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer,
+                                      int network) {
     kernel::NewLink end = described(device, "veth");
     kernel::NewLink otherEnd;
     otherEnd.name = outer.name;
-    otherEnd.network = home_.get();
+    otherEnd.network = network;
     end.otherEnd = &otherEnd;
     {
         const NamespaceVisit visit(of.network, NamespaceKind::Net);

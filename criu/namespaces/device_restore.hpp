@@ -17,7 +17,7 @@
 
 namespace criu::namespaces {
 
-/// A network namespace whose devices are to be made.
+/// A network namespace whose devices are to be made; none for one that isn't new.
 struct DevicesOf {
     std::uint32_t number = 0;  ///< in images
     int network = -1;          ///< descriptor of the namespace
@@ -67,7 +67,7 @@ private:
     void makeOne(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from);
     void makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
-    void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer);
+    void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer, int network);
     void makeMacvlan(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void startOne(const Device& device, const SettingsRule& rule) const;
 
