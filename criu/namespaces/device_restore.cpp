@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/links.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/device_options.hpp"
 #include "criu/namespaces/tun_devices.hpp"
@@ -123,10 +122,15 @@ DeviceRestore::~DeviceRestore() {
         try {
             kernel::inOwnThread([&] {
                 const NamespaceVisit visit(touched.network.get(), NamespaceKind::Net);
-                if (touched.name.empty())
-                    kernel::removeLink(touched.index);
-                else
-                    kernel::changeLink(touched.index, {.flags = 0, .network = home_.get(), .newName = touched.name});
+                if (!touched.moved)
+                    return kernel::removeLink(touched.index);
+                kernel::changeLink(touched.index, {.flags = 0});
+                kernel::changeLink(touched.index, {.flags = touched.moved->flags,
+                                                   .mtu = touched.moved->mtu,
+                                                   .address = touched.moved->address,
+                                                   .network = home_.get(),
+                                                   .newIndex = touched.moved->index,
+                                                   .newName = touched.moved->name});
             });
         } catch (const std::exception& error) {
             log_.warn("A network device of the failed restore is left: {}", error.what());
@@ -240,10 +244,10 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
 void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from) {
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
+    kernel::NetworkLink before = kernel::readLink(kernel::linkIndex(from));
     // Not its address: a driver may refuse that.
-    kernel::changeLink(kernel::linkIndex(from),
-                       {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
-    touched_.push_back({std::move(network), device.ifindex, from});
+    kernel::changeLink(before.index, {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
+    touched_.push_back({std::move(network), device.ifindex, std::move(before)});
 }
 
 void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/links.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/network_settings.hpp"
 #include "images/netdev.hpp"
@@ -57,7 +59,7 @@ private:
     struct Touched {
         UniqueFd network;
         std::uint32_t index = 0;
-        std::string name;  ///< it was moved from outside, and had this name there; empty: it reaches to the outside
+        std::optional<kernel::NetworkLink> moved;  ///< what it was outside; nothing: it only reaches there
     };
 
     [[nodiscard]] const std::string* movedFrom(const NetDeviceEntry& device) const;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once,five,leave-running,terminated,killed,to-other,from-other,restore-terminated
 // zdtm: fails-with-4.2(from-other) keeps neither options of bridges nor lengths of queues
 // zdtm: fails-with-4.2(to-other) doesn't know devices of kind ifb
 #include "network.hpp"
