@@ -66,16 +66,16 @@ bool DumpDevices::takeSocket(int fd, std::uint32_t inode) {
     });
 }
 
+bool DumpDevices::takeMount(const std::string& mountPoint, int id) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return part.subsystem->name(); }, [&] { return part.dump->takeMount(mountPoint, id); });
+    });
+}
+
 bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
         return inContext([&] { return fmt::format("{}: network device {}", part.subsystem->name(), index); },
                          [&] { return part.dump->takeLink(index, type, kind); });
-    });
-}
-
-bool DumpDevices::takeMount(const std::string& mountPoint, int id) {
-    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return part.subsystem->name(); }, [&] { return part.dump->takeMount(mountPoint, id); });
     });
 }
 

@@ -66,6 +66,10 @@ public:
     bool takeSocket(int fd, std::uint32_t inode) override {
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
+    bool takeMount(const std::string& mountPoint, int id) override {
+        std::string path = '.' + mountPoint;  // CRIU has it so
+        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
+    }
     bool takeLink(int index, int type, const std::string& kind) override {
         std::string name = kind;
         char* const given = kind.empty() ? nullptr : name.data();
@@ -73,10 +77,6 @@ public:
         if (result > 0)
             fail("DUMP_EXT_LINK failed ({})", result);
         return judge(result, "DUMP_EXT_LINK");
-    }
-    bool takeMount(const std::string& mountPoint, int id) override {
-        std::string path = '.' + mountPoint;  // CRIU has it so
-        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
     }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);

@@ -322,17 +322,17 @@ private:
     }
 
     void checkIpc(std::uint32_t number) {
-        namespaces::IpcDump(number).check();
+        ipcDump_.emplace(number).check();
         for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
             segments_.reserve(static_cast<std::uint32_t>(id));
     }
 
     void writeIpc() {
-        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t) {
             memory::Drainer::Options how;
             how.stopWanted = [this] { return stop_.requested(); };
             memory::Drainer drainer(how);
-            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+            statistics_.sharedPagesWritten += ipcDump_->write(images_, memory_.pagesIds(), drainer);
         });
     }
 
@@ -398,7 +398,10 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_}, mm);
+        dumpCores(task,
+                  {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_,
+                   ipcDump_ ? &ipcDump_->semaphores() : nullptr},
+                  mm);
     }
 
     template <typename T>
@@ -515,6 +518,7 @@ private:
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
+    std::optional<namespaces::IpcDump> ipcDump_;
     std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go

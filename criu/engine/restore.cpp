@@ -429,6 +429,7 @@ private:
         if (options_.pidFile)
             pidFile_.emplace(*options_.pidFile, root_);
         run_.stop.throwIfRequested();
+        mounts_->removeProc(root_);
         // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
         unlockNetwork();
         tell(Stage::PreResume);

@@ -250,6 +250,7 @@ private:
         inContext([] { return "make the mount namespace of the tree"; },
                   [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
         remaps.create(run_.files, lift);
+        run_.mounts.seal();
     }
 
     /// Drops what the master has and restored processes mustn't have.
@@ -439,6 +440,7 @@ private:
         space_.createAioRings(*task_, run_.images);
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
+        run_.namespaces.giveToProcess(pid_);
         enterDirectories();
         space_.mapSockets(files_);
         space_.seal();
