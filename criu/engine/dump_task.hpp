@@ -7,6 +7,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/namespaces/id_map.hpp"
+#include "criu/namespaces/ipc_semaphores.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
@@ -22,6 +23,8 @@ struct TaskDumpContext {
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
     const namespaces::IdMap& ids;
+    /// Of the tree's own IPC namespace; takes up the processes' adjustments. Null if there is none.
+    std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -242,19 +242,33 @@ std::size_t countAlive(const model::ProcessTree& tree) {
 /// The time in which the network is locked. What a restore has locked is unlocked where it is, also after a failure.
 class LockedNetwork {
 public:
-    LockedNetwork(sockets::NetworkLock& lock, const namespaces::NetworkRestore& space, FilePlan& files)
+    /// `name`: of locks other than `lock`, which is that of the root's namespace.
+    LockedNetwork(sockets::NetworkLock& lock, const std::string& name, const namespaces::NetworkRestore& space,
+                  Log& log)
         : lock_(lock), space_(space) {
-        space.inside([&] {
-            if (space.wasOwn())
-                lock.ensureNamespace();
-            files.begin();
-        });
+        for (std::size_t i = 0; i < space.others(); ++i)
+            others_.push_back(std::make_unique<sockets::NetworkLock>(lock.method(), name, log));
     }
     ~LockedNetwork() {
         try {
             space_.inside([this] { lock_.release(); });
+            space_.insideOthers([this](std::size_t index) { others_[index]->release(); });
         } catch (const std::exception&) {  // the namespace can't be entered: it is gone
         }
+    }
+    /// The calling thread is in one of the others.
+    void lockOther(std::size_t index) { others_[index]->ensureNamespace(); }
+    /// That of the root's namespace.
+    void lock(FilePlan& files) {
+        space_.inside([&] {
+            if (space_.wasOwn())
+                lock_.ensureNamespace();
+            files.begin();
+        });
+    }
+    /// All but that of the root's namespace.
+    void unlockOthers() {
+        space_.insideOthers([this](std::size_t index) { others_[index]->unlock(); });
     }
     LockedNetwork(const LockedNetwork&) = delete;
     LockedNetwork& operator=(const LockedNetwork&) = delete;
@@ -262,6 +276,7 @@ public:
 private:
     sockets::NetworkLock& lock_;
     const namespaces::NetworkRestore& space_;
+    std::vector<std::unique_ptr<sockets::NetworkLock>> others_;
 };
 
 /// One restore, stage by stage. Members are in the order in which they come to exist; what a failed restore has made is
@@ -315,7 +330,7 @@ private:
         files_->make();
         joined_.emplace(options_);
         planUsers();
-        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), std::set<std::uint32_t>(),
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
                               log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
         mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
@@ -352,7 +367,7 @@ private:
         limitsBefore_ = ownLimits();
         if (ids_.isOwnNamespace())
             raiseLimits();
-        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit());
+        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit(), networkSpace_->descriptors());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
@@ -440,10 +455,11 @@ private:
             root.write("gid_map", ids_.gidText());
         }
         scripts_->require(Stage::SetupNamespaces);
-        networkSpace_->fill(root, images_);
+        lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
+        networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });
         namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
-        lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
+        lockedNetwork_->lock(*files_);
     }
 
     /// All processes, up to where they wait for the last touches.
@@ -485,6 +501,7 @@ private:
         if (options_.pidFile)
             pidFile_.emplace(*options_.pidFile, root_);
         run_.stop.throwIfRequested();
+        mounts_->removeProc(root_);
         // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
         unlockNetwork();
         tell(Stage::PreResume);
@@ -502,6 +519,7 @@ private:
     void unlockNetwork() {
         if (networkSpace_->wasOwn())
             tell(Stage::NetworkUnlock);
+        lockedNetwork_->unlockOthers();
         networkSpace_->inside([this] {
             files_->finish(pids_);
             network_->unlock();

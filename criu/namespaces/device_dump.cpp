@@ -148,7 +148,7 @@ std::vector<NetDeviceEntry*> DeviceDump::entries(const TunDevices& tunDevices,
         device.has_queue_length = 1;
         device.queue_length = link.queueLength;
         if (type == ND_TYPE__TUN)
-            tunDevices.fill(link, device, arena);
+            tunDevices.fill(number_, link, device, arena);
         if (type == ND_TYPE__MACVLAN)
             fillMacvlan(link, device, arena);
         readDeviceSettings(device, arena);

@@ -27,7 +27,8 @@ std::vector<std::string> listPosixQueues() {
     return names;
 }
 
-void IpcDump::check() const {
+void IpcDump::check() {
+    semaphores_ = readSemaphoreSets();
     const std::vector<std::string> queues = listPosixQueues();
     if (queues.empty())
         return;
@@ -53,7 +54,7 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     writeMessageQueues(messages, queues);
     messages.finish();
     ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
-    std::vector<SemaphoreSet> sets = readSemaphoreSets();
+    std::vector<SemaphoreSet> sets = semaphores_;
     for (SemaphoreSet& set : sets)
         toInside(set.desc, owners_);
     writeSemaphoreSets(semaphores, sets);

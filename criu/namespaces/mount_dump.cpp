@@ -335,8 +335,10 @@ void MountDump::checkMasters() const {
     for (const Mount& mount : mounts_.all()) {
         if (mount.master == 0 || groupIsHere(mount.master))
             continue;
+        // Whoever names a mount knows what it is.
+        const bool named = mount.externalName && mount.externalName != kFoundByItself;
         const bool fromOutside = mounts_.isRoot(mount) || mount.externalName;
-        if (fromOutside && externals_.withMasters())
+        if (named || (fromOutside && externals_.withMasters()))
             continue;
         Error error(0, fmt::format("{} gets events from a mount outside of the tree's mount namespace (group {})",
                                    mount.describe(), mount.master));

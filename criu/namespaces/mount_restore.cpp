@@ -116,7 +116,7 @@ UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) c
             error.addHint(fmt::format("restore with --external mnt[{}]:PATH", *mount.externalName));
             throw error;
         }
-        return kernel::cloneMount(AT_FDCWD, *path);
+        return kernel::cloneMount(AT_FDCWD, path->starts_with('/') ? *path : '/' + *path);
     }
     if (mount.kind.code == FSTYPE__DEVPTS && mount.isWhole() && !isNewInstance(mount))
         return kernel::cloneMount(AT_FDCWD, kTerminals);
@@ -136,11 +136,42 @@ files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& p
     files::HiddenMounts hidden;
     for (const Mount& mount : mounts_.all())
         if (!mounts_.isReachable(mount))
-            hidden[mount.id] = {mount.mountPoint, lift(std::move(made_.at(mount.id)))};
-    made_.clear();
+            hidden[mount.id] = {mount.mountPoint,
+                                lift(UniqueFd(sys(::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0),
+                                                  "copy the descriptor of a mount")))};
     yard_.reset();
     outside_.clear();
+    if (lacksProc())
+        inContext([] { return "put a proc file system on /proc for the time of the restore"; },
+                  [] {
+                      const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
+                      kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
+                  });
     return hidden;
+}
+
+void MountRestore::seal() {
+    for (const Mount& mount : mounts_.all()) {
+        const auto made = made_.find(mount.id);
+        if (made == made_.end())
+            continue;
+        if ((mount.flags & MS_RDONLY) != 0)
+            kernel::setMountFlags(made->second.get(), mount.flags);
+        if ((mount.superFlags & MS_RDONLY) != 0 && filled_.contains(mount.device))
+            kernel::makeFileSystemReadOnly(made->second.get());
+    }
+    made_.clear();
+}
+
+/// criu needs it, and it must be the whole.
+bool MountRestore::lacksProc() const {
+    const Mount& proc = mounts_.lookUp("/proc");
+    return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc";
+}
+
+void MountRestore::removeProc(pid_t process) const {
+    if (wasOwn() && lacksProc())
+        inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
 }
 
 /// A mount is made when what it is of exists.
@@ -208,7 +239,7 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
     sys(::fstat(fd.get(), &stat), "stat a mount");
     const std::string name = place(mount, S_ISDIR(stat.st_mode));
     kernel::attachMount(fd.get(), yard_.get(), name);
-    kernel::setMountFlags(fd.get(), mount.flags);
+    kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     made_[mount.id] = std::move(fd);
     return true;
 }
@@ -235,7 +266,7 @@ std::string MountRestore::optionsOf(const Mount& mount) const {
     return options;
 }
 
-UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images) const {
+UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images) {
     kernel::FileSystemParts parts{mount.fsType, mount.source, optionsOf(mount), mount.superFlags};
     if (mount.externalName == kFromDevice) {
         const std::string key =
@@ -253,8 +284,7 @@ UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images
     UniqueFd fd = kernel::mountFileSystem(parts);
     if (filled) {
         fill(mount, fd.get(), images);
-        if ((mount.superFlags & MS_RDONLY) != 0)
-            kernel::makeFileSystemReadOnly(fd.get());
+        filled_.insert(mount.device);
     }
     return fd;
 }

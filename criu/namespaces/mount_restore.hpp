@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ public:
     /// the tree's root the process' root. Returns mounts that are covered by others.
     [[nodiscard]] files::HiddenMounts build(const ImageDir& images, const Plugins& plugins, const Lift& lift);
 
+    /// After build(), when deleted files are back: makes read-only what was.
+    void seal();
+
+    /// In criu's process, when no restored process needs /proc any more: takes off what build() has put there for the
+    /// time, because the tree has none.
+    void removeProc(pid_t process) const;
+
     /// Runs `work` in a thread that is in the namespace of the tree; in the calling one if that is criu's.
     void inside(pid_t process, const std::function<void()>& work) const;
 
@@ -45,7 +53,7 @@ private:
     UniqueFd openOutside(const ImageDir& images, const Mount& mount) const;
     void stageAll(const ImageDir& images, const Plugins& plugins);
     bool stage(const Mount& mount, const ImageDir& images, const Plugins& plugins);
-    UniqueFd makeFileSystem(const Mount& mount, const ImageDir& images) const;
+    UniqueFd makeFileSystem(const Mount& mount, const ImageDir& images);
     void fill(const Mount& mount, int directory, const ImageDir& images) const;
     UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
@@ -53,6 +61,7 @@ private:
     void attachBelow(const Mount& mount);
     [[nodiscard]] const Mount& topmost() const;
     void enterRoot() const;
+    [[nodiscard]] bool lacksProc() const;
     [[nodiscard]] std::string optionsOf(const Mount& mount) const;
 
     const model::Options& options_;
@@ -63,6 +72,7 @@ private:
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;                    ///< where mounts are until they are put together
     std::map<int, UniqueFd> made_;     ///< by mount id
+    std::set<std::uint32_t> filled_;   ///< file systems with files of the images
 };
 
 /// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id.

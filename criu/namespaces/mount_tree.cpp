@@ -232,15 +232,18 @@ void MountTree::remove(const std::function<bool(const Mount&)>& unwanted) {
     std::erase_if(mounts_, [&](const Mount& mount) { return gone.contains(mount.id); });
 }
 
-bool MountTree::isReachable(const Mount& mount) const {
-    std::set<int> ancestors;
-    for (const Mount* at = &mount; at != nullptr; at = isRoot(*at) ? nullptr : find(at->parentId))
-        ancestors.insert(at->id);
-    // Whoever is in the way is mounted on one of them, on the way to the mount point or at its end.
-    return std::none_of(mounts_.begin(), mounts_.end(), [&](const Mount& other) {
-        return !ancestors.contains(other.id) && ancestors.contains(other.parentId) &&
-               pathBelow(other.mountPoint, mount.mountPoint).has_value();
-    });
+const Mount& MountTree::lookUp(std::string_view path) const {
+    const Mount* at = &root();
+    for (;;) {
+        const Mount* next = nullptr;
+        for (const Mount& other : mounts_)
+            if (other.parentId == at->id && &other != at && pathBelow(other.mountPoint, path) &&
+                (next == nullptr || other.mountPoint.size() < next->mountPoint.size()))
+                next = &other;
+        if (next == nullptr)
+            return *at;
+        at = next;
+    }
 }
 
 MntEntry* entryOf(const Mount& mount, Arena& arena) {

@@ -96,8 +96,10 @@ public:
     /// Takes out mounts and everything below them.
     void remove(const std::function<bool(const Mount&)>& unwanted);
 
+    /// The mount that a path leads to.
+    [[nodiscard]] const Mount& lookUp(std::string_view path) const;
     /// Whether a path leads to the mount: no other covers it.
-    [[nodiscard]] bool isReachable(const Mount& mount) const;
+    [[nodiscard]] bool isReachable(const Mount& mount) const { return &lookUp(mount.mountPoint) == &mount; }
 
 private:
     void sort();

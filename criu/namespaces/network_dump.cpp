@@ -45,6 +45,17 @@ void refuseRules6() {
             fmt::join(priorities, ", "));
 }
 
+/// The rules of the packet filter, by the images that they go into.
+std::map<ImageKind, std::string> filtersHere() {
+    std::map<ImageKind, std::string> filters;
+    for (const int family : {AF_INET, AF_INET6})
+        if (hasLegacyRules(family))
+            filters.emplace(family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables,
+                            kernel::runProgram(legacyIptables(family, "save"), {}, {}));
+    filters.emplace(ImageKind::Nftables, kernel::Nftables().run("list ruleset"));
+    return filters;
+}
+
 }  // namespace
 
 void NetworkDump::check() {
@@ -71,8 +82,10 @@ void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices,
         images.unlink(kind, number_);
     if (!empty_)
         writeSettings(images, tunDevices, numbers);
-    if (!externalName_ && !empty_)
+    if (carriesDevices()) {
         writeContent(images);
+        writeFilters(images);
+    }
     if (!externalName_)
         writeConnections(images);
 }
@@ -87,11 +100,16 @@ void NetworkDump::writeContent(const ImageDir& images) const {
     if (hasIpv6())
         writeText(images, ImageKind::Route6, cleanedRoutes(saved({"-6", "route", "save", "table", "all"})));
     writeText(images, ImageKind::Rule, saved({"rule", "save"}));
-    for (const int family : {AF_INET, AF_INET6})
-        if (hasLegacyRules(family))
-            writeText(images, family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables,
-                      kernel::runProgram(legacyIptables(family, "save"), {}, {}));
-    writeText(images, ImageKind::Nftables, kernel::Nftables().run("list ruleset"));
+}
+
+void NetworkDump::readFilters() {
+    if (carriesDevices())
+        filters_ = filtersHere();
+}
+
+void NetworkDump::writeFilters(const ImageDir& images) const {
+    for (const auto& [kind, rules] : filters_.empty() ? filtersHere() : filters_)
+        writeText(images, kind, rules);
 }
 
 void NetworkDump::writeConnections(const ImageDir& images) const {

@@ -37,6 +37,9 @@ public:
     /// Refuses what can't be dumped: devices of unknown kinds, and what needs a program that isn't installed.
     void check();
 
+    /// Reads the rules of the packet filter now instead of in write(): before a lock is added to them.
+    void readFilters();
+
     /// Writes the images. Not before the namespace stands still. `numbers`: of the tree's network namespaces, by the
     /// ids that this one has for them.
     void write(const ImageDir& images, const TunDevices& tunDevices,
@@ -47,6 +50,7 @@ private:
                        const std::map<std::int32_t, std::uint32_t>& numbers) const;
     static void fillSettings(NetnsEntry& network, const std::map<std::int32_t, std::uint32_t>& numbers, Arena& arena);
     void writeContent(const ImageDir& images) const;
+    void writeFilters(const ImageDir& images) const;
     void writeConnections(const ImageDir& images) const;
     void writeText(const ImageDir& images, ImageKind kind, std::string_view text) const;
 
@@ -55,6 +59,7 @@ private:
     bool empty_;
     Log& log_;
     DeviceDump devices_;
+    std::map<ImageKind, std::string> filters_;  ///< if they were read
 };
 
 }  // namespace criu::namespaces

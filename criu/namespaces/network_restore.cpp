@@ -114,7 +114,8 @@ void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
     }
 }
 
-void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images) {
+void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images,
+                          const std::function<void(std::size_t)>& lockOther) {
     if (isNew())
         spaces_.front().fd = root.open("ns/net", O_RDONLY);
     const auto inEach = [&](const std::function<void(const NetworkContent&)>& work) {
@@ -133,6 +134,7 @@ void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images) {
         });
         devices_.make(all);
         inEach([&](const NetworkContent& content) { content.restoreFilters(images); });
+        insideOthers(lockOther);
         devices_.start(settingsRule_);
         inEach([&](const NetworkContent& content) { content.finish(images); });
     });

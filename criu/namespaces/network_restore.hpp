@@ -59,8 +59,9 @@ public:
     /// How many descriptors open() passes to `lift`.
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
 
-    /// Fills the new namespaces; that of the first process, a /proc/PID, is the one that it was born in.
-    void fill(const kernel::ProcPid& root, const ImageDir& images);
+    /// Fills the new namespaces; that of the first process, a /proc/PID, is the one that it was born in. `lockOther`
+    /// runs in each other one, with its index, before packets can come; the root's lock is in the images.
+    void fill(const kernel::ProcPid& root, const ImageDir& images, const std::function<void(std::size_t)>& lockOther);
 
     /// Runs `work` in the root's namespace if it is one that the dump has locked as a whole.
     void inside(const std::function<void()>& work) const;

@@ -18,18 +18,20 @@ UniqueFd openTun() {
 
 }  // namespace
 
-void TunDevices::note(const kernel::TunAttachment& attachment, const kernel::TunSettings& settings) {
-    noted_.insert_or_assign(attachment.device, Noted{attachment.flags & kOnlyDescriptorsTell, settings});
+void TunDevices::note(std::uint32_t network, const kernel::TunAttachment& attachment,
+                      const kernel::TunSettings& settings) {
+    noted_.insert_or_assign({network, attachment.device}, Noted{attachment.flags & kOnlyDescriptorsTell, settings});
 }
 
-void TunDevices::fill(const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const {
+void TunDevices::fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device,
+                      Arena& arena) const {
     auto& out = *arena.make<TunLinkEntry>();
     device.tun = &out;
     out.flags = link.tun->flags;
     out.owner = link.tun->user;
     out.group = link.tun->group;
     kernel::TunSettings settings;
-    if (const auto noted = noted_.find(link.name); noted != noted_.end()) {
+    if (const auto noted = noted_.find({network, link.name}); noted != noted_.end()) {
         out.flags |= noted->second.flags;
         settings = noted->second.settings;
     } else {
