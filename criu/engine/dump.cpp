@@ -119,8 +119,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
-            mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount),
-                           numbers_.isOwn(kernel::NamespaceKind::Ipc));
+            mounts_->write(images_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
         if (networkDump_)
             networkDump_->write(images_, files_.tunDevices());
         inNamespace(kernel::NamespaceKind::Uts,
@@ -198,7 +197,9 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
+                if (kind == kernel::NamespaceKind::Mount && numbers_.isOwn(kind))
+                    noteMounts(*task, theirs.of(kind).value_or(0));
+                else if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
                 else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
@@ -275,10 +276,22 @@ private:
                  std::max(shared[0], shared[1]), what);
     }
 
+    /// Processes may be in other mount namespaces than the root.
+    void noteMounts(const FrozenTask& task, std::uint32_t inode) {
+        auto found = mountNumbers_.find(inode);
+        if (found == mountNumbers_.end()) {
+            const std::uint32_t number =
+                mountNumbers_.empty() ? numbers_.ofTree(kernel::NamespaceKind::Mount) : numbers_.nextNested();
+            found = mountNumbers_.emplace(inode, number).first;
+            mountSpaces_.push_back({number, &task.dir});
+        }
+        mountNumberOf_[task.pid()] = found->second;
+    }
+
     /// Paths are those of the tree's mount namespace, which isn't entered.
     void lookAtMounts() {
         log_.info("Stage: mounts");
-        mounts_.emplace(options_, tree_->tasks().front()->dir, log_,
+        mounts_.emplace(options_, mountSpaces_, log_,
                         [this](const std::string& mountPoint, int id) { return devices_->takeMount(mountPoint, id); });
         files_.setTreeRoot(mounts_->treeRoot());
     }
@@ -369,6 +382,8 @@ private:
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = table;
         numbers_.storeTree(ids);
+        if (const auto nested = mountNumberOf_.find(task.pid()); nested != mountNumberOf_.end())
+            ids.mnt_ns_id = nested->second;
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -494,6 +509,9 @@ private:
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
     std::optional<namespaces::NetworkDump> networkDump_;
+    std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
+    std::map<pid_t, std::uint32_t> mountNumberOf_;
+    std::vector<namespaces::SeenNamespace> mountSpaces_;
     std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go

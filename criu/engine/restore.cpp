@@ -316,7 +316,11 @@ private:
         joined_.emplace(options_);
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
-        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
+        std::vector<const TaskKobjIdsEntry*> ids;
+        for (const auto& task : tree().tasks)
+            if (task->ids)
+                ids.push_back(task->ids->get());
+        mounts_.emplace(options_, images_, inventory().root_ids, ids, log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;

@@ -216,7 +216,8 @@ void checkNamespaces(const RestoreImages& images) {
             fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
                  kernel::namespaceName(kind));
         for (const auto& task : images.tree.tasks)
-            if (task->ids && namespaces::numberOf(**task->ids, kind) != ofRoot)
+            if (task->ids && namespaces::numberOf(**task->ids, kind) != ofRoot &&
+                (kind != NamespaceKind::Mount || !own.has(kind)))
                 fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",
                      task->pid, kernel::namespaceName(kind));
     }

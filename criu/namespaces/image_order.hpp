@@ -32,11 +32,15 @@ public:
     [[nodiscard]] std::uint32_t ofCriu(kernel::NamespaceKind kind) const;
     [[nodiscard]] std::uint32_t ofTree(kernel::NamespaceKind kind) const;
 
+    /// One more for a namespace that only some processes of the tree are in. When all own kinds are set.
+    [[nodiscard]] std::uint32_t nextNested();
+
     void storeCriu(TaskKobjIdsEntry& ids) const;
     void storeTree(TaskKobjIdsEntry& ids) const;
 
 private:
     std::bitset<kernel::kNamespaceKinds> own_;
+    std::uint32_t nested_ = 0;
 };
 
 /// The kinds of which a dumped tree had a namespace for itself, as its images say.
