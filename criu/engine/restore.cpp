@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/action_scripts.hpp"
@@ -416,10 +417,17 @@ private:
         if (options_.pidFile)
             pidFile_.emplace(*options_.pidFile, root_);
         run_.stop.throwIfRequested();
-        mounts_->removeProc(root_);
+        removeProc();
         // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
         unlockNetwork();
         tell(Stage::PreResume);
+    }
+
+    void removeProc() {
+        std::set<std::uint32_t> done;
+        for (const auto& task : tree().tasks)
+            if (task->alive() && task->ids && done.insert((*task->ids)->mnt_ns_id).second)
+                mounts_->removeProc((*task->ids)->mnt_ns_id, pids_.outside(task->pid));
     }
 
     /// Of what can't be changed any more.

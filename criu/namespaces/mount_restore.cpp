@@ -186,12 +186,7 @@ files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& p
               kernel::mountIdOf(made_.at(topOf(main()).id).get()));
     yard_.reset();
     outside_.clear();
-    if (lacksProc())
-        inContext([] { return "put a proc file system on /proc for the time of the restore"; },
-                  [] {
-                      const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
-                      kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
-                  });
+    addProc(main());
     return hiddenMounts(lift);
 }
 
@@ -229,6 +224,7 @@ void MountRestore::split(Tree& tree, const Lift& lift) {
             fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
                  tree.number);
         enterRoot(tree.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
+        addProc(tree.mounts);
         tree.root = std::make_shared<const UniqueFd>(
             lift(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     }
@@ -259,14 +255,26 @@ void MountRestore::sealBelow(const Tree& tree) {
 }
 
 /// criu needs it, and it must be the whole.
-bool MountRestore::lacksProc() const {
-    const Mount& proc = main().lookUp("/proc");
+bool MountRestore::lacksProc(const MountTree& tree) {
+    const Mount& proc = tree.lookUp("/proc");
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc";
 }
 
-void MountRestore::removeProc(pid_t process) const {
-    if (wasOwn() && lacksProc())
-        inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
+/// For the time of the restore.
+void MountRestore::addProc(const MountTree& tree) {
+    if (!lacksProc(tree))
+        return;
+    inContext([] { return "put a proc file system on /proc for the time of the restore"; },
+              [] {
+                  const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
+                  kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
+              });
+}
+
+void MountRestore::removeProc(std::uint32_t number, pid_t process) const {
+    for (const Tree& tree : trees_)
+        if (tree.number == number && lacksProc(tree.mounts))
+            inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
 }
 
 /// A mount is made when what it is of exists.

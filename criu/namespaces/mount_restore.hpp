@@ -50,7 +50,8 @@ public:
 
     /// In criu's process, when no restored process needs /proc any more: takes off what build() has put there for the
     /// time, because the tree has none.
-    void removeProc(pid_t process) const;
+    /// `process`: one of the namespace of this number.
+    void removeProc(std::uint32_t number, pid_t process) const;
 
     /// Runs `work` in a thread that is in the namespace of the tree; in the calling one if that is criu's.
     void inside(pid_t process, const std::function<void()>& work) const;
@@ -83,7 +84,8 @@ private:
     void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const;
     [[nodiscard]] files::HiddenMounts hiddenMounts(const Lift& lift);
     [[nodiscard]] const MntEntry* entryFor(const Mount& mount) const;
-    [[nodiscard]] bool lacksProc() const;
+    [[nodiscard]] static bool lacksProc(const MountTree& tree);
+    static void addProc(const MountTree& tree);
     [[nodiscard]] std::string optionsOf(const Mount& mount) const;
 
     const model::Options& options_;
