@@ -37,11 +37,11 @@ struct ExternalWord {
 };
 
 constexpr ExternalWord kExternalWords[] = {
-    {"mnt", ExternalType::Mount, true},        {"dev", ExternalType::Device, true},
-    {"file", ExternalType::File, true},        {"tty", ExternalType::Tty, true},
-    {"unix", ExternalType::Unix, true},        {"net", ExternalType::Net, false},
-    {"pid", ExternalType::Pid, false},         {"veth", ExternalType::Veth, false},
-    {"macvlan", ExternalType::Macvlan, false}, {"netdev", ExternalType::Netdev, false},
+    {"mnt", ExternalType::Mount, true},       {"dev", ExternalType::Device, true},
+    {"file", ExternalType::File, true},       {"tty", ExternalType::Tty, true},
+    {"unix", ExternalType::Unix, true},       {"net", ExternalType::Net, true},
+    {"pid", ExternalType::Pid, false},        {"veth", ExternalType::Veth, true},
+    {"macvlan", ExternalType::Macvlan, true}, {"netdev", ExternalType::Netdev, true},
 };
 
 /// "WORD[INSIDE]REST" taken apart. The closing bracket is the first before a ':', else the text's last character,

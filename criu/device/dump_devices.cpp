@@ -72,6 +72,13 @@ bool DumpDevices::takeMount(const std::string& mountPoint, int id) {
     });
 }
 
+bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return inContext([&] { return fmt::format("{}: network device {}", part.subsystem->name(), index); },
+                         [&] { return part.dump->takeLink(index, type, kind); });
+    });
+}
+
 void DumpDevices::dumpLate(pid_t root) {
     for (const Part& part : parts_)
         inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });

@@ -26,6 +26,7 @@ public:
     [[nodiscard]] bool takesSockets() const;
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
+    [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
     void dumpLate(pid_t root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }

@@ -70,6 +70,14 @@ public:
         std::string path = '.' + mountPoint;  // CRIU has it so
         return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
     }
+    bool takeLink(int index, int type, const std::string& kind) override {
+        std::string name = kind;
+        char* const given = kind.empty() ? nullptr : name.data();
+        const int result = file_.call(CR_PLUGIN_HOOK__DUMP_EXT_LINK, index, type, given);
+        if (result > 0)
+            fail("DUMP_EXT_LINK failed ({})", result);
+        return judge(result, "DUMP_EXT_LINK");
+    }
     void dumpLate(pid_t root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)

@@ -74,6 +74,10 @@ public:
     /// Takes over a mount whose source is outside of the tree; `mountPoint` is its path there. True: putMount() makes
     /// it.
     virtual bool takeMount(const std::string& /*mountPoint*/, int /*id*/) { return false; }
+    /// A network device of a kind that criu doesn't know; `index`, `type` (ARPHRD_…) and `kind` (may be empty) as
+    /// rtnetlink(7) has them. The calling thread is in its network namespace. True: this subsystem, or whoever prepares
+    /// the namespace for a restore, takes care of it.
+    virtual bool takeLink(int /*index*/, int /*type*/, const std::string& /*kind*/) { return false; }
     /// Once, when all processes and their memory are dumped.
     virtual void dumpLate(pid_t /*root*/) {}
     /// The images are complete. `goOn`: the processes will go on, so whatever was kept from working must do so again,

@@ -32,7 +32,7 @@
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/ipc.hpp"
 #include "criu/namespaces/mount_dump.hpp"
-#include "criu/namespaces/network_dump.hpp"
+#include "criu/namespaces/networks_dump.hpp"
 #include "criu/namespaces/uts.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/cpu_info.hpp"
@@ -64,8 +64,14 @@ public:
           images_(std::move(run.imagesDir), run.options.imagesDir),
           runId_(makeRunId()),
           network_(run.options.networkLock.value_or(sockets::defaultNetworkLock()), runId_, run.log),
+          networks_(
+              run.options, network_, runId_,
+              [this](const kernel::NetworkLink& link) {
+                  return devices_->takeLink(static_cast<int>(link.index), link.hardware, link.kind);
+              },
+              numbers_, run.log),
           devices_(std::in_place, run.devices, run.options, run.log, images_, run.stop),
-          files_(run.options, run.log, images_, segments_, network_, *devices_),
+          files_(run.options, run.log, images_, segments_, network_, networks_, *devices_),
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
@@ -102,8 +108,7 @@ public:
         if (numbers_.isOwn(kernel::NamespaceKind::Mount))
             lookAtMounts();
         inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) { checkIpc(number); });
-        if (numbers_.isOwn(kernel::NamespaceKind::Net))
-            enterNetwork();
+        enterNetwork();
         for (const auto& task : tree_->tasks())
             if (task->alive())
                 devices_->checkpoint(task->pid());
@@ -120,8 +125,7 @@ public:
         files_.finish();
         if (mounts_)
             mounts_->write(images_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
-        if (networkDump_)
-            networkDump_->write(images_, files_.tunDevices());
+        networks_.write(images_);
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
         writeTree();
@@ -199,6 +203,8 @@ private:
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
                 if (kind == kernel::NamespaceKind::Mount && numbers_.isOwn(kind))
                     noteMounts(*task, theirs.of(kind).value_or(0));
+                else if (kind == kernel::NamespaceKind::Net && theirs.of(kind) != own.of(kind) && numbers_.isOwn(kind))
+                    requireOneNetwork(*task);
                 else if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
@@ -224,6 +230,19 @@ private:
         refuseShared(kernel::KcmpType::Vm, "their memory (CLONE_VM)");
         refuseShared(kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
         refuseShared(kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    }
+
+    /// Threads may be in network namespaces of their own; images have one for each process.
+    static void requireOneNetwork(const FrozenTask& task) {
+        if (task.process->threads().size() == 1)
+            return;
+        const auto network = kernel::readNamespaceId(task.dir, kernel::NamespaceKind::Net);
+        for (const compel::FrozenThread& thread : task.process->threads())
+            if (kernel::readNamespaceId(task.dir.thread(thread.tracee.tid()), kernel::NamespaceKind::Net) != network)
+                fail(
+                    "thread {} of process {} ({}) is in another network namespace than the process, which can't be "
+                    "dumped",
+                    thread.tracee.tid(), task.pid(), task.status.name);
     }
 
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
@@ -281,7 +300,7 @@ private:
         auto found = mountNumbers_.find(inode);
         if (found == mountNumbers_.end()) {
             const std::uint32_t number =
-                mountNumbers_.empty() ? numbers_.ofTree(kernel::NamespaceKind::Mount) : numbers_.nextNested();
+                mountNumbers_.empty() ? numbers_.ofTree(kernel::NamespaceKind::Mount) : numbers_.addOther();
             found = mountNumbers_.emplace(inode, number).first;
             mountSpaces_.push_back({number, &task.dir});
         }
@@ -296,38 +315,37 @@ private:
         files_.setTreeRoot(mounts_->treeRoot());
     }
 
-    /// From here on criu is in the network namespace of the tree: it looks at sockets and changes rules there.
+    /// From here on criu is in the network namespace of the tree's root: it looks at sockets and changes rules there.
     void enterNetwork() {
+        const auto criu = guardian_.root().home.of(kernel::NamespaceKind::Net);
+        if (!numbers_.isOwn(kernel::NamespaceKind::Net))
+            return networks_.begin(criu);
         log_.info("Stage: network");
         const kernel::ProcPid& root = tree_->tasks().front()->dir;
         const UniqueFd space = root.open("ns/net", O_RDONLY);
-        const auto inode = kernel::readNamespaceId(root, kernel::NamespaceKind::Net);
-        std::optional<std::string> name;
-        for (const model::External& external : options_.externals)
-            if (external.type == model::ExternalType::Net && external.id == std::to_string(inode.value_or(0)))
-                name = external.value;
         networkVisit_.emplace(space.get(), kernel::NamespaceKind::Net);
-        if (!name)
-            files_.tunDevices().setCarried();
-        networkDump_.emplace(numbers_.ofTree(kernel::NamespaceKind::Net), std::move(name), log_);
-        networkDump_->check();
+        networks_.begin(criu);
+        for (const auto& task : tree_->tasks())
+            if (task->alive())
+                inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
+                          [&] { networkOf_.emplace(task->pid(), networks_.ofProcess(task->dir)); });
         scriptsLocked_ = true;
         guardian_.requireScripts(Stage::NetworkLock);
-        network_.lockNamespace();
+        networks_.lock();
     }
 
     void checkIpc(std::uint32_t number) {
-        namespaces::IpcDump(number).check();
+        ipcDump_.emplace(number).check();
         for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
             segments_.reserve(static_cast<std::uint32_t>(id));
     }
 
     void writeIpc() {
-        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t number) {
+        inNamespace(kernel::NamespaceKind::Ipc, [this](std::uint32_t) {
             memory::Drainer::Options how;
             how.stopWanted = [this] { return stop_.requested(); };
             memory::Drainer drainer(how);
-            statistics_.sharedPagesWritten += namespaces::IpcDump(number).write(images_, memory_.pagesIds(), drainer);
+            statistics_.sharedPagesWritten += ipcDump_->write(images_, memory_.pagesIds(), drainer);
         });
     }
 
@@ -384,6 +402,8 @@ private:
         numbers_.storeTree(ids);
         if (const auto nested = mountNumberOf_.find(task.pid()); nested != mountNumberOf_.end())
             ids.mnt_ns_id = nested->second;
+        if (const auto network = networkOf_.find(task.pid()); network != networkOf_.end())
+            ids.net_ns_id = network->second;
         writeOne(ImageKind::Ids, task.pid(), ids);
 
         FsEntry fs = FS_ENTRY__INIT;
@@ -393,7 +413,10 @@ private:
         fs.umask = task.status.umask.value_or(0);
         writeOne(ImageKind::Fs, task.pid(), fs);
 
-        dumpCores(task, {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_}, mm);
+        dumpCores(task,
+                  {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_,
+                   ipcDump_ ? &ipcDump_->semaphores() : nullptr},
+                  mm);
     }
 
     template <typename T>
@@ -477,6 +500,7 @@ private:
         devices_->release(goesOn || options_.finalState == model::FinalState::Stopped);
         if (goesOn || options_.finalState == model::FinalState::Stopped) {
             files_.settle(goesOn ? files::Aftermath::Run : files::Aftermath::Stop);
+            networks_.settle(!goesOn);
             if (std::exchange(scriptsLocked_, false) && goesOn)
                 runScripts(Stage::NetworkUnlock);
             if (freezer_)
@@ -489,6 +513,7 @@ private:
             if (freezer_)
                 freezer_->release();
             files_.settle(files::Aftermath::End);
+            networks_.settle(true);
         }
         statistics_.frozen =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - frozenSince_);
@@ -508,10 +533,10 @@ private:
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
-    std::optional<namespaces::NetworkDump> networkDump_;
     std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
     std::map<pid_t, std::uint32_t> mountNumberOf_;
     std::vector<namespaces::SeenNamespace> mountSpaces_;
+    std::optional<namespaces::IpcDump> ipcDump_;
     std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are let go
@@ -519,6 +544,8 @@ private:
     memory::SegmentsDump segments_;
     std::string runId_;
     sockets::NetworkLock network_;
+    namespaces::NetworksDump networks_;
+    std::map<pid_t, std::uint32_t> networkOf_;    ///< numbers of the network namespaces of processes
     std::optional<device::DumpDevices> devices_;  // undone before the processes go on
     FileCollector files_;
     DumpMemory memory_;

@@ -16,20 +16,21 @@
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/namespaces/tun_file.hpp"
 
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
                              memory::SegmentsDump& segments, sockets::NetworkLock& network,
-                             device::DumpDevices& devices)
+                             namespaces::NetworksDump& networks, device::DumpDevices& devices)
     : options_(options),
       log_(log),
       images_(images),
+      networks_(networks),
       devices_(devices),
       paths_(options.ghostLimit),
-      kinds_(
-          makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr, &tunDevices_})) {
-}
+      kinds_(makeFileKinds(
+          {paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr, &networks.tunDevices()})) {}
 
 FileCollector::~FileCollector() {
     settle(files::Aftermath::Run);
@@ -71,13 +72,34 @@ files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
     fail("{} is of a kind that can't be dumped yet", file.describe());
 }
 
+/// Of what isn't in a network namespace: that of the root.
+std::uint32_t FileCollector::networkOf(const files::OpenFd& file) const {
+    if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
+        return networks_.ofSocket(file);
+    return file.link.starts_with("net:[") ? networks_.ofNamespaceFile(file) : networks_.home();
+}
+
 void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
     inContext([&] { return file.describe(); },
               [&] {
-                  for (const auto& kind : kinds_)
-                      if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
-                          return;
+                  file.network = networkOf(file);
+                  const auto ask = [&] {
+                      for (const auto& kind : kinds_)
+                          if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
+                              return;
+                  };
+                  if (file.network == networks_.home())
+                      ask();
+                  else
+                      networks_.inside(file.network, ask);
               });
+}
+
+void FileCollector::dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry) {
+    if (file.network == networks_.home())
+        kind.dump(file, entry, *this);
+    else
+        networks_.inside(file.network, [&] { kind.dump(file, entry, *this); });
 }
 
 /// The more it says, the fewer descriptions have to be told apart by kcmp.
@@ -114,7 +136,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
     entry.id = known.id.value;
-    kind.dump(file, entry, *this);
+    dump(file, kind, entry);
     if (held_.erase(&entry) == 0)
         add(entry);
     return known;

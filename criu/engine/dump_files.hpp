@@ -18,7 +18,7 @@
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/namespaces/image_order.hpp"
-#include "criu/namespaces/tun_devices.hpp"
+#include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
@@ -28,7 +28,7 @@ namespace criu::engine {
 class FileCollector final : public files::FileDump {
 public:
     FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  sockets::NetworkLock& network, device::DumpDevices& devices);
+                  sockets::NetworkLock& network, namespaces::NetworksDump& networks, device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
@@ -42,9 +42,6 @@ public:
 
     /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
     void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
-
-    /// Network devices that descriptors are attached to.
-    [[nodiscard]] namespaces::TunDevices& tunDevices() noexcept { return tunDevices_; }
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -79,7 +76,7 @@ public:
     bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] std::uint32_t networkNumber() const override { return numbers_->ofTree(kernel::NamespaceKind::Net); }
+    [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                std::uint32_t inode) const override;
     [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
@@ -117,6 +114,8 @@ private:
     static const Known* inherited(const Table* parent, pid_t pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     void prepare(files::OpenFd& file, Arena& arena);
+    [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
+    void dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry);
     const Known& identify(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
     files::FileKind& kindOf(const files::OpenFd& file) const;
@@ -125,6 +124,7 @@ private:
     const model::Options& options_;
     Log& log_;
     const ImageDir& images_;
+    namespaces::NetworksDump& networks_;
     device::DumpDevices& devices_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
@@ -136,7 +136,6 @@ private:
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;
     memory::Segments unusedSegments_;
-    namespaces::TunDevices tunDevices_;
     files::FileKinds kinds_;
     files::LockDump locks_;
     std::vector<FileEntry*> entries_;

@@ -2,6 +2,7 @@
 #include "criu/engine/dump_task.hpp"
 
 #include <elf.h>
+#include <sys/syscall.h>
 
 #include <compel/error.hpp>
 #include <compel/injection.hpp>
@@ -138,7 +139,8 @@ public:
           seccomp_(context.seccomp),
           cgroups_(context.cgroups),
           suspended_(context.seccompSuspended),
-          onlineCpus_(context.onlineCpus) {}
+          onlineCpus_(context.onlineCpus),
+          semaphores_(context.semaphores) {}
 
     void run() {
         auto& threads = task_.process->threads();
@@ -155,6 +157,8 @@ public:
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
+        if (semaphores_ != nullptr)
+            askAdjustments(injection);
         injection.cure();
         if (pool_)
             pool_->wait();
@@ -188,6 +192,32 @@ private:
             interviews[i]->run.emplace(std::move(runs[i]));
             interviews[i]->rings.refuse(data, interviews[i]->thread.tracee.tid());
             finish(std::move(interviews[i]), answers);
+        }
+    }
+
+    /// The process itself asks for each, since adjustments are its own.
+    void askAdjustments(compel::Injection& injection) {
+        for (namespaces::SemaphoreSet& set : *semaphores_) {
+            const auto found = namespaces::findAdjustments(set.values, [&](std::span<const sembuf> operations) {
+                pie::RemoteData data(injection.data());
+                pie::StepList steps;
+                const std::uint64_t resultAt = data.reserve(sizeof(std::int64_t));
+                const std::uint64_t at = data.put(std::as_bytes(operations));
+                steps
+                    .call(pie::Subject::Query, static_cast<std::uint64_t>(set.id()), SYS_semop, set.id(), at,
+                          operations.size())
+                    .judge = pie::Judge::Any;
+                steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).judge = pie::Judge::Any;
+                const RemoteProgram program = placeProgram(steps, data, &task_.process->leader());
+                runPrograms(injection, data, {&program, 1});
+                return static_cast<long>(data.local<std::int64_t>(resultAt));
+            });
+            if (!found) {
+                log_.debug("pid {}: semaphore set {} can't be asked for adjustments", task_.pid(), set.id());
+                continue;
+            }
+            for (const namespaces::SemaphoreAdjustment& adjustment : *found)
+                set.adjustments.push_back({task_.pid(), adjustment});
         }
     }
 
@@ -344,6 +374,7 @@ private:
     std::uint32_t leaderSet_ = 0;
     bool suspended_;
     std::optional<std::size_t> onlineCpus_;
+    std::vector<namespaces::SemaphoreSet>* semaphores_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;
     std::optional<ThreadPool> pool_;

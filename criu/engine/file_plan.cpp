@@ -124,6 +124,12 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
         planned.opener = user.pid;
     if (plannedIndex_.emplace(id, at->second).second) {
         planned.ids.push_back(id);
+        if (const auto number = networkOf(entry(id))) {
+            if (planned.network != 0 && planned.network != *number)
+                fail("{} was in two network namespaces ({} and {}), which can't be restored", object->describe(),
+                     planned.network, *number);
+            planned.network = *number;
+        }
         if (planned.late)
             late_.add(id);
     }
@@ -301,7 +307,7 @@ void FilePlan::finish(const PidMap& pids) {
     fetchFrom_.reset();
 }
 
-ServiceFds FilePlan::chooseServiceFds(int limit) const {
+ServiceFds FilePlan::chooseServiceFds(int limit, std::size_t more) const {
     std::set<int> used{-1};
     std::size_t shared = options_.inheritFds.size();
     for (const auto& [id, table] : content_.tree.fdTables)
@@ -309,7 +315,7 @@ ServiceFds FilePlan::chooseServiceFds(int limit) const {
             used.insert(slot.fd);
     for (const PlannedFile& planned : planned_)
         shared += planned.inheritedByOthers ? planned.ids.size() : 0;
-    shared += inFlight_ + devices_.descriptors();
+    shared += inFlight_ + devices_.descriptors() + more;
     const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
 
     if (*used.rbegin() >= limit)

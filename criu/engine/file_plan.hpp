@@ -31,6 +31,7 @@ struct PlannedFile {
     pid_t opener = 0;                ///< nearest common creator of all users; the first user if `late`
     pid_t completer = 0;             ///< the first user
     pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
+    std::uint32_t network = 0;       ///< network namespace to open it in; 0: it doesn't matter
     bool late = false;               ///< opened when all processes exist
     bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
 };
@@ -46,7 +47,8 @@ public:
     void make();
 
     /// Numbers for criu's own descriptors, above or between those of the tree; at most `limit` (RLIMIT_NOFILE).
-    [[nodiscard]] ServiceFds chooseServiceFds(int limit) const;
+    /// `more`: of whom nothing is known here.
+    [[nodiscard]] ServiceFds chooseServiceFds(int limit, std::size_t more) const;
 
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(const ServiceFds& service);

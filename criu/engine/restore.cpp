@@ -243,19 +243,33 @@ std::size_t countAlive(const model::ProcessTree& tree) {
 /// The time in which the network is locked. What a restore has locked is unlocked where it is, also after a failure.
 class LockedNetwork {
 public:
-    LockedNetwork(sockets::NetworkLock& lock, const namespaces::NetworkRestore& space, FilePlan& files)
+    /// `name`: of locks other than `lock`, which is that of the root's namespace.
+    LockedNetwork(sockets::NetworkLock& lock, const std::string& name, const namespaces::NetworkRestore& space,
+                  Log& log)
         : lock_(lock), space_(space) {
-        space.inside([&] {
-            if (space.wasOwn())
-                lock.ensureNamespace();
-            files.begin();
-        });
+        for (std::size_t i = 0; i < space.others(); ++i)
+            others_.push_back(std::make_unique<sockets::NetworkLock>(lock.method(), name, log));
     }
     ~LockedNetwork() {
         try {
             space_.inside([this] { lock_.release(); });
+            space_.insideOthers([this](std::size_t index) { others_[index]->release(); });
         } catch (const std::exception&) {  // the namespace can't be entered: it is gone
         }
+    }
+    /// The calling thread is in one of the others.
+    void lockOther(std::size_t index) { others_[index]->ensureNamespace(); }
+    /// That of the root's namespace.
+    void lock(FilePlan& files) {
+        space_.inside([&] {
+            if (space_.wasOwn())
+                lock_.ensureNamespace();
+            files.begin();
+        });
+    }
+    /// All but that of the root's namespace.
+    void unlockOthers() {
+        space_.insideOthers([this](std::size_t index) { others_[index]->unlock(); });
     }
     LockedNetwork(const LockedNetwork&) = delete;
     LockedNetwork& operator=(const LockedNetwork&) = delete;
@@ -263,6 +277,7 @@ public:
 private:
     sockets::NetworkLock& lock_;
     const namespaces::NetworkRestore& space_;
+    std::vector<std::unique_ptr<sockets::NetworkLock>> others_;
 };
 
 /// One restore, stage by stage. Members are in the order in which they come to exist; what a failed restore has made is
@@ -315,7 +330,8 @@ private:
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
         joined_.emplace(options_);
-        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), log_);
+        networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
+                              log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
         std::vector<const TaskKobjIdsEntry*> ids;
         for (const auto& task : tree().tasks)
@@ -335,7 +351,7 @@ private:
     /// What exists outside of processes.
     void prepare() {
         limitsBefore_ = ownLimits();
-        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit());
+        const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit(), networkSpace_->descriptors());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
         log_.move(lift);
@@ -374,10 +390,11 @@ private:
         log_.info("Stage: namespaces");
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
         scripts_->require(Stage::SetupNamespaces);
-        networkSpace_->fill(root, images_);
+        lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
+        networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });
         namespaces_->fill(root, images_);
         scripts_->require(Stage::PostSetupNamespaces);
-        lockedNetwork_.emplace(*network_, *networkSpace_, *files_);
+        lockedNetwork_->lock(*files_);
     }
 
     /// All processes, up to where they wait for the last touches.
@@ -442,6 +459,7 @@ private:
     void unlockNetwork() {
         if (networkSpace_->wasOwn())
             tell(Stage::NetworkUnlock);
+        lockedNetwork_->unlockOthers();
         networkSpace_->inside([this] {
             files_->finish(pids_);
             network_->unlock();
@@ -454,6 +472,7 @@ private:
         removeLinks();
         resumed_->letGo(options_.finalState == model::FinalState::Stopped);
         processes_->keep();
+        networkSpace_->keep();
         if (pidFile_)
             pidFile_->keep();
         sysvShm_->keep();

@@ -191,19 +191,9 @@ void planSeccomp(const ImageDir& images, RestoreImages& out) {
     }
 }
 
-/// The network namespace a socket was in; nothing for other files.
-std::optional<std::uint32_t> networkOf(const FileEntry& file) {
-    const auto known = [](const auto* socket) {
-        return socket != nullptr && socket->has_ns_id != 0 ? std::optional<std::uint32_t>(socket->ns_id) : std::nullopt;
-    };
-    for (const auto& number : {known(file.isk), known(file.usk), known(file.nlsk), known(file.psk), known(file.vsk)})
-        if (number)
-            return number;
-    return std::nullopt;
-}
-
-/// All processes must be in the same namespaces: those of criu, except where the root gets others.
-void checkNamespaces(const RestoreImages& images) {
+/// All processes must be in the same namespaces: those of criu, except where the root gets others. Only of the network
+/// there may be several then.
+void checkNamespaces(RestoreImages& images) {
     using kernel::NamespaceKind;
     const TaskKobjIdsEntry* const outside = (*images.inventory)->root_ids;
     const model::Task& root = images.tree.root();
@@ -215,19 +205,38 @@ void checkNamespaces(const RestoreImages& images) {
         if (own.has(kind) && !namespaces::isSupported(kind))
             fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
                  kernel::namespaceName(kind));
-        for (const auto& task : images.tree.tasks)
-            if (task->ids && namespaces::numberOf(**task->ids, kind) != ofRoot &&
-                (kind != NamespaceKind::Mount || !own.has(kind)))
+        for (const auto& task : images.tree.tasks) {
+            const auto number = task->ids ? namespaces::numberOf(**task->ids, kind) : ofRoot;
+            if (number && number != ofRoot && kind == NamespaceKind::Net && own.has(kind))
+                images.otherNetworks.insert(*number);
+            else if (number != ofRoot && (kind != NamespaceKind::Mount || !own.has(kind)))
                 fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",
                      task->pid, kernel::namespaceName(kind));
+        }
     }
     const auto network = namespaces::numberOf(**root.ids, NamespaceKind::Net);
     for (const auto& [id, file] : images.files)
-        if (const auto number = networkOf(*file); number && network && number != network)
-            fail("file {} is a socket of another network namespace than the tree's, which can't be restored yet", id);
+        if (const auto number = networkOf(*file); number && network && number != network) {
+            if (!own.has(NamespaceKind::Net))
+                fail("file {} is of another network namespace than the tree's, which can't be restored", id);
+            images.otherNetworks.insert(*number);
+        }
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> networkOf(const FileEntry& file) {
+    const auto known = [](const auto* socket) {
+        return socket != nullptr && socket->has_ns_id != 0 ? std::optional<std::uint32_t>(socket->ns_id) : std::nullopt;
+    };
+    if (file.nsf != nullptr && file.nsf->ns_cflag == CLONE_NEWNET)
+        return file.nsf->ns_id;
+    for (const auto& number :
+         {known(file.isk), known(file.usk), known(file.nlsk), known(file.psk), known(file.vsk), known(file.tunf)})
+        if (number)
+            return number;
+    return std::nullopt;
+}
 
 RestoreImages readImages(ImageDir& images, Log& log) {
     RestoreImages out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -23,7 +24,12 @@ struct RestoreImages {
     std::map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
     std::unordered_map<pid_t, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
+    /// Numbers of network namespaces besides the root's that processes and files were in.
+    std::set<std::uint32_t> otherNetworks;
 };
+
+/// The network namespace that a file was in; nothing for those that are in none.
+[[nodiscard]] std::optional<std::uint32_t> networkOf(const FileEntry& file);
 
 /// Throws Error naming the file if anything is missing or inconsistent. Sets the directory's image version.
 RestoreImages readImages(ImageDir& images, Log& log);

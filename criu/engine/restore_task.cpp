@@ -156,7 +156,7 @@ public:
           pid_(::getpid()),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
           cgroupSet_((*run.content.inventory)->root_cg_set),
-          files_(run.files, run.service, run.segments, task_, birth.pid, run.log) {
+          files_(run.files, run.service, run.segments, run.network, task_, birth.pid, run.log) {
         if (creator != nullptr) {
             files_.inheritFrom(creator->files_);
             inheritedSpace_ = &creator->space_;
@@ -438,13 +438,22 @@ private:
         blockSignals(~std::uint64_t{0});
         resetSignalActions();
 
+        enterOwnNetwork();
         space_.createAioRings(*task_, run_.images);
         const RestoreProgram::Inputs inputs{run_, *task_, space_, files_};
         RestoreProgram program(inputs);
+        run_.namespaces.giveToProcess(pid_);
         enterDirectories();
         space_.mapSockets(files_);
         space_.seal();
         program.run();
+    }
+
+    /// After all files: each was opened where it belongs.
+    void enterOwnNetwork() {
+        const auto number = task_->ids ? namespaces::numberOf(**task_->ids, kernel::NamespaceKind::Net) : std::nullopt;
+        if (number && run_.network.isOther(*number))
+            run_.network.enter(*number);
     }
 
     void openOwnLog() {

@@ -4,6 +4,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
+#include <linux/veth.h>
 #include <net/if.h>
 
 #include "criu/base/error.hpp"
@@ -56,6 +57,43 @@ TunLink tunLinkOf(std::span<const std::byte> details) {
     return tun;
 }
 
+void optionsOf(std::span<const std::byte> details, std::vector<LinkOption>& options) {
+    forEachAttribute(details, [&](std::uint16_t type, std::span<const std::byte> value) {
+        options.push_back({type, {value.begin(), value.end()}});
+    });
+}
+
+void addOptions(NetlinkMessage& message, std::uint16_t type, const std::vector<LinkOption>& options) {
+    if (!options.empty())
+        message.nested(type, [&] {
+            for (const LinkOption& option : options)
+                message.attribute(option.type, option.value.data(), option.value.size());
+        });
+}
+
+template <typename Link>
+void addCommon(NetlinkMessage& message, const Link& link) {
+    if (link.mtu)
+        message.number(IFLA_MTU, *link.mtu);
+    if (link.queueLength)
+        message.number(IFLA_TXQLEN, *link.queueLength);
+    if (!link.address.empty())
+        message.attribute(IFLA_ADDRESS, link.address.data(), link.address.size());
+    if (link.network >= 0)
+        message.number(IFLA_NET_NS_FD, link.network);
+}
+
+void addText(NetlinkMessage& message, std::uint16_t type, std::string_view text) {
+    const std::string terminated(text);
+    message.attribute(type, terminated.c_str(), terminated.size() + 1);
+}
+
+void describe(NetlinkMessage& message, const NewLink& link) {
+    if (!link.name.empty())
+        addText(message, IFLA_IFNAME, link.name);
+    addCommon(message, link);
+}
+
 }  // namespace
 
 NetworkLink parseLink(std::span<const std::byte> answer) {
@@ -76,12 +114,24 @@ NetworkLink parseLink(std::span<const std::byte> answer) {
             link.peer = wordOf(value);
         else if (type == IFLA_ADDRESS)
             link.address.assign(value.begin(), value.end());
+        else if (type == IFLA_LINK_NETNSID)
+            link.peerNetwork = static_cast<std::int32_t>(wordOf(value));
+        else if (type == IFLA_MASTER)
+            link.master = wordOf(value);
+        else if (type == IFLA_QDISC)
+            link.queueing = textOf(value);
+        else if (type == IFLA_TXQLEN)
+            link.queueLength = wordOf(value);
         else if (type == IFLA_LINKINFO)
             forEachAttribute(value, [&](std::uint16_t detail, auto text) {
                 if (detail == IFLA_INFO_KIND)
                     link.kind = textOf(text);
                 else if (detail == IFLA_INFO_DATA && link.kind == "tun")
                     link.tun = tunLinkOf(text);
+                else if (detail == IFLA_INFO_DATA)
+                    optionsOf(text, link.options);
+                else if (detail == IFLA_INFO_SLAVE_DATA)
+                    optionsOf(text, link.portOptions);
             });
         else if (type == IFLA_XDP)
             forEachAttribute(value, [&](std::uint16_t detail, auto state) {
@@ -104,24 +154,85 @@ std::vector<NetworkLink> readLinks() {
     return links;
 }
 
-void configureLink(std::uint32_t index, bool up, std::uint32_t mtu) {
+NetworkLink readLink(std::uint32_t index) {
     ifinfomsg fixed{};
     fixed.ifi_index = static_cast<int>(index);
-    fixed.ifi_flags = up ? IFF_UP : 0;
-    fixed.ifi_change = IFF_UP;
-    NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
-    message.number(IFLA_MTU, mtu);
+    NetlinkMessage message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
+    NetworkLink link;
+    const int code = NetlinkSocket(NETLINK_ROUTE).request(message, [&](const nlmsghdr& header, auto payload) {
+        if (header.nlmsg_type == RTM_NEWLINK)
+            link = parseLink(payload);
+    });
+    if (code != 0)
+        failWith(code, "look at network device {}", index);
+    return link;
+}
+
+void makeLink(const NewLink& link) {
+    ifinfomsg fixed{};
+    fixed.ifi_index = static_cast<int>(link.index);
+    NetlinkMessage message(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, fixed);
+    describe(message, link);
+    if (link.below)
+        message.number(IFLA_LINK, *link.below);
+    message.nested(IFLA_LINKINFO, [&] {
+        message.attribute(IFLA_INFO_KIND, link.kind);
+        addOptions(message, IFLA_INFO_DATA, link.options);
+        if (link.otherEnd != nullptr)
+            message.nested(IFLA_INFO_DATA, [&] {
+                message.nested(VETH_INFO_PEER, [&] {
+                    ifinfomsg other{};
+                    other.ifi_index = static_cast<int>(link.otherEnd->index);
+                    message.append(&other, sizeof(other));
+                    describe(message, *link.otherEnd);
+                });
+            });
+    });
+    if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
+        failWith(code, "make the network device {} ({}, index {})", link.name, link.kind, link.index);
+}
+
+void changeLink(std::uint32_t index, const LinkChange& change) {
+    constexpr unsigned kSettable = IFF_UP | IFF_DEBUG | IFF_NOTRAILERS | IFF_NOARP | IFF_PROMISC | IFF_ALLMULTI |
+                                   IFF_MULTICAST | IFF_PORTSEL | IFF_AUTOMEDIA | IFF_DYNAMIC;
+    ifinfomsg fixed{};
+    fixed.ifi_index = static_cast<int>(index);
+    fixed.ifi_flags = change.flags.value_or(0) & kSettable;
+    fixed.ifi_change = change.flags ? kSettable : 0;
+    NetlinkMessage message(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
+    if (!change.newName.empty())
+        addText(message, IFLA_IFNAME, change.newName);
+    if (change.newIndex != 0)
+        message.number(IFLA_NEW_IFINDEX, change.newIndex);
+    addCommon(message, change);
+    if (change.master)
+        message.number(IFLA_MASTER, *change.master);
+    if (!change.options.empty() || !change.portOptions.empty())
+        message.nested(IFLA_LINKINFO, [&] {
+            if (!change.options.empty())
+                message.attribute(IFLA_INFO_KIND, change.kind);
+            addOptions(message, IFLA_INFO_DATA, change.options);
+            if (!change.portOptions.empty())
+                message.attribute(IFLA_INFO_SLAVE_KIND, std::string_view("bridge"));
+            addOptions(message, IFLA_INFO_SLAVE_DATA, change.portOptions);
+        });
     if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
         failWith(code, "configure network device {}", index);
 }
 
-void setLinkAddress(std::uint32_t index, std::span<const std::byte> address) {
+void removeLink(std::uint32_t index) {
     ifinfomsg fixed{};
     fixed.ifi_index = static_cast<int>(index);
-    NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
-    message.attribute(IFLA_ADDRESS, address.data(), address.size());
+    NetlinkMessage message(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK, fixed);
     if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
-        failWith(code, "set the address of network device {}", index);
+        failWith(code, "remove network device {}", index);
+}
+
+std::uint32_t linkIndex(const std::string& name) {
+    const std::uint32_t index = ::if_nametoindex(name.c_str());
+    if (index == 0)
+        failErrno("find the network device {}", name);
+    return index;
 }
 
 std::vector<std::uint32_t> readRulePriorities(int family) {

@@ -18,6 +18,14 @@ struct TunLink {
     std::int32_t group = -1;
 };
 
+/// One thing that a driver tells of a device or is told: an attribute of netlink, IFLA_INFO_DATA or
+/// IFLA_INFO_SLAVE_DATA in rtnetlink(7).
+struct LinkOption {
+    std::uint16_t type = 0;
+    std::vector<std::byte> value;
+    friend bool operator==(const LinkOption&, const LinkOption&) = default;
+};
+
 struct NetworkLink {
     std::uint32_t index = 0;
     std::uint16_t hardware = 0;  ///< ARPHRD_…, <linux/if_arp.h>
@@ -26,7 +34,13 @@ struct NetworkLink {
     std::string name;
     std::string kind;                   ///< "veth", "bridge" …; empty for what has no driver of that sort: loopback
     std::optional<std::uint32_t> peer;  ///< index of the device below or at the other end
-    std::vector<std::byte> address;     ///< of the hardware; empty if it has none
+    std::optional<std::int32_t> peerNetwork;  ///< id of the network namespace the peer is in, if that is another
+    std::optional<std::uint32_t> master;      ///< index of the device it is a port of
+    std::uint32_t queueLength = 0;            ///< packets
+    std::string queueing;                     ///< name of its queueing discipline, tc(8)
+    std::vector<LinkOption> options;          ///< of its driver
+    std::vector<LinkOption> portOptions;      ///< of its master's driver
+    std::vector<std::byte> address;           ///< of the hardware; empty if it has none
     std::optional<TunLink> tun;
     bool hasProgram = false;  ///< an XDP program is attached
 };
@@ -35,12 +49,47 @@ struct NetworkLink {
 NetworkLink parseLink(std::span<const std::byte> answer);
 
 std::vector<NetworkLink> readLinks();
+/// One device; throws Error if there is none.
+NetworkLink readLink(std::uint32_t index);
 
-/// Sets the administrative state and MTU of a device.
-void configureLink(std::uint32_t index, bool up, std::uint32_t mtu);
+/// A device that is to be made.
+struct NewLink {
+    std::string_view name;    ///< empty: of the kernel's choice
+    std::uint32_t index = 0;  ///< 0: of the kernel's choice
+    std::optional<std::uint32_t> mtu;
+    std::optional<std::uint32_t> queueLength;
+    std::span<const std::byte> address;  ///< empty: of the kernel's choice
+    int network = -1;                    ///< descriptor of its namespace; -1: the calling thread's
+    std::string_view kind;
+    std::vector<LinkOption> options;
+    std::optional<std::uint32_t> below;  ///< index of the device it stands on, in the calling thread's namespace
+    const NewLink* otherEnd = nullptr;   ///< of a veth device
+};
 
-/// Sets the hardware address of a device.
-void setLinkAddress(std::uint32_t index, std::span<const std::byte> address);
+void makeLink(const NewLink& link);
+
+/// What is to become of an existing device; what isn't set stays.
+struct LinkChange {
+    std::optional<std::uint32_t> flags{};  ///< IFF_…: those that programs may set
+    std::optional<std::uint32_t> mtu{};
+    std::optional<std::uint32_t> queueLength{};
+    std::span<const std::byte> address{};
+    std::optional<std::uint32_t> master{};
+    std::string_view kind{};  ///< of the device, for options
+    std::vector<LinkOption> options{};
+    std::vector<LinkOption> portOptions{};  ///< of a port of a bridge
+    int network = -1;                       ///< descriptor of the namespace it is moved to
+    std::uint32_t newIndex = 0;             ///< there
+    std::string_view newName{};
+};
+
+void changeLink(std::uint32_t index, const LinkChange& change);
+
+/// Takes a device away, and a veth device's other end with it.
+void removeLink(std::uint32_t index);
+
+/// Index of a device by name; throws Error if there is none.
+std::uint32_t linkIndex(const std::string& name);
 
 /// Priorities of the routing rules of a family (AF_INET, AF_INET6).
 std::vector<std::uint32_t> readRulePriorities(int family);

@@ -5,7 +5,9 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <exception>
 #include <string>
@@ -34,6 +36,11 @@ private:
 
 UniqueFd openOwnNamespace(NamespaceKind kind) {
     const std::string path = fmt::format("/proc/thread-self/ns/{}", namespaceName(kind));
+    if (kind == NamespaceKind::Net && ::access(path.c_str(), F_OK) != 0) {
+        // A process in the midst of its restore may have no /proc.
+        const UniqueFd socket(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
+        return UniqueFd(sys(::ioctl(socket.get(), SIOCGSKNS), "open the network namespace of a socket"));
+    }
     return UniqueFd(sys(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open {}", path));
 }
 

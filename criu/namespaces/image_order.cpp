@@ -58,10 +58,6 @@ std::uint32_t NamespaceNumbers::ofTree(NamespaceKind kind) const {
     return number;
 }
 
-std::uint32_t NamespaceNumbers::nextNested() {
-    return static_cast<std::uint32_t>(kernel::kNamespaceKinds + own_.count()) + ++nested_;
-}
-
 void NamespaceNumbers::storeCriu(TaskKobjIdsEntry& ids) const {
     for (const NamespaceKind kind : kImageOrder)
         store(ids, kind, ofCriu(kind));

@@ -29,18 +29,18 @@ public:
     void setOwn(kernel::NamespaceKind kind) { own_.set(static_cast<std::size_t>(kind)); }
     [[nodiscard]] bool isOwn(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }
 
+    /// A number for a further one, which isn't the root's.
+    [[nodiscard]] std::uint32_t addOther() noexcept { return 2 * kernel::kNamespaceKinds + ++others_; }
+
     [[nodiscard]] std::uint32_t ofCriu(kernel::NamespaceKind kind) const;
     [[nodiscard]] std::uint32_t ofTree(kernel::NamespaceKind kind) const;
-
-    /// One more for a namespace that only some processes of the tree are in. When all own kinds are set.
-    [[nodiscard]] std::uint32_t nextNested();
 
     void storeCriu(TaskKobjIdsEntry& ids) const;
     void storeTree(TaskKobjIdsEntry& ids) const;
 
 private:
     std::bitset<kernel::kNamespaceKinds> own_;
-    std::uint32_t nested_ = 0;
+    std::uint32_t others_ = 0;
 };
 
 /// The kinds of which a dumped tree had a namespace for itself, as its images say.

@@ -26,7 +26,8 @@ std::vector<std::string> listPosixQueues() {
     return names;
 }
 
-void IpcDump::check() const {
+void IpcDump::check() {
+    semaphores_ = readSemaphoreSets();
     const std::vector<std::string> queues = listPosixQueues();
     if (queues.empty())
         return;
@@ -49,7 +50,7 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     writeMessageQueues(messages, readMessageQueues());
     messages.finish();
     ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
-    writeSemaphoreSets(semaphores, readSemaphoreSets());
+    writeSemaphoreSets(semaphores, semaphores_);
     semaphores.finish();
     return dumpSharedMemory(images, number_, ids, drainer);
 }

@@ -24,13 +24,17 @@ public:
     explicit IpcDump(std::uint32_t number) : number_(number) {}
 
     /// Refuses what can't be dumped: POSIX message queues, whose messages can't be read without taking them out.
-    void check() const;
+    void check();
+
+    /// As they were in check(). Whoever knows adjustments adds them before write().
+    [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
     /// Writes the images; returns pages of shared memory written. Not before the namespace stands still.
     std::uint64_t write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer) const;
 
 private:
     std::uint32_t number_;
+    std::vector<SemaphoreSet> semaphores_;
 };
 
 class IpcRestore {
@@ -40,6 +44,9 @@ public:
 
     /// Makes everything in the calling thread's namespace, which must be a new one.
     void fill(const ImageDir& images);
+
+    /// The calling process of the tree gets its adjustments of semaphores. In the namespace.
+    void takeAdjustments(pid_t pid) const { namespaces::takeAdjustments(semaphores_, pid); }
 
     /// The processes have attached their shared memory: what had been marked for removal is marked again. In a thread
     /// that is in the namespace.

@@ -58,6 +58,16 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
         IpcSemEntry entry = IPC_SEM_ENTRY__INIT;
         entry.desc = &desc;
         entry.nsems = static_cast<std::uint32_t>(set.values.size());
+        std::vector<SemAdjustment> adjustments(set.adjustments.size(), SEM_ADJUSTMENT__INIT);
+        std::vector<SemAdjustment*> pointers;
+        for (std::size_t i = 0; i < adjustments.size(); ++i) {
+            adjustments[i].pid = static_cast<std::uint32_t>(set.adjustments[i].pid);
+            adjustments[i].index = set.adjustments[i].adjustment.index;
+            adjustments[i].amount = set.adjustments[i].adjustment.amount;
+            pointers.push_back(&adjustments[i]);
+        }
+        entry.n_adjustments = pointers.size();
+        entry.adjustments = pointers.data();
         image.write(entry);
         const auto bytes = std::as_bytes(std::span(set.values));
         image.payload(bytes);
@@ -78,6 +88,13 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
         set.values.resize((*entry)->nsems);
         std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(set.values)).begin());
         image.skipPayload(paddingOf(size));
+        for (const SemAdjustment* held : list((*entry)->adjustments, (*entry)->n_adjustments)) {
+            if (held->index >= set.values.size())
+                fail("{}: semaphore {} of set {}, which has {}, is adjusted", image.name(), held->index, set.id(),
+                     set.values.size());
+            set.adjustments.push_back(
+                {static_cast<pid_t>(held->pid), {static_cast<std::uint16_t>(held->index), held->amount}});
+        }
         if (std::any_of(set.values.begin(), set.values.end(), [](std::uint16_t value) { return value > kHighest; }))
             fail("{}: a semaphore of set {} has a value above {}", image.name(), set.desc.id, kHighest);
     }
@@ -104,6 +121,18 @@ void makeSemaphoreSet(const SemaphoreSet& set) {
     status.sem_perm.gid = set.desc.gid;
     argument.status = &status;
     sys(::semctl(id, 0, IPC_SET, argument), "give semaphore set {} to its owner", id);
+}
+
+void takeAdjustments(std::span<const SemaphoreSet> sets, pid_t pid) {
+    for (const SemaphoreSet& set : sets)
+        for (const HeldAdjustment& held : set.adjustments) {
+            if (held.pid != pid)
+                continue;
+            const std::uint16_t index = held.adjustment.index;
+            std::vector<sembuf> operations = operationsFor(held.adjustment, set.values[index]);
+            sys(::semop(set.id(), operations.data(), operations.size()), "adjust semaphore {} of set {} by {}", index,
+                set.id(), held.adjustment.amount);
+        }
 }
 
 }  // namespace criu::namespaces

@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "criu/image/image_dir.hpp"
+#include "criu/namespaces/ipc_adjustments.hpp"
 #include "images/ipc-desc.hpp"
 
 /// System V semaphore sets (semget(2)) of the calling thread's IPC namespace.
 namespace criu::namespaces {
 
+/// A process' adjustment.
+struct HeldAdjustment {
+    pid_t pid = 0;
+    SemaphoreAdjustment adjustment;
+    friend bool operator==(const HeldAdjustment&, const HeldAdjustment&) = default;
+};
+
 struct SemaphoreSet {
     IpcDescEntry desc;
     std::vector<std::uint16_t> values;
+    std::vector<HeldAdjustment> adjustments;
+
+    [[nodiscard]] int id() const noexcept { return static_cast<int>(desc.id); }
 };
 
 /// Throws Error.
@@ -25,5 +39,8 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 
 /// Throws Error.
 void makeSemaphoreSet(const SemaphoreSet& set);
+
+/// Gives the calling process what the process of this pid had. Throws Error.
+void takeAdjustments(std::span<const SemaphoreSet> sets, pid_t pid);
 
 }  // namespace criu::namespaces

@@ -2,6 +2,7 @@
 #include "criu/namespaces/namespace_file.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <iterator>
@@ -54,7 +55,9 @@ public:
         const auto* const kind = std::find_if(
             std::begin(kImageOrder), std::end(kImageOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
-        const auto number = kind != std::end(kImageOrder)
+        const bool network = kind != std::end(kImageOrder) && *kind == kernel::NamespaceKind::Net;
+        const auto number = network ? std::optional(file.network)
+                            : kind != std::end(kImageOrder)
                                 ? dump.namespaceNumber(*kind, kernel::parseNamespaceLink(file.link))
                                 : std::nullopt;
         if (!number)
@@ -70,6 +73,9 @@ public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
+        // It is opened by a process that is there.
+        if (entry.nsf->ns_cflag == CLONE_NEWNET)
+            return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kernel::NamespaceKind::Net);
         for (const kernel::NamespaceKind kind : kImageOrder)
             if (restore.namespaceNumber(kind) == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);

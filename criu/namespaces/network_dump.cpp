@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/network_dump.hpp"
 
-#include <net/if.h>
-#include <net/if_arp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,21 +18,6 @@
 
 namespace criu::namespaces {
 namespace {
-
-using kernel::NetworkLink;
-
-/// Devices that drivers put into every new namespace.
-constexpr std::pair<std::string_view, std::string_view> kOfEveryNamespace[] = {
-    {"sit", "sit0"},       {"ipip", "tunl0"},     {"gre", "gre0"},    {"gretap", "gretap0"}, {"erspan", "erspan0"},
-    {"ip6tnl", "ip6tnl0"}, {"ip6gre", "ip6gre0"}, {"vti", "ip_vti0"}, {"vti6", "ip6_vti0"},
-};
-
-bool comesByItself(const NetworkLink& link) {
-    const bool known = std::any_of(std::begin(kOfEveryNamespace), std::end(kOfEveryNamespace), [&](const auto& device) {
-        return link.kind == device.first && link.name == device.second;
-    });
-    return known && (link.flags & IFF_UP) == 0;
-}
 
 bool hasIpv6() {
     return kernel::ProcDir().self().tryReadFile("net/if_inet6").has_value();
@@ -62,25 +45,23 @@ void refuseRules6() {
             fmt::join(priorities, ", "));
 }
 
+/// The rules of the packet filter, by the images that they go into.
+std::map<ImageKind, std::string> filtersHere() {
+    std::map<ImageKind, std::string> filters;
+    for (const int family : {AF_INET, AF_INET6})
+        if (hasLegacyRules(family))
+            filters.emplace(family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables,
+                            kernel::runProgram(legacyIptables(family, "save"), {}, {}));
+    filters.emplace(ImageKind::Nftables, kernel::Nftables().run("list ruleset"));
+    return filters;
+}
+
 }  // namespace
 
 void NetworkDump::check() {
-    if (externalName_)
+    if (externalName_ || empty_)
         return;
-    for (NetworkLink& link : kernel::readLinks()) {
-        if (comesByItself(link))
-            continue;
-        if (link.hardware != ARPHRD_LOOPBACK && !link.tun) {
-            Error error(0, fmt::format("the network namespace of the tree has a device {} ({}), which can't be dumped "
-                                       "yet",
-                                       link.name, link.kind.empty() ? "hardware" : link.kind));
-            error.addHint("dump with --external net[INODE]:NAME, and restore into a namespace prepared by other means");
-            throw error;
-        }
-        if (link.hasProgram)
-            fail("an XDP program is attached to device {}, which can't be dumped", link.name);
-        links_.push_back(std::move(link));
-    }
+    devices_.check();
     refuseRules6();
     (void)ipProgram();
     for (const int family : {AF_INET, AF_INET6})
@@ -93,28 +74,45 @@ void NetworkDump::check() {
     }
 }
 
-void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices) {
+void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices,
+                        const std::map<std::int32_t, std::uint32_t>& numbers) const {
     for (const ImageKind kind : {ImageKind::Netns, ImageKind::Netdev, ImageKind::Ifaddr, ImageKind::Route,
                                  ImageKind::Route6, ImageKind::Rule, ImageKind::Iptables, ImageKind::Ip6tables,
                                  ImageKind::Nftables, ImageKind::Conntrack, ImageKind::ConntrackExpect})
         images.unlink(kind, number_);
-    writeSettings(images, tunDevices);
-    if (externalName_)
-        return;
+    if (!empty_)
+        writeSettings(images, tunDevices, numbers);
+    if (carriesDevices()) {
+        writeContent(images);
+        writeFilters(images);
+    }
+    if (!externalName_)
+        writeConnections(images);
+}
+
+void NetworkDump::writeContent(const ImageDir& images) const {
     const std::string ip = ipProgram();
     const auto saved = [&](std::vector<std::string> arguments) {
         return kernel::runProgram(ip, std::move(arguments), {});
     };
     writeText(images, ImageKind::Ifaddr, saved({"addr", "save"}));
-    writeText(images, ImageKind::Route, withoutOwnRoutes(saved({"route", "save", "table", "all"})));
+    writeText(images, ImageKind::Route, cleanedRoutes(saved({"route", "save", "table", "all"})));
     if (hasIpv6())
-        writeText(images, ImageKind::Route6, withoutOwnRoutes(saved({"-6", "route", "save", "table", "all"})));
+        writeText(images, ImageKind::Route6, cleanedRoutes(saved({"-6", "route", "save", "table", "all"})));
     writeText(images, ImageKind::Rule, saved({"rule", "save"}));
-    for (const int family : {AF_INET, AF_INET6})
-        if (hasLegacyRules(family))
-            writeText(images, family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables,
-                      kernel::runProgram(legacyIptables(family, "save"), {}, {}));
-    writeText(images, ImageKind::Nftables, kernel::Nftables().run("list ruleset"));
+}
+
+void NetworkDump::readFilters() {
+    if (carriesDevices())
+        filters_ = filtersHere();
+}
+
+void NetworkDump::writeFilters(const ImageDir& images) const {
+    for (const auto& [kind, rules] : filters_.empty() ? filtersHere() : filters_)
+        writeText(images, kind, rules);
+}
+
+void NetworkDump::writeConnections(const ImageDir& images) const {
     const auto connections = [&](ImageKind kind, kernel::ConntrackTable table) {
         const std::vector<std::byte> entries = kernel::readConntrack(table);
         writeText(images, kind, {reinterpret_cast<const char*>(entries.data()), entries.size()});
@@ -123,13 +121,14 @@ void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices) {
     connections(ImageKind::ConntrackExpect, kernel::ConntrackTable::Expectations);
 }
 
-void NetworkDump::writeSettings(const ImageDir& images, const TunDevices& tunDevices) {
+void NetworkDump::writeSettings(const ImageDir& images, const TunDevices& tunDevices,
+                                const std::map<std::int32_t, std::uint32_t>& numbers) const {
     Arena arena;
     NetnsEntry& network = *arena.make<NetnsEntry>();
     if (externalName_)
         network.ext_key = arena.string(*externalName_);
     else
-        readNetworkSettings(network, arena);
+        fillSettings(network, numbers, arena);
     ImageWriter image = images.create(ImageKind::Netns, number_);
     image.write(network);
     image.finish();
@@ -137,23 +136,23 @@ void NetworkDump::writeSettings(const ImageDir& images, const TunDevices& tunDev
         return;
 
     ImageWriter devices = images.create(ImageKind::Netdev, number_);
-    for (const NetworkLink& link : links_) {
-        NetDeviceEntry& device = *arena.make<NetDeviceEntry>();
-        device.type = ND_TYPE__LOOPBACK;
-        device.ifindex = link.index;
-        device.mtu = link.mtu;
-        device.flags = link.flags;
-        device.name = arena.string(link.name);
-        device.has_peer_ifindex = device.has_peer_nsid = 1;
-        device.peer_ifindex = link.peer.value_or(link.index);
-        device.peer_nsid = number_;
-        if (link.tun)
-            tunDevices.fill(link, device, arena);
-        readDeviceSettings(device, arena);
-        devices.write(device);
-    }
+    const std::vector<NetDeviceEntry*> entries = devices_.entries(tunDevices, numbers, arena);
+    for (const NetDeviceEntry* const device : entries)
+        devices.write(*device);
     devices.finish();
-    log_.info("The network namespace has {} devices", links_.size());
+    log_.info("Network namespace {} has {} devices", number_, entries.size());
+}
+
+void NetworkDump::fillSettings(NetnsEntry& network, const std::map<std::int32_t, std::uint32_t>& numbers,
+                               Arena& arena) {
+    readNetworkSettings(network, arena);
+    network.n_nsids = numbers.size();
+    network.nsids = arena.messages<NetnsId>(numbers.size());
+    std::size_t next = 0;
+    for (const auto& [id, number] : numbers) {
+        network.nsids[next]->target_ns_id = number;
+        network.nsids[next++]->netnsid_value = id;
+    }
 }
 
 void NetworkDump::writeText(const ImageDir& images, ImageKind kind, std::string_view text) const {

@@ -2,163 +2,178 @@
 #include "criu/namespaces/network_restore.hpp"
 
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
-#include "criu/kernel/conntrack.hpp"
-#include "criu/kernel/iptables.hpp"
-#include "criu/kernel/links.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/nftables.hpp"
-#include "criu/kernel/program.hpp"
 #include "criu/namespaces/image_order.hpp"
-#include "criu/namespaces/network_programs.hpp"
-#include "criu/namespaces/network_settings.hpp"
-#include "criu/namespaces/tun_devices.hpp"
 
 namespace criu::namespaces {
 namespace {
 
 using kernel::NamespaceKind;
-std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t number) {
-    auto image = images.openRead(kind, number);
-    if (!image)
-        return {};
-    const std::vector<std::byte> bytes = image->rest(kLargestSaved);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 }  // namespace
 
 NetworkRestore::NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
-                               const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree, Log& log)
+                               const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree,
+                               const std::set<std::uint32_t>& others, Log& log)
     : log_(log),
       settingsRule_{options.weakSysctls, log},
       joined_(joined),
-      number_(ownNumberOf(outside, tree, NamespaceKind::Net)) {
-    if (wasOwn() && !joins())
-        planOwn(images);
+      empty_(options.emptyNetNs),
+      number_(ownNumberOf(outside, tree, NamespaceKind::Net)),
+      devices_(options, log) {
+    if (joins())
+        spaces_.push_back({number_, {}, {}, false});
+    else if (wasOwn())
+        spaces_.push_back({number_, NetworkContent(images, number_, empty_), {}, false});
+    std::set<std::uint32_t> wanted = others;
+    if (const auto own = outside != nullptr ? numberOf(*outside, NamespaceKind::Net) : std::nullopt)
+        wanted.erase(*own);
+    planOthers(images, std::move(wanted));
+    devices_.check(devices());
 }
 
-void NetworkRestore::planOwn(const ImageDir& images) {
-    settings_ = images.openRequired(ImageKind::Netns, number_).only<NetnsEntry>();
-    if ((*settings_)->ext_key != nullptr)
-        return;
-    if ((*settings_)->n_nsids != 0)
-        fail("the tree's network namespace knew others by ids, which can't be restored yet");
-    if (auto image = images.openRead(ImageKind::Netdev, number_))
-        devices_ = image->all<NetDeviceEntry>();
-    for (const auto& device : devices_)
-        if (device->type != ND_TYPE__LOOPBACK && device->type != ND_TYPE__TUN)
-            fail("the network namespace of the tree had a device {}, which can't be restored yet", device->name);
-    for (const ImageKind kind : {ImageKind::Ifaddr, ImageKind::Route, ImageKind::Route6, ImageKind::Rule})
-        if (images.exists(kind, number_))
-            (void)ipProgram();
-    if (!contentOf(images, ImageKind::Iptables, number_).empty())
-        (void)legacyIptables(AF_INET, "restore");
-    if (!contentOf(images, ImageKind::Ip6tables, number_).empty())
-        (void)legacyIptables(AF_INET6, "restore");
-    if (!contentOf(images, ImageKind::Nftables, number_).empty() && !kernel::Nftables::available()) {
-        Error error(0,
-                    "the packet filter's rules of the tree's network namespace can't be restored without "
-                    "libnftables");
-        error.addHint("install libnftables");
-        throw error;
+/// Those that are known by those that are known are wanted, too.
+void NetworkRestore::planOthers(const ImageDir& images, std::set<std::uint32_t> wanted) {
+    const auto addKnown = [&](const Space& space) {
+        if (space.content)
+            for (const auto& [number, id] : space.content->ids())
+                wanted.insert(number);
+    };
+    if (!spaces_.empty())
+        addKnown(spaces_.front());
+    wanted.erase(number_);
+    for (;;) {
+        const auto next =
+            std::find_if(wanted.begin(), wanted.end(), [&](std::uint32_t number) { return find(number) == nullptr; });
+        if (next == wanted.end())
+            return;
+        if (!wasOwn() || empty_)
+            fail(
+                "the images have a network namespace (number {}) besides that of the tree's root, which can't be "
+                "restored {}",
+                *next, empty_ ? "with --empty-ns" : "because the root is in that of criu");
+        spaces_.push_back({*next, NetworkContent(images, *next, false), {}, false});
+        addKnown(spaces_.back());
     }
 }
 
 bool NetworkRestore::isNew() const noexcept {
-    return wasOwn() && !joins() && (*settings_)->ext_key == nullptr;
+    return wasOwn() && !joins() && spaces_.front().content->externalName() == nullptr;
 }
 
-void NetworkRestore::open(const std::function<int(std::string_view)>& inherited,
-                          const std::function<UniqueFd(UniqueFd)>& lift) {
-    if (joins()) {
-        const int there = joined_.descriptor(NamespaceKind::Net);
-        fd_ = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
-        return;
+const NetworkRestore::Space* NetworkRestore::find(std::uint32_t number) const noexcept {
+    const auto found =
+        std::find_if(spaces_.begin(), spaces_.end(), [&](const Space& space) { return space.number == number; });
+    return found != spaces_.end() ? &*found : nullptr;
+}
+
+std::vector<DevicesOf> NetworkRestore::devices() const {
+    std::vector<DevicesOf> all;
+    for (const Space& space : spaces_)
+        if (space.content)
+            all.push_back({space.number, space.fd.get(), space.content->devices()});
+    return all;
+}
+
+UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inherited) const {
+    const char* const name = space.content->externalName();
+    const int given = inherited(name);
+    if (given < 0) {
+        Error error(0, fmt::format("the tree was in a network namespace called {}, which isn't here", name));
+        error.addHint(fmt::format("give one with --inherit-fd fd[N]:{}", name));
+        throw error;
     }
-    if (!wasOwn())
-        return;
-    if (const char* const name = (*settings_)->ext_key; name != nullptr) {
-        const int given = inherited(name);
-        if (given < 0) {
-            Error error(0, fmt::format("the tree was in a network namespace called {}, which isn't here", name));
-            error.addHint(fmt::format("give one with --inherit-fd fd[N]:{}", name));
-            throw error;
+    requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
+    return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
+}
+
+void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
+    for (Space& space : spaces_) {
+        if (!space.content) {
+            const int there = joined_.descriptor(NamespaceKind::Net);
+            space.fd = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
+        } else if (space.content->externalName() != nullptr) {
+            space.fd = lift(openExternal(space, inherited));
+        } else {
+            space.made = true;
+            if (space.number == number_)
+                continue;  // the root is born in it
+            log_.info("Making network namespace {}", space.number);
+            kernel::inOwnThread([&] {
+                sys(::unshare(CLONE_NEWNET), "create a network namespace");
+                space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
+            });
+            space.fd = lift(std::move(space.fd));
         }
-        requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
-        fd_ = lift(UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given)));
     }
 }
 
-void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images) {
-    if (!isNew())
-        return;
-    log_.info("Filling the network namespace");
-    fd_ = root.open("ns/net", O_RDONLY);
-    inContext([] { return "fill the network namespace of the tree"; },
-              [&] {
-                  kernel::inOwnThread([&] {
-                      sys(::setns(fd_.get(), CLONE_NEWNET), "enter it");
-                      fillHere(images);
-                  });
-              });
+void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images,
+                          const std::function<void(std::size_t)>& lockOther) {
+    if (isNew())
+        spaces_.front().fd = root.open("ns/net", O_RDONLY);
+    const auto inEach = [&](const std::function<void(const NetworkContent&)>& work) {
+        for (const Space& space : spaces_)
+            if (space.made)
+                inContext([&] { return fmt::format("network namespace {}", space.number); },
+                          [&] {
+                              const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
+                              work(*space.content);
+                          });
+    };
+    kernel::inOwnThread([&] {
+        const std::vector<DevicesOf> all = devices();
+        inEach([&](const NetworkContent& content) {
+            content.begin(settingsRule_, [this](std::uint32_t number) { return descriptorOf(number); });
+        });
+        devices_.make(all);
+        inEach([&](const NetworkContent& content) { content.restoreFilters(images); });
+        insideOthers(lockOther);
+        devices_.start(settingsRule_);
+        inEach([&](const NetworkContent& content) { content.finish(images); });
+    });
 }
 
-void NetworkRestore::fillHere(const ImageDir& images) const {
-    writeNetworkSettings(**settings_, settingsRule_);
-    for (const auto& device : devices_) {
-        if (device->type == ND_TYPE__TUN)
-            restoreTunDevice(*device);
-        kernel::configureLink(device->ifindex, (device->flags & IFF_UP) != 0, device->mtu);
-        writeDeviceSettings(*device, settingsRule_);
-    }
-    const auto restored = [&](ImageKind kind, const char* object) {
-        const std::string saved = contentOf(images, kind, number_);
-        if (saved.empty())
-            return;
-        const std::string ip = ipProgram();
-        if (kind == ImageKind::Rule) {
-            // What a namespace has by itself would be there twice. The first command keeps the rule for local ones.
-            kernel::runProgram(ip, {"rule", "flush"}, {});
-            kernel::runProgram(ip, {"rule", "delete", "table", "local"}, {});
-        }
-        kernel::runProgram(ip, {object, "restore"}, saved);
-    };
-    restored(ImageKind::Ifaddr, "addr");
-    restored(ImageKind::Route, "route");
-    restored(ImageKind::Route6, "route");
-    restored(ImageKind::Rule, "rule");
-    for (const int family : {AF_INET, AF_INET6}) {
-        const std::string rules =
-            contentOf(images, family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables, number_);
-        if (!rules.empty())
-            kernel::runProgram(legacyIptables(family, "restore"), {kernel::kIptablesWait}, rules);
-    }
-    if (const std::string rules = contentOf(images, ImageKind::Nftables, number_); !rules.empty())
-        kernel::Nftables().run(rules);
-    const auto connections = [&](ImageKind kind, kernel::ConntrackTable table) {
-        const std::string entries = contentOf(images, kind, number_);
-        kernel::writeConntrack(table, std::as_bytes(std::span(entries)));
-    };
-    connections(ImageKind::Conntrack, kernel::ConntrackTable::Connections);
-    connections(ImageKind::ConntrackExpect, kernel::ConntrackTable::Expectations);
+bool NetworkRestore::isOther(std::uint32_t number) const noexcept {
+    return number != number_ && find(number) != nullptr;
+}
+
+int NetworkRestore::descriptorOf(std::uint32_t number) const noexcept {
+    const Space* const space = find(number);
+    return space != nullptr ? space->fd.get() : -1;
 }
 
 void NetworkRestore::enter() const {
-    if (fd_)
-        sys(::setns(fd_.get(), CLONE_NEWNET), "enter the network namespace of the tree");
+    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
+        sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
+}
+
+void NetworkRestore::enter(std::uint32_t number) const {
+    sys(::setns(descriptorOf(number), CLONE_NEWNET), "enter network namespace {}", number);
 }
 
 void NetworkRestore::inside(const std::function<void()>& work) const {
-    if (!fd_ || !wasOwn())
+    if (!wasOwn())
         return work();
-    const kernel::NamespaceVisit visit(fd_.get(), NamespaceKind::Net);
+    const kernel::NamespaceVisit visit(spaces_.front().fd.get(), NamespaceKind::Net);
     work();
+}
+
+std::size_t NetworkRestore::others() const noexcept {
+    return spaces_.empty() ? 0 : spaces_.size() - 1;
+}
+
+void NetworkRestore::insideOthers(const std::function<void(std::size_t index)>& work) const {
+    for (std::size_t i = 0; i < others(); ++i) {
+        const kernel::NamespaceVisit visit(spaces_[i + 1].fd.get(), NamespaceKind::Net);
+        work(i);
+    }
 }
 
 }  // namespace criu::namespaces

@@ -29,6 +29,12 @@ public:
     /// Fills those, which the first process, a /proc/PID, was born in.
     void fill(const kernel::ProcPid& root, const ImageDir& images);
 
+    /// The calling process of the tree, which had this pid, gets what such a namespace keeps for a process.
+    void giveToProcess(pid_t pid) const {
+        if (ipc_)
+            ipc_->takeAdjustments(pid);
+    }
+
     /// All processes have their memory.
     void finish(const kernel::ProcPid& root) const;
 

@@ -18,19 +18,20 @@ UniqueFd openTun() {
 
 }  // namespace
 
-void TunDevices::note(const kernel::TunAttachment& attachment, const kernel::TunSettings& settings) {
-    noted_.insert_or_assign(attachment.device, Noted{attachment.flags & kOnlyDescriptorsTell, settings});
+void TunDevices::note(std::uint32_t network, const kernel::TunAttachment& attachment,
+                      const kernel::TunSettings& settings) {
+    noted_.insert_or_assign({network, attachment.device}, Noted{attachment.flags & kOnlyDescriptorsTell, settings});
 }
 
-void TunDevices::fill(const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const {
+void TunDevices::fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device,
+                      Arena& arena) const {
     auto& out = *arena.make<TunLinkEntry>();
-    device.type = ND_TYPE__TUN;
     device.tun = &out;
     out.flags = link.tun->flags;
     out.owner = link.tun->user;
     out.group = link.tun->group;
     kernel::TunSettings settings;
-    if (const auto noted = noted_.find(link.name); noted != noted_.end()) {
+    if (const auto noted = noted_.find({network, link.name}); noted != noted_.end()) {
         out.flags |= noted->second.flags;
         settings = noted->second.settings;
     } else {
@@ -48,10 +49,6 @@ void TunDevices::fill(const kernel::NetworkLink& link, NetDeviceEntry& device, A
     out.has_vnet_le = out.vnet_le = settings.littleEndian;
     out.offload = kernel::readTunOffload(link.name);
     out.has_offload = out.offload != 0;
-    if (!link.address.empty()) {
-        device.has_address = 1;
-        device.address = arena.bytes(link.address);
-    }
 }
 
 void restoreTunDevice(const NetDeviceEntry& device) {
@@ -66,8 +63,8 @@ void restoreTunDevice(const NetDeviceEntry& device) {
         kernel::writeTunOffload(fd.get(), tun.offload);
     kernel::setTunPersistent(fd.get(), true);
     if (device.address.len != 0)
-        kernel::setLinkAddress(device.ifindex,
-                               {reinterpret_cast<const std::byte*>(device.address.data), device.address.len});
+        kernel::changeLink(device.ifindex,
+                           {.address = {reinterpret_cast<const std::byte*>(device.address.data), device.address.len}});
 }
 
 }  // namespace criu::namespaces

@@ -3,7 +3,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "criu/image/arena.hpp"
 #include "criu/kernel/links.hpp"
@@ -12,20 +14,20 @@
 
 namespace criu::namespaces {
 
-/// Tun and tap devices of the tree's network namespace. What only their descriptors tell is noted as these are dumped;
+/// Tun and tap devices of the tree's network namespaces. What only their descriptors tell is noted as these are dumped;
 /// the devices themselves are dumped behind all files.
 class TunDevices {
 public:
-    /// The devices of the tree's network namespace go into the images.
-    void setCarried() { carried_ = true; }
-    [[nodiscard]] bool carried() const noexcept { return carried_; }
+    /// The devices of a network namespace, by its number in images, go there.
+    void setCarried(std::uint32_t network) { carried_.insert(network); }
+    [[nodiscard]] bool carried(std::uint32_t network) const { return carried_.contains(network); }
 
     /// Of a descriptor that is attached to a device.
-    void note(const kernel::TunAttachment& attachment, const kernel::TunSettings& settings);
+    void note(std::uint32_t network, const kernel::TunAttachment& attachment, const kernel::TunSettings& settings);
 
     /// Fills what is particular to these devices. One that nobody of the tree is attached to must be persistent, and is
     /// attached to for a moment. Throws Error.
-    void fill(const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const;
+    void fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const;
 
 private:
     struct Noted {
@@ -33,8 +35,8 @@ private:
         kernel::TunSettings settings;
     };
 
-    bool carried_ = false;
-    std::map<std::string, Noted> noted_;
+    std::set<std::uint32_t> carried_;
+    std::map<std::pair<std::uint32_t, std::string>, Noted> noted_;
 };
 
 /// Makes a device in the calling thread's network namespace. It is persistent, so that it waits for descriptors.

@@ -5,11 +5,11 @@
 #include <poll.h>
 #include <sys/sysmacros.h>
 
+#include <map>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -76,10 +76,7 @@ public:
 
     [[nodiscard]] FdTypes type() const override { return FD_TYPES__TUNF; }
 
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        return S_ISCHR(file.stat.st_mode) && major(file.stat.st_rdev) == kMajor && minor(file.stat.st_rdev) == kMinor &&
-               (file.info.flags & O_PATH) == 0;
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return isTunDescriptor(file); }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         Arena& arena = dump.arena();
@@ -87,7 +84,7 @@ public:
         entry.tunf = &out;
         out.id = entry.id;
         out.has_ns_id = 1;
-        out.ns_id = dump.networkNumber();
+        out.ns_id = file.network;
         if (const auto attached = kernel::readTunAttachment(file.copy.get())) {
             refuseElsewhere(file, *attached);
             out.netdev = arena.string(attached->device);
@@ -96,7 +93,7 @@ public:
             if (settings.filtered)
                 refuse(file, *attached, "has a packet filter (BPF), which can't be read out",
                        "have the program detach it before the dump");
-            dumped_->note(*attached, settings);
+            dumped_->note(file.network, *attached, settings);
             pollfd ask{file.copy.get(), POLLIN, 0};
             sys(::poll(&ask, 1, 0), "poll a tun device");
             if ((ask.revents & POLLIN) != 0)
@@ -114,32 +111,36 @@ public:
         dump.add(pathEntry);
     }
 
-    void prepareRestore(files::FileRestore& restore) override {
-        if (const auto number = restore.namespaceNumber(kernel::NamespaceKind::Net))
-            if (auto image = restore.images().openRead(ImageKind::Netdev, *number))
-                devices_ = image->all<NetDeviceEntry>();
-    }
-
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.tunf == nullptr || entry.reg == nullptr)
             fail("file {} is said to be of a tun device but has no description of one, or no path", entry.id);
-        return std::make_shared<RestoredTunFile>(entry, devices_);
+        const auto number = entry.tunf->has_ns_id != 0
+                                ? entry.tunf->ns_id
+                                : restore.namespaceNumber(kernel::NamespaceKind::Net).value_or(0);
+        const auto [known, fresh] = devices_.try_emplace(number);
+        if (fresh)
+            if (auto image = restore.images().openRead(ImageKind::Netdev, number))
+                known->second = image->all<NetDeviceEntry>();
+        return std::make_shared<RestoredTunFile>(entry, known->second);
     }
 
 private:
     void refuseElsewhere(const files::OpenFd& file, const kernel::TunAttachment& attached) const {
-        if (!dumped_->carried())
+        if (!dumped_->carried(file.network))
             refuse(file, attached, "is in a network namespace that isn't dumped", kOwnNetwork);
-        if (kernel::isOfOtherNetwork(file.copy.get()))
-            refuse(file, attached, "is in another network namespace than the tree", kOwnNetwork);
     }
 
     files::PathDump& paths_;
     TunDevices* dumped_;
-    Devices devices_;
+    std::map<std::uint32_t, Devices> devices_;  ///< by numbers of network namespaces
 };
 
 }  // namespace
+
+bool isTunDescriptor(const files::OpenFd& file) {
+    return S_ISCHR(file.stat.st_mode) && major(file.stat.st_rdev) == kMajor && minor(file.stat.st_rdev) == kMinor &&
+           (file.info.flags & O_PATH) == 0;
+}
 
 std::unique_ptr<files::FileKind> makeTunFileKind(files::PathDump& paths, TunDevices* devices) {
     return std::make_unique<TunFileKind>(paths, devices);

@@ -7,8 +7,11 @@
 
 namespace criu::namespaces {
 
-/// Descriptors of /dev/net/tun: not attached yet, attached to a device of the tree's network namespace, or with a queue
-/// set aside. `devices` is of a dump only.
+/// Whether a descriptor is of /dev/net/tun.
+[[nodiscard]] bool isTunDescriptor(const files::OpenFd& file);
+
+/// Descriptors of /dev/net/tun: not attached yet, attached to a device of a network namespace of the tree, or with a
+/// queue set aside. `devices` is of a dump only.
 std::unique_ptr<files::FileKind> makeTunFileKind(files::PathDump& paths, TunDevices* devices);
 
 }  // namespace criu::namespaces

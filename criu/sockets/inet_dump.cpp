@@ -143,10 +143,10 @@ bool hasAuthenticationKeys(int fd) {
 
 }  // namespace
 
-const kernel::InetSocketInfo* InetDump::find(const InetType& type, std::uint32_t inode) {
+const kernel::InetSocketInfo* InetDump::find(const files::OpenFd& file, const InetType& type, std::uint32_t inode) {
     const int protocol = type.type == SOCK_RAW ? int{IPPROTO_RAW} : type.protocol;
     const std::lock_guard lock(mutex_);
-    if (listed_.emplace(type.family, protocol).second)
+    if (listed_.emplace(file.network, type.family, protocol).second)
         for (const kernel::InetSocketInfo& info : kernel::readInetSockets(type.family, protocol))
             known_.emplace(info.inode, info);
     const auto found = known_.find(inode);
@@ -170,7 +170,7 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.has_uid = file.stat.st_uid != 0;
     out.uid = file.stat.st_uid;
 
-    const kernel::InetSocketInfo* const listed = find(type, out.ino);
+    const kernel::InetSocketInfo* const listed = find(file, type, out.ino);
     const InetConnection ends = endsOf(fd, type, listed);
     store(ends.local, out.n_src_addr, out.src_addr, out.src_port, arena);
     store(ends.remote, out.n_dst_addr, out.dst_addr, out.dst_port, arena);
@@ -186,11 +186,10 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     auto& out = *reinterpret_cast<InetSkEntry*>(file.prepared);
     const InetType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
     refuseUnknown(file, type);
-    foreign_.refuse(file);
     entry.isk = &out;
     out.id = entry.id;
     out.has_ns_id = 1;
-    out.ns_id = dump.networkNumber();
+    out.ns_id = file.network;
     const InetConnection ends{InetEndpoint::fromImage(type.family, {out.src_addr, out.n_src_addr}, out.src_port),
                               InetEndpoint::fromImage(type.family, {out.dst_addr, out.n_dst_addr}, out.dst_port)};
     if (type.type == SOCK_STREAM)
@@ -203,7 +202,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     const int fd = file.copy.get();
     const model::Options& options = dump.options();
     const InetType type{static_cast<int>(out.family), SOCK_STREAM, IPPROTO_TCP};
-    if (const kernel::InetSocketInfo* const known = find(type, out.ino);
+    if (const kernel::InetSocketInfo* const known = find(file, type, out.ino);
         (known != nullptr && known->hasMd5Keys) || hasAuthenticationKeys(fd))
         fail("{} has keys to sign its segments (TCP_MD5SIG or TCP-AO), which can't be dumped", file.describe());
     const TcpInfo info = readTcpInfo(fd);
@@ -240,9 +239,9 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
     if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
         fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
-    memberships_.read(fd, type.family, out, dump.arena());
+    memberships_.read(file.network, fd, type.family, out, dump.arena());
     out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
-    const kernel::InetSocketInfo* const info = find(type, out.ino);
+    const kernel::InetSocketInfo* const info = find(file, type, out.ino);
     if (info == nullptr) {
         if (out.src_port != 0 || type.type == SOCK_RAW)
             dump.log().warn("The kernel doesn't say whether {} is connected or shut down", file.describe());

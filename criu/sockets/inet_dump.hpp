@@ -6,12 +6,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "criu/files/file_kind.hpp"
 #include "criu/kernel/inet_diag.hpp"
-#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/network_lock.hpp"
@@ -50,18 +50,17 @@ private:
         bool alive = false;  ///< when it was seen first: not closed yet
     };
 
-    const kernel::InetSocketInfo* find(const InetType& type, std::uint32_t inode);
+    const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
     void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
     void dumpConnections(const ImageDir& images);
     static void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images);
 
     NetworkLock& lock_;
-    ForeignSockets foreign_;
     InetOptionsDump options_;
     MembershipsDump memberships_;
-    std::mutex mutex_;                      ///< of what follows
-    std::set<std::pair<int, int>> listed_;  ///< families and protocols read so far
+    std::mutex mutex_;                                      ///< of what follows
+    std::set<std::tuple<std::uint32_t, int, int>> listed_;  ///< networks, families and protocols read so far
     std::map<std::uint32_t, kernel::InetSocketInfo> known_;
     std::vector<Connection> connections_;
     std::vector<std::optional<TcpRepair>> repaired_;

@@ -110,14 +110,26 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
     }
     sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");
     TcpStreamRestore stream(opener.images(), entry_);
-    const bool closed = state_ == TcpState::Close && stream.isSilent();
-    if (closed)
-        ::shutdown(socket, SHUT_RDWR);
-    else
-        stream.connect(socket, ends_, device);
+    const bool connected = tryConnect(stream, socket, device, opener.log());
     finishOpen(socket, opener);
-    if (!closed)
+    if (connected)
         stream.finish(socket);
+}
+
+/// False: of a closed connection, from which nothing can be read, the addresses can't be had any more. Only the socket
+/// itself knew them.
+bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, Log& log) const {
+    try {
+        stream.connect(socket, ends_, device);
+        return true;
+    } catch (const Error& error) {
+        if (state_ != TcpState::Close || !stream.isSilent())
+            throw;
+        log.warn("The closed connection {} is restored without its addresses: {}", ends_.text(), error.what());
+    }
+    leaveRepairQuietly(socket);
+    ::shutdown(socket, SHUT_RDWR);
+    return false;
 }
 
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {

@@ -11,6 +11,8 @@
 
 namespace criu::sockets {
 
+class TcpStreamRestore;
+
 /// An Internet socket to be restored.
 class RestoredInet final : public files::RestoredFile {
 public:
@@ -40,6 +42,7 @@ private:
     [[nodiscard]] bool isTcp() const noexcept;
     [[nodiscard]] std::string name() const;
     void openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const;
+    bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, Log& log) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void bind(int socket, std::uint32_t device) const;
     void finishOpen(int socket, files::FileOpener& opener) const;

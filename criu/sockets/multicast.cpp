@@ -110,11 +110,12 @@ std::vector<JoinedGroup> parseIgmp6(std::string_view text) {
     return found;
 }
 
-void MembershipsDump::load() {
-    if (all_)
-        return;
-    all_.emplace();
-    const auto add = [this](const char* path, std::vector<JoinedGroup> (*parse)(std::string_view)) {
+const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t network) {
+    const auto [of, fresh] = all_.try_emplace(network);
+    std::vector<Known>& all = of->second;
+    if (!fresh)
+        return all;
+    const auto add = [&all](const char* path, std::vector<JoinedGroup> (*parse)(std::string_view)) {
         std::string text;
         try {
             text = kernel::ProcDir().readFile(path);
@@ -125,17 +126,18 @@ void MembershipsDump::load() {
         for (JoinedGroup& joined : parse(text)) {
             const unsigned index = ::if_nametoindex(joined.interface.c_str());
             if (index != 0)
-                all_->push_back({std::move(joined), index});
+                all.push_back({std::move(joined), index});
         }
     };
-    add("self/net/igmp", parseIgmp);
-    add("self/net/igmp6", parseIgmp6);
+    // By the thread: others of this process may be elsewhere.
+    add("thread-self/net/igmp", parseIgmp);
+    add("thread-self/net/igmp6", parseIgmp6);
+    return all;
 }
 
-void MembershipsDump::read(int socket, int family, InetSkEntry& out, Arena& arena) {
-    load();
+void MembershipsDump::read(std::uint32_t network, int socket, int family, InetSkEntry& out, Arena& arena) {
     std::vector<InetMembership*> found;
-    for (const Known& known : *all_) {
+    for (const Known& known : load(network)) {
         // Sockets of IPv6 have no memberships of IPv4 that could be asked for.
         if (known.joined.group.family != family)
             continue;

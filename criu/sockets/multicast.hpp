@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,17 +28,17 @@ std::vector<JoinedGroup> parseIgmp6(std::string_view text);
 /// Dump half.
 class MembershipsDump {
 public:
-    /// Adds what a socket has joined.
-    void read(int socket, int family, InetSkEntry& out, Arena& arena);
+    /// Adds what a socket has joined. The calling thread is in its network namespace, `network`.
+    void read(std::uint32_t network, int socket, int family, InetSkEntry& out, Arena& arena);
 
 private:
     struct Known {
         JoinedGroup joined;
         unsigned index = 0;  ///< of the interface
     };
-    void load();
+    const std::vector<Known>& load(std::uint32_t network);
 
-    std::optional<std::vector<Known>> all_;
+    std::map<std::uint32_t, std::vector<Known>> all_;  ///< by network namespaces
 };
 
 /// Joins them again.

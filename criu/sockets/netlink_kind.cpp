@@ -9,12 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/netlink_diag.hpp"
-#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/socket_options.hpp"
 
 namespace criu::sockets {
@@ -125,7 +124,6 @@ public:
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
-        refuseForeign(file);
         // Reading, even in advance, would take away a note of messages that were lost.
         pollfd ask{fd, POLLIN, 0};
         sys(::poll(&ask, 1, 0), "poll a netlink socket");
@@ -149,13 +147,13 @@ public:
         const std::vector<std::uint32_t> groups = groupsOf(fd);
         out.n_groups = groups.size();
         out.groups = arena.copy(std::span<const std::uint32_t>(groups));
-        if (const kernel::NetlinkSocketInfo* const info = find(out.ino); info != nullptr) {
+        if (const kernel::NetlinkSocketInfo* const info = find(file); info != nullptr) {
             out.state = info->state;
             out.dst_portid = info->destinationPort;
             out.dst_group = info->destinationGroup;
         }
         out.has_ns_id = 1;
-        out.ns_id = dump.networkNumber();
+        out.ns_id = file.network;
         out.fown = dump.owner(file);
         out.opts = dumpSocketOptions(fd, AF_NETLINK, arena);
         std::vector<std::uint32_t> set;
@@ -176,17 +174,16 @@ public:
     }
 
 private:
-    const kernel::NetlinkSocketInfo* find(std::uint32_t inode) {
-        if (!all_) {
-            all_.emplace();
-            for (const kernel::NetlinkSocketInfo& info : kernel::readNetlinkSockets())
-                all_->emplace(info.inode, info);
-        }
-        const auto found = all_->find(inode);
-        return found == all_->end() ? nullptr : &found->second;
+    const kernel::NetlinkSocketInfo* find(const files::OpenFd& file) {
+        if (read_.insert(file.network).second)
+            for (kernel::NetlinkSocketInfo& info : kernel::readNetlinkSockets())
+                all_.emplace(info.inode, std::move(info));
+        const auto found = all_.find(static_cast<std::uint32_t>(file.stat.st_ino));
+        return found == all_.end() ? nullptr : &found->second;
     }
 
-    std::optional<std::map<std::uint32_t, kernel::NetlinkSocketInfo>> all_;
+    std::set<std::uint32_t> read_;  ///< network namespaces
+    std::map<std::uint32_t, kernel::NetlinkSocketInfo> all_;
 };
 
 }  // namespace

@@ -7,11 +7,10 @@
 #include <sys/socket.h>
 
 #include <map>
-#include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/packet_diag.hpp"
-#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/packet_open.hpp"
 #include "criu/sockets/socket_options.hpp"
 
@@ -74,8 +73,7 @@ public:
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_PACKET; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
-        refuseForeign(file);
-        const kernel::PacketSocketInfo* const info = find(static_cast<std::uint32_t>(file.stat.st_ino));
+        const kernel::PacketSocketInfo* const info = find(file);
         if (info == nullptr)
             fail("{} isn't among the packet sockets the kernel lists", file.describe());
         Arena& arena = dump.arena();
@@ -97,7 +95,7 @@ public:
         out.timestamp = info->info.pdi_tstamp;
         out.copy_thresh = info->info.pdi_copy_thresh;
         out.has_ns_id = 1;
-        out.ns_id = dump.networkNumber();
+        out.ns_id = file.network;
         out.rx_ring = ringOf(info->receiveRing, arena);
         out.tx_ring = ringOf(info->sendRing, arena);
         addMemberships(*info, out, arena);
@@ -130,17 +128,16 @@ private:
         }
     }
 
-    const kernel::PacketSocketInfo* find(std::uint32_t inode) {
-        if (!all_) {
-            all_.emplace();
+    const kernel::PacketSocketInfo* find(const files::OpenFd& file) {
+        if (read_.insert(file.network).second)
             for (kernel::PacketSocketInfo& info : kernel::readPacketSockets())
-                all_->emplace(info.inode, std::move(info));
-        }
-        const auto found = all_->find(inode);
-        return found == all_->end() ? nullptr : &found->second;
+                all_.emplace(info.inode, std::move(info));
+        const auto found = all_.find(static_cast<std::uint32_t>(file.stat.st_ino));
+        return found == all_.end() ? nullptr : &found->second;
     }
 
-    std::optional<std::map<std::uint32_t, kernel::PacketSocketInfo>> all_;
+    std::set<std::uint32_t> read_;  ///< network namespaces
+    std::map<std::uint32_t, kernel::PacketSocketInfo> all_;
 };
 
 }  // namespace

@@ -41,10 +41,9 @@ bool isListed(const model::Options& options, std::uint32_t inode) {
 
 }  // namespace
 
-void UnixDump::readAll() {
-    if (read_)
+void UnixDump::readAll(std::uint32_t network) {
+    if (!read_.insert(network).second)
         return;
-    read_ = true;
     for (UnixSocketInfo& info : kernel::readUnixSockets()) {
         for (const std::uint32_t client : info.pending)
             waitsFor_.emplace(client, info.inode);
@@ -52,8 +51,8 @@ void UnixDump::readAll() {
     }
 }
 
-const UnixSocketInfo* UnixDump::find(std::uint32_t inode) {
-    readAll();
+const UnixSocketInfo* UnixDump::find(std::uint32_t network, std::uint32_t inode) {
+    readAll(network);
     if (const auto found = all_.find(inode); found != all_.end())
         return &found->second;
     auto missed = kernel::readUnixSocket(inode);
@@ -88,9 +87,9 @@ UnixSkEntry& UnixDump::prepare(const files::OpenFd& file, Arena& arena) {
 void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
     const std::string shown = file.describe();
     const auto inode = static_cast<std::uint32_t>(file.stat.st_ino);
-    const UnixSocketInfo* const info = find(inode);
+    const UnixSocketInfo* const info = find(file.network, inode);
     if (info == nullptr)
-        fail("{} is a unix socket of another network namespace, which can't be dumped", shown);
+        fail("{} isn't among the unix sockets the kernel lists", shown);
     refuseUnknown(*info, shown);
 
     auto& out = *reinterpret_cast<UnixSkEntry*>(file.prepared);
@@ -101,7 +100,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     out.backlog = info->sendQueue;
     out.name = dump.arena().bytes(std::as_bytes(std::span(info->name)));
     out.has_ns_id = 1;
-    out.ns_id = dump.networkNumber();
+    out.ns_id = file.network;
     if (info->shutdown != 0) {
         out.has_shutdown = 1;
         out.shutdown = static_cast<SkShutdown>(info->shutdown);
@@ -207,7 +206,7 @@ void UnixDump::finish(files::FileDump& dump) {
         if (found == waiting_.end())
             fail("the kernel says that unix sockets are connected in a circle: {}", waiting_.begin()->second[0].shown);
         const std::uint32_t outside = found->first;
-        const UnixSocketInfo* const info = find(outside);
+        const UnixSocketInfo* const info = find(dump.networkNumber(), outside);
         for (const Waiting& socket : found->second)
             checkOutside(socket, info, dump);
         addOutside(outside, info, dump);

@@ -33,15 +33,15 @@ private:
         UniqueFd copy;  ///< for plugins; empty if there are none that want sockets
     };
 
-    void readAll();
-    const kernel::UnixSocketInfo* find(std::uint32_t inode);
+    void readAll(std::uint32_t network);
+    const kernel::UnixSocketInfo* find(std::uint32_t network, std::uint32_t inode);
     std::uint32_t peerOf(const kernel::UnixSocketInfo& info, const std::string& shown) const;
     void write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump);
     void release(std::uint32_t inode, files::FileDump& dump);
     void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, files::FileDump& dump) const;
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
-    bool read_ = false;
+    std::set<std::uint32_t> read_;  ///< network namespaces
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
     std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener
     std::map<std::uint32_t, std::uint32_t> peers_;     ///< of those seen

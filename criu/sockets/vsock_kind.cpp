@@ -13,7 +13,6 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
-#include "criu/sockets/foreign.hpp"
 #include "criu/sockets/socket_options.hpp"
 
 namespace criu::sockets {
@@ -150,7 +149,6 @@ public:
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
-        refuseForeign(file);
         const int type = readOption(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
         if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
             refuse(file, fmt::format("of type {}, which can't be dumped", type), "");
@@ -174,7 +172,7 @@ public:
         }
         addMore(fd, type, out, arena);
         out.has_ns_id = 1;
-        out.ns_id = dump.networkNumber();
+        out.ns_id = file.network;
     }
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {

@@ -208,6 +208,10 @@ std::size_t AmdgpuRestore::descriptors() const {
 }
 
 void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
+    for (const auto& [id, map] : maps_)
+        for (const auto& [from, to] : map)
+            if (const std::uint32_t minor = here_.findGpu(to)->renderMinor; !hostNodes_.contains(minor))
+                hostNodes_.emplace(minor, lift(kernel_.open(renderPath(minor), O_PATH)));
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
         channel_.emplace(kernel_, context_.images, bufferLimit_(), context_.stop, lift);
@@ -306,7 +310,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
                 if (const auto open = own().renderFds.find(other); open != own().renderFds.end())
                     drm = open->second;
         if (drm < 0)
-            drm = keep(opener, kernel_.open(renderPath(to.renderMinor), O_RDWR));
+            drm = keep(opener, openForDriver(to.renderMinor));
         drmFds[gpu->gpuId] = drm;
         state.devices.push_back({gpu->gpuId, to.gpuId, static_cast<std::uint32_t>(drm), 0});
     }
@@ -354,6 +358,17 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     contents.clear();
     makeSharedMemory({image.shared_mem_size, image.shared_mem_magic});
     opener.provide(id, std::move(file));
+}
+
+/// The driver wants a file of every GPU, of those, too, that a container hasn't got and its processes never used.
+UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
+    try {
+        return kernel_.open(renderPath(renderMinor), O_RDWR);
+    } catch (const Error& error) {
+        if (error.code() != ENOENT)
+            throw;
+    }
+    return kernel_.open(fmt::format("/proc/self/fd/{}", hostNodes_.at(renderMinor).get()), O_RDWR);
 }
 
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {

@@ -58,6 +58,7 @@ private:
     [[nodiscard]] bool isImported(const DrmBoEntry& buffer) const;
 
     void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
+    [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void addContent(std::vector<ContentRequest>& requests) const;
@@ -74,6 +75,7 @@ private:
     Topology here_;
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
+    std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
     std::map<FileId, std::vector<FileId>> companions_;
     std::set<pid_t> pids_;

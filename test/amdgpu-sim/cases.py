@@ -16,6 +16,7 @@ CRIU_MODES = {
     "again": ["kfd_queues", "render_buffers"],
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
     "no_parallel": ["kfd_memory", "kfd_processes"],
+    "contained": ["kfd_memory", "kfd_processes", "kfd_queues", "render_buffers", "dmabuf_passing", "plain"],
     "small_buffer": ["kfd_memory", "render_buffers"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "old_family": ["kfd_memory", "render_buffers"],
@@ -37,7 +38,8 @@ FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
-BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")]
+BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
+        ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render")]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A plugin that carries descriptors of /dev/cpu_dma_latency (each holds a number), mappings of a loop device, and
-// connections to the server at $EXAMPLE_SERVER, and writes every call to the file $EXAMPLE_LOG. $EXAMPLE_FAIL names a
-// call that is to fail.
+// A plugin that carries descriptors of /dev/cpu_dma_latency (each holds a number), mappings of a loop device,
+// connections to the server at $EXAMPLE_SERVER and vxlan network devices, and writes every call to the file
+// $EXAMPLE_LOG. $EXAMPLE_FAIL names a call that is to fail.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -140,6 +140,14 @@ static int restore_socket(int inode) {
     return fd;
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, restore_socket)
+
+/* Devices of kind vxlan are made by an action script of the restore. */
+static int dump_link(int index, int type, char* kind) {
+    if (kind == NULL || strcmp(kind, "vxlan") != 0)
+        return -ENOTSUP;
+    return note("DUMP_EXT_LINK", " %d %d", index, type);
+}
+CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__DUMP_EXT_LINK, dump_link)
 
 static int handle_mapping(int fd, const struct stat* stat_of) {
     (void)fd;

@@ -119,6 +119,33 @@ expect "the server answers" finished PASS
 kill "$server"
 user=$device_user
 
+# A network device of a kind that criu doesn't know.
+make_device='ip link add ext0 index 9 address 02:00:00:00:00:09 type vxlan id 5 dstport 4789'
+if unshare --net sh -c "$make_device" 2>/dev/null; then
+    cat >make-device <<END
+#!/bin/sh
+[ "\$CRTOOLS_SCRIPT_ACTION" != setup-namespaces ] || nsenter --net --target "\$CRTOOLS_INIT_PID" $make_device
+END
+    chmod +x make-device
+    user=unshare
+    start --net sh -c "$make_device && ip link set ext0 mtu 1300 up && ip addr add 10.9.0.1/24 dev ext0 && echo READY
+        trap 'ip addr show ext0 | grep -q \"inet 10.9.0.1/24\" && ip link show ext0 | grep -q \"UP.* mtu 1300\" && echo PASS
+            kill \$!; exit' TERM
+        sleep 1000 & wait"
+    expect "a device of an unknown kind can't be dumped without the plugin" fails dump
+    expect "it is named" grep -q "Error.*ext0 (vxlan)" images/dump.log
+    EXAMPLE_FAIL=DUMP_EXT_LINK expect "DUMP_EXT_LINK fails" fails dump -L "$plugins"
+    expect "DUMP_EXT_LINK is in the log" grep -q "Error.*example.*DUMP_EXT_LINK" images/dump.log
+    expect "dump of a device" dump -L "$plugins"
+    expect "hooks of its dump" calls "init 0,PAUSE_DEVICES,PAUSE_DEVICES,DUMP_EXT_LINK 9 1,CHECKPOINT_DEVICES,CHECKPOINT_DEVICES,DUMP_DEVICES_LATE,exit 0 well"
+    wait "$pid" 2>/dev/null
+    expect "a restore where nobody makes the device" fails restore
+    expect "says what to do" grep -q "Error.*ext0: it was left to a plugin" images/restore.log
+    expect "restore of a device" restore --action-script "$PWD/make-device"
+    expect "the device is as it was" finished PASS
+    user=$device_user
+fi
+
 # A tree that has nothing for the plugin isn't hindered by it.
 setsid sleep 1000 </dev/null >/dev/null 2>&1 &
 pid=$!

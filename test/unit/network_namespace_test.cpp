@@ -12,6 +12,7 @@
 #include "criu/kernel/conntrack.hpp"
 #include "criu/kernel/links.hpp"
 #include "criu/kernel/netlink.hpp"
+#include "criu/namespaces/device_options.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/saved_routes.hpp"
 #include "criu/sockets/namespace_lock.hpp"
@@ -113,7 +114,65 @@ TEST_CASE("routes that come with addresses are left out, others aren't") {
     const std::string mine = route(RT_TABLE_LOCAL, RTPROT_STATIC);
     const std::string main = route(RT_TABLE_MAIN, RTPROT_KERNEL);
     const std::string own = route(RT_TABLE_LOCAL, RTPROT_KERNEL);
-    CHECK(namespaces::withoutOwnRoutes("MAGI" + own + mine + own + main) == "MAGI" + mine + main);
-    CHECK(namespaces::withoutOwnRoutes("").empty());
-    CHECK_THROWS_AS(namespaces::withoutOwnRoutes("MAGI" + main.substr(0, 27)), Error);
+    CHECK(namespaces::cleanedRoutes("MAGI" + own + mine + own + main) == "MAGI" + mine + main);
+    CHECK(namespaces::cleanedRoutes("").empty());
+    CHECK_THROWS_AS(namespaces::cleanedRoutes("MAGI" + main.substr(0, 27)), Error);
+}
+
+TEST_CASE("routes are put back without what the kernel said of carriers") {
+    const auto route = [](unsigned flags, unsigned char hopFlags) {
+        rtmsg fixed{};
+        fixed.rtm_flags = flags | RTM_F_CLONED;
+        kernel::NetlinkMessage message(RTM_NEWROUTE, 0, fixed);
+        message.number(RTA_OIF, 3);
+        rtnexthop hops[2] = {};
+        hops[0].rtnh_len = hops[1].rtnh_len = sizeof(rtnexthop);
+        hops[1].rtnh_flags = hopFlags | RTNH_F_ONLINK;
+        message.attribute(RTA_MULTIPATH, hops, sizeof(hops));
+        const auto bytes = message.finished();
+        return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    };
+    const std::string plain = route(0, 0);
+    CHECK(namespaces::cleanedRoutes("MAGI" + plain) == "MAGI" + plain);
+    CHECK(namespaces::cleanedRoutes("MAGI" + route(RTNH_F_LINKDOWN, RTNH_F_DEAD)) == "MAGI" + plain);
+}
+
+TEST_CASE("a device's master, its peer's namespace and what its driver tells") {
+    kernel::NetlinkMessage message(RTM_NEWLINK, 0, ifinfomsg{});
+    message.number(IFLA_MASTER, 7);
+    message.number(IFLA_LINK, 8);
+    message.number(IFLA_LINK_NETNSID, 0);
+    message.number(IFLA_TXQLEN, 77);
+    message.nested(IFLA_LINKINFO, [&] {
+        message.attribute(IFLA_INFO_KIND, std::string_view("bridge"));
+        message.nested(IFLA_INFO_DATA, [&] {
+            message.number(IFLA_BR_AGEING_TIME, 300);
+            message.number(IFLA_BR_GC_TIMER, 5);
+        });
+        message.nested(IFLA_INFO_SLAVE_DATA, [&] {
+            message.number(IFLA_BRPORT_STATE, std::uint8_t{3});
+            message.number(IFLA_BRPORT_COST, 9);
+        });
+    });
+    const kernel::NetworkLink link = kernel::parseLink(message.finished().subspan(sizeof(nlmsghdr)));
+    CHECK(link.master == 7U);
+    CHECK(link.peer == 8U);
+    CHECK(link.peerNetwork == 0);
+    CHECK(link.queueLength == 77);
+
+    const auto options = namespaces::settableOptions(link.kind, link.options);
+    REQUIRE(options.size() == 1);
+    CHECK(options[0].type == IFLA_BR_AGEING_TIME);
+    CHECK(namespaces::settableOptions("vxlan", link.options).empty());
+    const auto port = namespaces::settablePortOptions(link.portOptions);
+    REQUIRE(port.size() == 1);
+    CHECK(port[0].type == IFLA_BRPORT_COST);
+
+    Arena arena;
+    std::size_t count = 0;
+    LinkOptionEntry** entries = nullptr;
+    namespaces::storeOptions(options, count, entries, arena);
+    CHECK(namespaces::loadOptions(count, entries) == options);
+    entries[0]->type = 70000;
+    CHECK_THROWS_AS(namespaces::loadOptions(count, entries), Error);
 }

@@ -13,6 +13,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     between COMMAND           for the shell, in the program's folder and namespaces: between each dump and restore
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
+    network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
@@ -30,7 +31,7 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids"}
+            "refused-restore", "refused-with", "outside", "own-pids", "network"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -63,6 +64,7 @@ class Program:
         self.between = said.get("between")
         self.ignore = _list(said.get("ignore"))
         self.outside = said.get("outside")
+        self.network = said.get("network") == "own"
         self.own_pids = "own-pids" in said
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42

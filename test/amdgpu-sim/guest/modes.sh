@@ -141,6 +141,56 @@ mode_once() {
     verify
 }
 
+# Starts the case's program as the first process of a container: in namespaces of its own. usage: start_contained [PREPARE]
+start_contained() {
+    # shellcheck disable=SC2086
+    unshare -p -f -m -n -i -u --mount-proc sh -c "mount --make-rprivate /; $1
+        exec setsid -c /programs/$program $dir $arguments" </dev/null >"$dir/out" 2>&1 &
+    outside=$!
+    until_true $limit ready_or_ended || fail "the program was not ready in time"
+    [ -e "$dir/ready" ] || fail "the program ended while it set up: $(tail -n 3 "$dir/out")"
+    pid=$(cat "/proc/$outside/task/$outside/children")
+    pid=${pid% }
+}
+
+ready_or_ended() { [ -e "$dir/ready" ] || gone "$outside"; }
+
+# usage: dump_contained FOLDER; restore_contained FOLDER LOG [OPTION]...
+dump_contained() {
+    dump_well "$1" --external "mnt[/work]:work" --external "mnt[/dev]:dev" --external "mnt[/sys]:sys" \
+        --external "mnt[/tmp]:tmp" --external "mnt[/run]:run"
+    until_true 10 gone "$pid" || fail "the program is still there after the dump"
+}
+
+restore_contained() {
+    rm -f "$dir/pid"
+    restore_well "$@" --root / --pidfile "$dir/pid" --external "mnt[work]:/work" --external "mnt[dev]:/dev" \
+        --external "mnt[sys]:/sys" --external "mnt[tmp]:/tmp" --external "mnt[run]:/run"
+    pid=$(cat "$dir/pid")
+}
+
+# In a container: filling buffers while it is restored must not depend on namespaces that master and processes share.
+mode_contained() {
+    start_contained
+    dump_contained images
+    restore_contained images restore --parallel
+    still_works "the restore"
+    dump_contained images-2
+    restore_contained images-2 restore-2 --no-parallel
+    still_works "the second restore"
+    verify
+}
+
+# A container that has one of the GPUs.
+mode_contained_one() {
+    start_contained "mount -t tmpfs tmpfs /dev/dri && mknod /dev/dri/renderD128 c 226 128"
+    dump_contained images
+    restore_contained images restore --parallel
+    still_works "the restore"
+    [ ! -e "/proc/$pid/root/dev/dri/renderD129" ] || fail "the restored container has another GPU"
+    verify
+}
+
 # What can't be dumped: an error that says so, and the program goes on.
 mode_refused() {
     start

@@ -2,7 +2,9 @@
 // What tests of network namespaces need.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace zdtm {
 
@@ -11,5 +13,25 @@ void enter_new_network();
 
 // What a shell command prints; the test fails if the command does.
 std::string output_of(const std::string& command);
+
+// The same in the network namespace that criu is in, from anywhere.
+std::string output_outside(const std::string& command);
+
+// Does something there: opens a socket, for example.
+void outside(const std::function<void()>& work);
+
+// Sends a datagram from here to a socket there, which gets this (IPv4) address.
+void check_way_out(const char* address);
+
+// What commands say of a network namespace now; they must say the same later.
+class Sights {
+public:
+    explicit Sights(std::vector<std::string> commands);
+    void check() const;
+
+private:
+    std::vector<std::string> commands_;
+    std::vector<std::string> answers_;
+};
 
 }  // namespace zdtm

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused device zdtm[01] \(veth\)
+// zdtm: refused device zdtm0 \(vxlan\)
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network device of its own is refused, and the namespace stays unlocked") {
+ZDTM("a network device of an unknown kind is refused, and the namespace stays unlocked") {
     zdtm::enter_new_network();
-    zdtm::output_of("ip link add zdtm0 type veth peer name zdtm1");
+    if (system("ip link add zdtm0 type vxlan id 5 dstport 4789 2>/dev/null") != 0)
+        zdtm::skip("no vxlan devices here");
     me.wait_for_check();
     zdtm::output_of("test -z \"$(nft list ruleset)\"");
 }

@@ -18,7 +18,11 @@ Kfd::Kfd() : fd_(require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd"))
     call(AMDKFD_IOC_GET_VERSION, version, "GET_VERSION");
     expect(version.major_version == 1, "KFD has another major version than 1");
     for (const Node& node : nodes()) {
-        Gpu gpu{node.id, require(open(node.render_path().c_str(), O_RDWR | O_CLOEXEC), "open of a render node")};
+        // Those whose node isn't there are others', as in a container that was given some of the GPUs.
+        const int render = open(node.render_path().c_str(), O_RDWR | O_CLOEXEC);
+        if (render < 0 && errno == ENOENT)
+            continue;
+        Gpu gpu{node.id, require(render, "open of a render node")};
         gpu.family = Render(gpu.render_fd).family();
         kfd_ioctl_acquire_vm_args acquire{};
         acquire.drm_fd = static_cast<std::uint32_t>(gpu.render_fd);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/network_content.hpp"
+
+#include <sys/socket.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/conntrack.hpp"
+#include "criu/kernel/iptables.hpp"
+#include "criu/kernel/network_ids.hpp"
+#include "criu/kernel/nftables.hpp"
+#include "criu/kernel/program.hpp"
+#include "criu/namespaces/network_programs.hpp"
+#include "criu/namespaces/saved_routes.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t number) {
+    auto image = images.openRead(kind, number);
+    if (!image)
+        return {};
+    const std::vector<std::byte> bytes = image->rest(kLargestSaved);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+ImageKind rulesOf(int family) {
+    return family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables;
+}
+
+}  // namespace
+
+NetworkContent::NetworkContent(const ImageDir& images, std::uint32_t number, bool empty) : number_(number) {
+    if (empty)
+        return;
+    settings_ = images.openRequired(ImageKind::Netns, number_).only<NetnsEntry>();
+    if (externalName() != nullptr)
+        return;
+    if (auto image = images.openRead(ImageKind::Netdev, number_))
+        devices_ = image->all<NetDeviceEntry>();
+    requirePrograms(images);
+}
+
+void NetworkContent::requirePrograms(const ImageDir& images) const {
+    for (const ImageKind kind : {ImageKind::Ifaddr, ImageKind::Route, ImageKind::Route6, ImageKind::Rule})
+        if (images.exists(kind, number_))
+            (void)ipProgram();
+    for (const int family : {AF_INET, AF_INET6})
+        if (!contentOf(images, rulesOf(family), number_).empty())
+            (void)legacyIptables(family, "restore");
+    if (!contentOf(images, ImageKind::Nftables, number_).empty() && !kernel::Nftables::available()) {
+        Error error(0,
+                    "the packet filter's rules of the tree's network namespace can't be restored without "
+                    "libnftables");
+        error.addHint("install libnftables");
+        throw error;
+    }
+}
+
+const char* NetworkContent::externalName() const noexcept {
+    return settings_ ? (*settings_)->ext_key : nullptr;
+}
+
+std::vector<std::pair<std::uint32_t, std::int32_t>> NetworkContent::ids() const {
+    std::vector<std::pair<std::uint32_t, std::int32_t>> ids;
+    if (settings_)
+        for (const NetnsId* const id : std::span((*settings_)->nsids, (*settings_)->n_nsids))
+            ids.emplace_back(id->target_ns_id, id->netnsid_value);
+    return ids;
+}
+
+void NetworkContent::begin(const SettingsRule& rule, const std::function<int(std::uint32_t)>& descriptorOf) const {
+    if (!settings_)
+        return;
+    writeNetworkSettings(**settings_, rule);
+    for (const auto& [number, id] : ids())
+        kernel::setNetworkId(descriptorOf(number), id);
+}
+
+void NetworkContent::restoreFilters(const ImageDir& images) const {
+    if (!settings_)
+        return;
+    for (const int family : {AF_INET, AF_INET6}) {
+        const std::string rules = contentOf(images, rulesOf(family), number_);
+        if (!rules.empty())
+            kernel::runProgram(legacyIptables(family, "restore"), {kernel::kIptablesWait}, rules);
+    }
+    if (const std::string rules = contentOf(images, ImageKind::Nftables, number_); !rules.empty())
+        kernel::Nftables().run(rules);
+}
+
+void NetworkContent::finish(const ImageDir& images) const {
+    const auto restored = [&](ImageKind kind, const char* object) {
+        const std::string saved = contentOf(images, kind, number_);
+        if (saved.empty())
+            return;
+        const std::string ip = ipProgram();
+        if (kind == ImageKind::Rule) {
+            // What a namespace has by itself would be there twice. The first command keeps the rule for local ones.
+            kernel::runProgram(ip, {"rule", "flush"}, {});
+            kernel::runProgram(ip, {"rule", "delete", "table", "local"}, {});
+        }
+        const bool routes = kind == ImageKind::Route || kind == ImageKind::Route6;
+        kernel::runProgram(ip, {object, "restore"}, routes ? cleanedRoutes(saved) : saved);
+    };
+    if (settings_) {
+        restored(ImageKind::Ifaddr, "addr");
+        restored(ImageKind::Route, "route");
+        restored(ImageKind::Route6, "route");
+        restored(ImageKind::Rule, "rule");
+    }
+    const auto connections = [&](ImageKind kind, kernel::ConntrackTable table) {
+        const std::string entries = contentOf(images, kind, number_);
+        kernel::writeConntrack(table, std::as_bytes(std::span(entries)));
+    };
+    connections(ImageKind::Conntrack, kernel::ConntrackTable::Connections);
+    connections(ImageKind::ConntrackExpect, kernel::ConntrackTable::Expectations);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --empty-ns net
+// zdtm: restore-options --empty-ns net
+// zdtm: modes once,to-other,from-other,killed
+#include "network.hpp"
+#include "zdtm.hpp"
+
+ZDTM("of a network namespace only that there is one is kept") {
+    zdtm::enter_new_network();
+    zdtm::output_of("ip link add zdtm0 type vxlan id 5 dstport 4789 2>/dev/null || true");
+    zdtm::output_of("ip addr add 10.8.0.2/24 dev lo");
+    struct Seen {
+        std::string devices = zdtm::output_of("ip -o link | wc -l");
+        std::string space = zdtm::output_of("readlink /proc/self/ns/net");
+    };
+    const Seen before;
+    me.wait_for_check();
+    const Seen now;
+    if (now.space == before.space)
+        return;  // it wasn't restored, or has got the number again
+    CHECK(now.devices == "1\n", "there are %s devices", now.devices.c_str());
+    zdtm::output_of("! ip -o addr | grep -q 10.8.0.2");
+    zdtm::output_of("! nft list ruleset | grep -q drop");
+}
