@@ -124,8 +124,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
-            mounts_->write(images_, numbers_.ofTree(kernel::NamespaceKind::Mount), ids_,
-                           numbers_.isOwn(kernel::NamespaceKind::Ipc));
+            mounts_->write(images_, ids_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
         networks_.write(images_);
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
@@ -204,7 +203,9 @@ private:
                 fail("process {} is in a session of an outer pid namespace", task->pid());
             const kernel::NamespaceIds theirs = kernel::readNamespaceIds(task->dir);
             for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-                if (kind == kernel::NamespaceKind::Net && theirs.of(kind) != own.of(kind) && numbers_.isOwn(kind))
+                if (kind == kernel::NamespaceKind::Mount && numbers_.isOwn(kind))
+                    noteMounts(*task, theirs.of(kind).value_or(0));
+                else if (kind == kernel::NamespaceKind::Net && theirs.of(kind) != own.of(kind) && numbers_.isOwn(kind))
                     requireOneNetwork(*task);
                 else if (theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
@@ -306,10 +307,22 @@ private:
                  std::max(shared[0], shared[1]), what);
     }
 
+    /// Processes may be in other mount namespaces than the root.
+    void noteMounts(const FrozenTask& task, std::uint32_t inode) {
+        auto found = mountNumbers_.find(inode);
+        if (found == mountNumbers_.end()) {
+            const std::uint32_t number =
+                mountNumbers_.empty() ? numbers_.ofTree(kernel::NamespaceKind::Mount) : numbers_.addOther();
+            found = mountNumbers_.emplace(inode, number).first;
+            mountSpaces_.push_back({number, &task.dir});
+        }
+        mountNumberOf_[task.pid()] = found->second;
+    }
+
     /// Paths are those of the tree's mount namespace, which isn't entered.
     void lookAtMounts() {
         log_.info("Stage: mounts");
-        mounts_.emplace(options_, tree_->tasks().front()->dir, log_,
+        mounts_.emplace(options_, mountSpaces_, log_,
                         [this](const std::string& mountPoint, int id) { return devices_->takeMount(mountPoint, id); });
         files_.setTreeRoot(mounts_->treeRoot());
     }
@@ -399,6 +412,8 @@ private:
         ids.vm_id = ids.fs_id = ids.sighand_id = number;
         ids.files_id = table;
         numbers_.storeTree(ids);
+        if (const auto nested = mountNumberOf_.find(task.pid()); nested != mountNumberOf_.end())
+            ids.mnt_ns_id = nested->second;
         if (const auto network = networkOf_.find(task.pid()); network != networkOf_.end())
             ids.net_ns_id = network->second;
         writeOne(ImageKind::Ids, task.pid(), ids);
@@ -532,7 +547,10 @@ private:
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
     namespaces::IdMap ids_;
-    std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
+    std::optional<kernel::NamespaceVisit> networkVisit_;   // outlives what unlocks the network
+    std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
+    std::map<pid_t, std::uint32_t> mountNumberOf_;
+    std::vector<namespaces::SeenNamespace> mountSpaces_;
     std::optional<namespaces::IpcDump> ipcDump_;
     std::optional<namespaces::MountDump> mounts_;
     std::optional<FrozenTree> tree_;          // outlived by nothing that refers to the processes

@@ -13,6 +13,7 @@
 #include "criu/files/fown.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
 #include "criu/namespaces/tun_file.hpp"
@@ -248,7 +249,8 @@ FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
 }
 
 FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
-    PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags};
+    const int mount = treeRoot_.isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
+    PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags, mount};
     if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
         return found->second;
     auto& entry = *arena_.make<FileEntry>();

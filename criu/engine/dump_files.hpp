@@ -101,7 +101,7 @@ private:
     };
     /// What is the same for all descriptors of a description; the name is of those without an inode of their own.
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
-    using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t>;
+    using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
 
     struct Table {
         pid_t pid = 0;

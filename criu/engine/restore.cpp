@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/action_scripts.hpp"
@@ -333,7 +334,11 @@ private:
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
                               log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
-        mounts_.emplace(options_, images_, inventory().root_ids, idsOfTree(), log_);
+        std::vector<const TaskKobjIdsEntry*> ids;
+        for (const auto& task : tree().tasks)
+            if (task->ids)
+                ids.push_back(task->ids->get());
+        mounts_.emplace(options_, images_, inventory().root_ids, ids, log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -501,10 +506,17 @@ private:
         if (options_.pidFile)
             pidFile_.emplace(*options_.pidFile, root_);
         run_.stop.throwIfRequested();
-        mounts_->removeProc(root_);
+        removeProc();
         // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
         unlockNetwork();
         tell(Stage::PreResume);
+    }
+
+    void removeProc() {
+        std::set<std::uint32_t> done;
+        for (const auto& task : tree().tasks)
+            if (task->alive() && task->ids && done.insert((*task->ids)->mnt_ns_id).second)
+                mounts_->removeProc((*task->ids)->mnt_ns_id, pids_.outside(task->pid));
     }
 
     /// Of what can't be changed any more.

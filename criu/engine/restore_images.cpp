@@ -206,7 +206,7 @@ void checkNamespaces(RestoreImages& images) {
             const auto number = task->ids ? namespaces::numberOf(**task->ids, kind) : ofRoot;
             if (number && number != ofRoot && kind == NamespaceKind::Net && own.has(kind))
                 images.otherNetworks.insert(*number);
-            else if (number != ofRoot)
+            else if (number != ofRoot && (kind != NamespaceKind::Mount || !own.has(kind)))
                 fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",
                      task->pid, kernel::namespaceName(kind));
         }

@@ -209,6 +209,8 @@ private:
             if (run_.mounts.wasOwn())
                 makeMounts();
         }
+        if (alive() && task_->ids && (*task_->ids)->has_mnt_ns_id != 0)
+            run_.mounts.enter((*task_->ids)->mnt_ns_id);
         files_.openShared();
 
         const bool shareMemory = alive() && hasHeirs();

@@ -175,6 +175,8 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
         error.addHint("dump with --link-remap: it keeps the file under a temporary hard link");
         throw error;
     }
+    const TreeRoot& tree = dump.treeRoot();
+    const auto at = [&](const std::string& name) { return tree.isOwn() ? tree.at(name, mountIdOf(file)) : name; };
     const FileId id = dump.nextId();
     const std::size_t slash = path.rfind('/');
     const std::string stem = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
@@ -183,13 +185,13 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     constexpr int kTries = 1000;  // others' links of the same name stay theirs
     int result = -1;
     for (int next = 1; next <= kTries; ++next) {
-        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, dump.treeRoot().at(link).c_str(), AT_SYMLINK_FOLLOW);
+        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, at(link).c_str(), AT_SYMLINK_FOLLOW);
         if (result == 0 || errno != EEXIST)
             break;
         link = fmt::format("{}.{}", stem, next);
     }
     sys(result, "link {} to {}", file.describe(), link);
-    links_.push_back(dump.treeRoot().at(link));
+    links_.push_back(at(link));
     linked_.emplace(key, id);
 
     auto& entry = *dump.arena().make<FileEntry>();

@@ -207,7 +207,7 @@ void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
         const FileEntry& entry = restore.entry(id);
         if (entry.reg == nullptr)
             fail("file {} has a remap but no path", id);
-        const std::string path = pathOf(*entry.reg);
+        const std::string path = pathTo(*entry.reg);
         inContext([&] { return fmt::format("deleted file {}", path); },
                   [&] {
                       UniqueFd fd;
@@ -221,7 +221,7 @@ void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
                               fail("its link (file {}) has no path", remap.id);
-                          fd = openUnderName(pathOf(*link.reg), path);
+                          fd = openUnderName(pathTo(*link.reg), path);
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }

@@ -10,18 +10,28 @@ std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view
     if (found == mounts.end() || !path.starts_with(found->second.mountPoint))
         return {};
     path.remove_prefix(found->second.mountPoint.size());
-    return fmt::format("/proc/self/fd/{}/{}", found->second.root.get(), path);
+    return fmt::format("/proc/self/fd/{}/{}", found->second.root->get(), path);
 }
 
-TreeRoot::TreeRoot(UniqueFd root, kernel::MountTable mounts, HiddenMounts hidden)
-    : root_(std::move(root)),
-      prefix_(fmt::format("/proc/self/fd/{}", root_.get())),
-      mounts_(std::move(mounts)),
-      hidden_(std::move(hidden)) {}
+TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden)
+    : spaces_(std::move(spaces)), hidden_(std::move(hidden)) {
+    std::vector<kernel::MountInfo> all;
+    for (const Space& space : spaces_)
+        all.insert(all.end(), space.mounts.all().begin(), space.mounts.all().end());
+    mounts_ = kernel::MountTable(std::move(all));
+}
+
+std::string TreeRoot::at(std::string_view path) const {
+    return isOwn() ? fmt::format("/proc/self/fd/{}{}", spaces_.front().root.get(), path) : std::string(path);
+}
 
 std::string TreeRoot::at(std::string_view path, int mount) const {
-    const std::string hidden = pathOnHidden(hidden_, mount, path);
-    return hidden.empty() ? at(path) : hidden;
+    if (std::string hidden = pathOnHidden(hidden_, mount, path); !hidden.empty())
+        return hidden;
+    for (const Space& space : spaces_)
+        if (space.mounts.find(mount) != nullptr)
+            return fmt::format("/proc/self/fd/{}{}", space.root.get(), path);
+    return at(path);
 }
 
 }  // namespace criu::files

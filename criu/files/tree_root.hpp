@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/mountinfo.hpp"
@@ -13,7 +15,7 @@ namespace criu::files {
 /// A mount that no path leads to, because others cover it.
 struct HiddenMount {
     std::string mountPoint;
-    UniqueFd root;
+    std::shared_ptr<const UniqueFd> root;
 };
 using HiddenMounts = std::map<int, HiddenMount>;  ///< by mount id
 
@@ -26,23 +28,27 @@ class TreeRoot {
 public:
     /// That of criu.
     TreeRoot() = default;
-    /// `root`: a descriptor of the directory; `mounts`: those of the namespace.
-    TreeRoot(UniqueFd root, kernel::MountTable mounts, HiddenMounts hidden);
+    /// A mount namespace.
+    struct Space {
+        UniqueFd root;  ///< a descriptor of the directory
+        kernel::MountTable mounts;
+    };
+    /// `spaces`: namespaces of the tree, that of its first process first.
+    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden);
 
     /// Whether it is another namespace than criu's.
-    [[nodiscard]] bool isOwn() const noexcept { return root_.valid(); }
-    /// An absolute path of the tree as criu can use it.
-    [[nodiscard]] std::string at(std::string_view path) const { return prefix_ + std::string(path); }
+    [[nodiscard]] bool isOwn() const noexcept { return !spaces_.empty(); }
+    /// An absolute path of the tree's first process as criu can use it.
+    [[nodiscard]] std::string at(std::string_view path) const;
     /// The same for a path of a file on this mount.
     [[nodiscard]] std::string at(std::string_view path, int mount) const;
     /// Whether the tree sees a mount. Of criu's own namespace that isn't known, and the answer is yes.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
-    /// All mounts of the tree's own namespace.
+    /// All mounts of the tree's own namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
 private:
-    UniqueFd root_;
-    std::string prefix_;
+    std::vector<Space> spaces_;
     kernel::MountTable mounts_{{}};
     HiddenMounts hidden_;
 };

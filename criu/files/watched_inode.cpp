@@ -43,16 +43,17 @@ std::string linkOf(int fd) {
     return {target.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot& tree) {
+bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot& tree, int mount) {
     struct stat there {};
-    return path.starts_with('/') && ::lstat(tree.at(path).c_str(), &there) == 0 && there.st_dev == wanted.st_dev &&
-           there.st_ino == wanted.st_ino;
+    return path.starts_with('/') && ::lstat(tree.at(path, mount).c_str(), &there) == 0 &&
+           there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
 }
 
 /// A directory through which handles of a mounted file system can be opened; none if it is a single file. What is
 /// mounted over it shows when no handle opens.
 UniqueFd openMount(const kernel::MountInfo& mount, const TreeRoot& tree) {
-    return UniqueFd(::open(tree.at(mount.mountPoint).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+    return UniqueFd(
+        ::open(tree.at(mount.mountPoint, mount.id).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
 }
 
 kernel::MountTable readMounts() {
@@ -83,7 +84,7 @@ const std::vector<WatchedInodes::Root>& WatchedInodes::rootsOf(std::uint32_t dev
     for (const kernel::MountInfo& mount : mounts(dump).all())
         if (isOn(mount, device))
             if (UniqueFd fd = openMount(mount, dump.treeRoot()); fd)
-                at->second.push_back({std::move(fd), mount.fsType == "tmpfs" || mount.fsType == "devtmpfs"});
+                at->second.push_back({std::move(fd), mount.fsType == "tmpfs" || mount.fsType == "devtmpfs", mount.id});
     return at->second;
 }
 
@@ -102,7 +103,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         found.symbolicLink = S_ISLNK(stat.st_mode);
         // Paths through a mount of a part of the file system may lead elsewhere.
         found.path = linkOf(fd.get());
-        if (leadsTo(found.path, stat, dump.treeRoot())) {
+        if (leadsTo(found.path, stat, dump.treeRoot(), root.mount)) {
             found.result = Opened::WithPath;
             break;
         }

@@ -42,6 +42,7 @@ private:
     struct Root {
         UniqueFd fd;
         bool inMemoryOnly = false;
+        int mount = 0;
     };
 
     Lookup openHandle(std::uint32_t device, const kernel::FileHandle& handle, const FileDump& dump);

@@ -18,7 +18,10 @@ namespace {
 
 constexpr std::uint64_t kNoSymlinkFollow = 256;  // MS_NOSYMFOLLOW
 constexpr unsigned kEmptyPath = 0x1000;          // AT_EMPTY_PATH
-constexpr unsigned kStatxMountId = 0x1000;       // STATX_MNT_ID
+
+constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
+
+constexpr unsigned kStatxMountId = 0x1000;  // STATX_MNT_ID
 
 /// What the kernel has noted in the file system's context: lines "e text", "w text", "i text".
 std::string reasonOf(int context) {
@@ -144,6 +147,12 @@ void setPropagation(int mount, std::uint64_t kind) {
     mount_attr wanted{};
     wanted.propagation = kind;
     sys(::mount_setattr(mount, "", kEmptyPath, &wanted, sizeof(wanted)), "set propagation {:#x} of a mount", kind);
+}
+
+void makePrivateBelow(int mount) {
+    mount_attr wanted{};
+    wanted.propagation = MS_PRIVATE;
+    sys(::mount_setattr(mount, "", kEmptyPath | kRecursive, &wanted, sizeof(wanted)), "make mounts private");
 }
 
 void joinPropagation(int from, int to) {

@@ -41,6 +41,9 @@ void setMountFlags(int mount, std::uint64_t flags);
 /// MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
 void setPropagation(int mount, std::uint64_t kind);
 
+/// A mount and all below it are private from now on.
+void makePrivateBelow(int mount);
+
 /// Has `to`, a private mount, get and send events as `from` does, of whose file system it shows the same or a part
 /// (Linux 5.15).
 void joinPropagation(int from, int to);

@@ -163,92 +163,122 @@ bool ExternalMounts::withMasters() const {
     return options_.externalMasters || automaticWith('m');
 }
 
-MountDump::MountDump(const model::Options& options, const kernel::ProcPid& root, Log& log, const Plugins& plugins)
-    : options_(options), externals_(options), log_(log), namespace_(root.open("ns/mnt", O_RDONLY)) {
-    look(root);
+MountDump::MountDump(const model::Options& options, std::span<const SeenNamespace> seen, Log& log,
+                     const Plugins& plugins)
+    : options_(options), externals_(options), log_(log) {
+    for (const SeenNamespace& one : seen)
+        spaces_.push_back(look(one));
     markExternal();
     check(plugins);
 }
 
 /// From within, so that nothing is left out if the process has another root, and in the cgroup namespace of the tree,
 /// where mounts of its hierarchies begin at "/".
-void MountDump::look(const kernel::ProcPid& root) {
+MountDump::Space MountDump::look(const SeenNamespace& seen) const {
+    Space space;
+    space.number = seen.number;
+    space.fd = seen.process->open("ns/mnt", O_RDONLY);
     const kernel::ProcDir proc;
-    const UniqueFd cgroups = root.open("ns/cgroup", O_RDONLY);
-    kernel::insideMountNamespace(namespace_.get(), [&] {
-        root_.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
+    const UniqueFd cgroups = seen.process->open("ns/cgroup", O_RDONLY);
+    std::optional<kernel::MountTable> table;
+    kernel::insideMountNamespace(space.fd.get(), [&] {
+        space.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
         sys(::setns(cgroups.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
-        table_.emplace(mountsHere(proc));
+        table.emplace(mountsHere(proc));
     });
-    mounts_ = MountTree::fromKernel(*table_, options_.enabledFilesystems);
-    mounts_.remove([&](const Mount& mount) {
+    space.table = std::move(*table);
+    space.mounts = MountTree::fromKernel(space.table, options_.enabledFilesystems);
+    space.mounts.remove([&](const Mount& mount) {
         return std::find(options_.skipMounts.begin(), options_.skipMounts.end(), mount.mountPoint) !=
                options_.skipMounts.end();
     });
     struct stat terminals {};
     const bool known = ::stat(kTerminals, &terminals) == 0;
-    for (Mount& mount : mounts_.all())
+    for (Mount& mount : space.mounts.all())
         if (mount.kind.code == FSTYPE__DEVPTS && (!known || kernel::kernelForm(terminals.st_dev) != mount.device))
             mount.options += fmt::format("{}{}", mount.options.empty() ? "" : ",", kNewInstance);
+    return space;
 }
 
-/// Files of theirs may be open.
-files::HiddenMounts MountDump::hiddenMounts() const {
-    std::set<int> wanted;
-    for (const Mount& mount : mounts_.all())
-        if (!mounts_.isReachable(mount))
-            wanted.insert(mount.id);
-    files::HiddenMounts hidden;
-    for (auto& [id, fd] : openAll(wanted))
-        hidden[id] = {mounts_.find(id)->mountPoint, std::move(fd)};
-    return hidden;
+std::vector<Mount*> MountDump::all() {
+    std::vector<Mount*> mounts;
+    for (Space& space : spaces_)
+        for (Mount& mount : space.mounts.all())
+            mounts.push_back(&mount);
+    return mounts;
+}
+
+std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> wanted) {
+    std::map<int, UniqueFd> opened;
+    const kernel::ProcDir proc;
+    kernel::insideMountNamespace(space.fd.get(), [&] {
+        // What --skip-mnt leaves out counts here.
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        for (const Mount& mount : all.all())
+            if (wanted.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                wanted.erase(mount.id);
+            }
+    });
+    if (wanted.empty())
+        return opened;
+    const auto uncover = [&] {
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        return Copy(proc, all).open(wanted);
+    };
+    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
+        const int spaces[] = {owner.get(), space.fd.get()};
+        opened.merge(kernel::openWithin(spaces, uncover));
+    } else {
+        kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
+    }
+    return opened;
 }
 
 /// Mounts of the same as these.
 std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     std::map<int, UniqueFd> opened;
-    if (wanted.empty())
-        return opened;
-    const kernel::ProcDir proc;
-    std::set<int> hidden = wanted;
-    kernel::insideMountNamespace(namespace_.get(), [&] {
-        // What --skip-mnt leaves out counts here.
-        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        for (const Mount& mount : all.all())
-            if (hidden.contains(mount.id) && all.isReachable(mount)) {
-                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
-                hidden.erase(mount.id);
-            }
-    });
-    if (hidden.empty())
-        return opened;
-    const auto uncover = [&] {
-        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        return Copy(proc, all).open(hidden);
-    };
-    // In a copy for another user namespace than the original's the kernel locks all mounts.
-    if (const UniqueFd owner = kernel::foreignOwner(namespace_.get()); owner) {
-        const int spaces[] = {owner.get(), namespace_.get()};
-        opened.merge(kernel::openWithin(spaces, uncover));
-    } else {
-        kernel::insideMountNamespace(namespace_.get(), [&] { opened.merge(uncover()); });
+    for (const Space& space : spaces_) {
+        std::set<int> here;
+        for (const Mount& mount : space.mounts.all())
+            if (wanted.contains(mount.id))
+                here.insert(mount.id);
+        if (!here.empty())
+            opened.merge(openIn(space, std::move(here)));
     }
     return opened;
 }
 
 files::TreeRoot MountDump::treeRoot() const {
-    return {UniqueFd(sys(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a directory")), *table_,
-            hiddenMounts()};
+    std::vector<files::TreeRoot::Space> roots;
+    std::set<int> wanted;
+    for (const Space& space : spaces_) {
+        roots.push_back({UniqueFd(sys(::fcntl(space.root.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a root")),
+                         space.table});
+        for (const Mount& mount : space.mounts.all())
+            if (!space.mounts.isReachable(mount))
+                wanted.insert(mount.id);
+    }
+    // Files of hidden mounts may be open.
+    files::HiddenMounts hidden;
+    for (auto& [id, fd] : openAll(wanted))
+        for (const Space& space : spaces_)
+            if (const Mount* const mount = space.mounts.find(id))
+                hidden[id] = {mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))};
+    return {std::move(roots), std::move(hidden)};
 }
 
 void MountDump::markExternal() {
     const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
     for (const Mount& mount : outside.all())
-        rootOutside_ = rootOutside_ || mount.device == mounts_.root().device;
-    for (Mount& mount : mounts_.all()) {
-        if (mounts_.isRoot(mount))
+        rootOutside_ = rootOutside_ || mount.device == root().device;
+    for (Mount* const each : all()) {
+        Mount& mount = *each;
+        if (mount.isTop)
             continue;
-        if (auto name = externals_.find(mount.mountPoint)) {
+        // Mount points are those of the first process.
+        if (auto name = externals_.find(mount.mountPoint); name && spaces_.front().mounts.find(mount.id) != nullptr) {
             mount.externalName = std::move(name);
             continue;
         }
@@ -288,27 +318,28 @@ bool MountDump::matchOutside(Mount& mount, const MountTree& outside) const {
 }
 
 void MountDump::check(const Plugins& plugins) {
-    for (Mount& mount : mounts_.all())
-        if (!mounts_.isRoot(mount) && !mount.externalName)
-            checkSource(mount, plugins);
+    for (Mount* const mount : all())
+        if (!isRoot(*mount) && !mount->externalName)
+            checkSource(*mount, plugins);
     checkMasters();
 }
 
 /// Refuses what nothing can be mounted for on restore.
-void MountDump::checkSource(Mount& mount, const Plugins& plugins) const {
-    const Mount& root = mounts_.root();
-    const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root.device;
+void MountDump::checkSource(Mount& mount, const Plugins& plugins) {
+    const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root().device;
     if (mount.isWhole() && canBeMade)
         return;
-    const bool covered = std::any_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
-        const bool exists = mounts_.isRoot(other) || other.externalName ||
-                            (other.isWhole() && other.kind.content != FsContent::Unknown);
-        return exists && &other != &mount && other.covers(mount);
+    const std::vector<Mount*> every = all();
+    const bool covered = std::any_of(every.begin(), every.end(), [&](const Mount* other) {
+        const bool exists =
+            isRoot(*other) || other->externalName ||
+            (other->isWhole() && other->kind.content != FsContent::Unknown && other->device != root().device);
+        return exists && other != &mount && other->covers(mount);
     });
     const bool shared = mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View;
     if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
         struct stat stat {};
-        if (mount.rootDeleted && ::fstatat(root_.get(), mount.mountPoint.c_str() + 1, &stat, 0) == 0 &&
+        if (mount.rootDeleted && ::fstatat(spaces_.front().root.get(), mount.mountPoint.c_str() + 1, &stat, 0) == 0 &&
             !S_ISDIR(stat.st_mode))
             fail("{} is a mount of a deleted file, {}, which would be lost", mount.describe(), mount.root);
         return;
@@ -317,7 +348,7 @@ void MountDump::checkSource(Mount& mount, const Plugins& plugins) const {
         mount.ofPlugin = true;
         return;
     }
-    Error error(0, mount.isWhole() && mount.device != root.device
+    Error error(0, mount.isWhole() && mount.device != root().device
                        ? fmt::format("{} is of a file system that can't be mounted anew", mount.describe())
                        : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
                                      mount.root));
@@ -327,17 +358,18 @@ void MountDump::checkSource(Mount& mount, const Plugins& plugins) const {
     throw error;
 }
 
-void MountDump::checkMasters() const {
-    const auto groupIsHere = [this](int group) {
-        return std::any_of(mounts_.all().begin(), mounts_.all().end(),
-                           [group](const Mount& mount) { return mount.shared == group; });
+void MountDump::checkMasters() {
+    const std::vector<Mount*> every = all();
+    const auto groupIsHere = [&](int group) {
+        return std::any_of(every.begin(), every.end(), [group](const Mount* mount) { return mount->shared == group; });
     };
-    for (const Mount& mount : mounts_.all()) {
+    for (const Mount* const each : every) {
+        const Mount& mount = *each;
         if (mount.master == 0 || groupIsHere(mount.master))
             continue;
         // Whoever names a mount knows what it is.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
-        const bool fromOutside = mounts_.isRoot(mount) || mount.externalName;
+        const bool fromOutside = isRoot(mount) || mount.externalName;
         if (named || (fromOutside && externals_.withMasters()))
             continue;
         Error error(0, fmt::format("{} gets events from a mount outside of the tree's mount namespace (group {})",
@@ -352,7 +384,7 @@ bool MountDump::hasContent(const Mount& mount) const {
     if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
         return false;
     // The root is there again when a directory is given for it; but nobody outside has this one.
-    return mount.device != mounts_.root().device || (mounts_.isRoot(mount) && !rootOutside_);
+    return mount.device != root().device || (isRoot(mount) && !rootOutside_);
 }
 
 std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
@@ -363,21 +395,26 @@ std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mo
     return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
 }
 
-void MountDump::write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues) {
+void MountDump::write(const ImageDir& images, const IdMap& ids, bool ownQueues) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
     };
     std::set<int> wanted;
     std::set<std::uint32_t> devices;
-    for (const Mount& mount : mounts_.all())
-        if ((hasContent(mount) || mustBeEmpty(mount)) && devices.insert(mount.device).second)
-            wanted.insert(mount.id);
+    for (const Mount* const mount : all())
+        if ((hasContent(*mount) || mustBeEmpty(*mount)) && devices.insert(mount->device).second)
+            wanted.insert(mount->id);
     const std::map<int, UniqueFd> opened = openAll(wanted);
+    for (const Space& space : spaces_)
+        writeSpace(images, space, ids, opened);
+}
 
+void MountDump::writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+                           const std::map<int, UniqueFd>& opened) const {
     Arena arena;
-    ImageWriter image = images.create(ImageKind::Mountpoints, number);
-    for (const Mount& mount : mounts_.all()) {
+    ImageWriter image = images.create(ImageKind::Mountpoints, space.number);
+    for (const Mount& mount : space.mounts.all()) {
         MntEntry& entry = *entryOf(mount, arena);
         if (ids.isOwnNamespace() && entry.options != nullptr)
             entry.options = arena.string(innerOptions(entry.options, ids));

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,45 +43,59 @@ private:
     const model::Options& options_;
 };
 
-/// The mount namespace of a tree that has one of its own.
+/// A mount namespace, and a process that is in it.
+struct SeenNamespace {
+    std::uint32_t number = 0;  ///< in images
+    const kernel::ProcPid* process = nullptr;
+};
+
+/// The mount namespaces of a tree that isn't in criu's.
 class MountDump {
 public:
     /// Asks a plugin to carry a mount, by its mount point and id; false if none does.
     using Plugins = std::function<bool(const std::string&, int)>;
 
-    /// `root`: the tree's first process. Looks at the namespace and refuses what can't be carried.
-    MountDump(const model::Options& options, const kernel::ProcPid& root, Log& log, const Plugins& plugins);
+    /// `seen`: all namespaces, that of the tree's first process first. Looks at them and refuses what can't be carried.
+    MountDump(const model::Options& options, std::span<const SeenNamespace> seen, Log& log, const Plugins& plugins);
 
     /// Where the paths of the tree begin.
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
-    [[nodiscard]] const MountTree& mounts() const noexcept { return mounts_; }
-
-    /// Writes the image of the namespace of this number, and the content of file systems in memory. While the tree
-    /// stands still, when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are
-    /// the tree's own.
-    void write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues);
+    /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
+    /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
+    void write(const ImageDir& images, const IdMap& ids, bool ownQueues);
 
 private:
-    [[nodiscard]] files::HiddenMounts hiddenMounts() const;
+    struct Space {
+        std::uint32_t number = 0;
+        UniqueFd fd;
+        UniqueFd root;
+        kernel::MountTable table{{}};  ///< as the kernel tells it
+        MountTree mounts;
+    };
+
+    [[nodiscard]] std::vector<Mount*> all();
+    [[nodiscard]] const Mount& root() const noexcept { return spaces_.front().mounts.root(); }
+    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &root(); }
+    [[nodiscard]] Space look(const SeenNamespace& seen) const;
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
-    void look(const kernel::ProcPid& root);
     void markExternal();
     bool matchOutside(Mount& mount, const MountTree& outside) const;
     void check(const Plugins& plugins);
-    void checkSource(Mount& mount, const Plugins& plugins) const;
-    void checkMasters() const;
+    void checkSource(Mount& mount, const Plugins& plugins);
+    void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    [[nodiscard]] std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
-                                                       int opened);
+    void writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+                    const std::map<int, UniqueFd>& opened) const;
+    [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
+                                                              const IdMap& ids, int opened);
+    /// Mounts of one namespace.
+    [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> wanted);
 
     const model::Options& options_;
     ExternalMounts externals_;
     Log& log_;
-    UniqueFd namespace_;
-    UniqueFd root_;
-    std::optional<kernel::MountTable> table_;  ///< as the kernel tells it
-    MountTree mounts_;
+    std::vector<Space> spaces_;
     bool rootOutside_ = false;  ///< criu's own namespace has the file system of the root mounted
 };
 

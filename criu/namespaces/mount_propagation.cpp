@@ -14,20 +14,20 @@ namespace {
 /// Peer groups come to life one after the other: those that others get events from first.
 class Propagation {
 public:
-    Propagation(const MountTree& mounts, const std::map<int, UniqueFd>& made,
+    Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                 const std::function<UniqueFd(const Mount&)>& wholeOf)
         : mounts_(mounts), made_(made), wholeOf_(wholeOf) {}
 
     void restore() {
-        for (const Mount& mount : mounts_.all())
-            if (mount.shared != 0)
-                makeGroup(mount.shared);
-        for (const Mount& mount : mounts_.all())
-            if (mount.shared == 0 && mount.master != 0)
-                inContext([&] { return mount.describe(); }, [&] { follow(mount); });
-        for (const Mount& mount : mounts_.all())
-            if (mount.unbindable)
-                kernel::setPropagation(fdOf(mount), MS_UNBINDABLE);
+        for (const Mount* const mount : mounts_)
+            if (mount->shared != 0)
+                makeGroup(mount->shared);
+        for (const Mount* const mount : mounts_)
+            if (mount->shared == 0 && mount->master != 0)
+                inContext([&] { return mount->describe(); }, [&] { follow(*mount); });
+        for (const Mount* const mount : mounts_)
+            if (mount->unbindable)
+                kernel::setPropagation(fdOf(*mount), MS_UNBINDABLE);
     }
 
 private:
@@ -35,9 +35,9 @@ private:
 
     [[nodiscard]] std::vector<const Mount*> membersOf(int group) const {
         std::vector<const Mount*> members;
-        for (const Mount& mount : mounts_.all())
-            if (mount.shared == group)
-                members.push_back(&mount);
+        for (const Mount* const mount : mounts_)
+            if (mount->shared == group)
+                members.push_back(mount);
         return members;
     }
 
@@ -93,7 +93,7 @@ private:
         kernel::setPropagation(fd, MS_SLAVE);
     }
 
-    const MountTree& mounts_;
+    std::span<const Mount* const> mounts_;
     const std::map<int, UniqueFd>& made_;
     const std::function<UniqueFd(const Mount&)>& wholeOf_;
     std::set<int> begun_;
@@ -102,7 +102,7 @@ private:
 
 }  // namespace
 
-void restorePropagation(const MountTree& mounts, const std::map<int, UniqueFd>& made,
+void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::function<UniqueFd(const Mount&)>& wholeOf) {
     Propagation(mounts, made, wholeOf).restore();
 }

@@ -14,6 +14,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/image_order.hpp"
@@ -39,6 +40,15 @@ std::string withoutOptions(std::string_view options, const std::function<bool(st
     return kept;
 }
 
+/// What is mounted on the root, or that itself.
+const Mount& topOf(const MountTree& tree) {
+    const Mount* top = &tree.root();
+    for (const Mount& mount : tree.all())
+        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
+            top = &mount;
+    return *top;
+}
+
 bool isNewInstance(const Mount& mount) {
     return mount.kind.code == FSTYPE__DEVPTS && mount.options.find(kNewInstance) != std::string::npos;
 }
@@ -46,47 +56,81 @@ bool isNewInstance(const Mount& mount) {
 }  // namespace
 
 MountRestore::MountRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                           const TaskKobjIdsEntry* tree, Log& log)
+                           std::span<const TaskKobjIdsEntry* const> tree, Log& log)
     : options_(options), log_(log) {
     const auto numberIn = [](const TaskKobjIdsEntry* ids) {
         return ids != nullptr ? numberOf(*ids, kernel::NamespaceKind::Mount) : std::nullopt;
     };
-    const auto own = numberIn(tree);
-    if (!own || !numberIn(outside) || own == numberIn(outside))
+    const auto ofCriu = numberIn(outside);
+    if (!ofCriu || tree.empty() || !numberIn(tree.front()) || numberIn(tree.front()) == ofCriu)
         return;
-    number_ = *own;
-    ImageReader image = images.openRequired(ImageKind::Mountpoints, number_);
-    const std::string name = image.name();
-    entries_ = image.all<MntEntry>();
-    std::vector<const MntEntry*> entries;
-    for (const auto& entry : entries_)
-        entries.push_back(entry.get());
-    if (entries.empty())
-        fail("{} has no mounts", name);
-    mounts_ =
-        inContext([&] { return name; }, [&] { return MountTree::fromImage(entries, options.enabledFilesystems); });
-    for (const Mount& mount : mounts_.all())
-        if (!mounts_.isRoot(mount) && !mount.externalName && !mount.ofPlugin && mount.isWhole() &&
-            mount.kind.content == FsContent::Unknown && mount.device != mounts_.root().device) {
-            Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount.describe()));
+    for (const TaskKobjIdsEntry* const ids : tree) {
+        const auto number = numberIn(ids);
+        const bool known = !number || std::any_of(trees_.begin(), trees_.end(),
+                                                  [&](const Tree& other) { return other.number == *number; });
+        if (number == ofCriu)
+            fail("a process was in the mount namespace of criu, but not the first one");
+        if (!known)
+            trees_.push_back(read(images, *number, options));
+    }
+    std::set<int> ids;
+    for (const Mount* const mount : all()) {
+        if (!ids.insert(mount->id).second)
+            fail("two mounts have the number {}", mount->id);
+        if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
+            mount->kind.content == FsContent::Unknown && mount->device != main().root().device) {
+            Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
             error.addHint("have it mounted with --enable-fs");
             throw error;
         }
+    }
+}
+
+MountRestore::Tree MountRestore::read(const ImageDir& images, std::uint32_t number, const model::Options& options) {
+    Tree tree;
+    tree.number = number;
+    ImageReader image = images.openRequired(ImageKind::Mountpoints, number);
+    const std::string name = image.name();
+    tree.entries = image.all<MntEntry>();
+    std::vector<const MntEntry*> entries;
+    for (const auto& entry : tree.entries)
+        entries.push_back(entry.get());
+    if (entries.empty())
+        fail("{} has no mounts", name);
+    tree.mounts =
+        inContext([&] { return name; }, [&] { return MountTree::fromImage(entries, options.enabledFilesystems); });
+    return tree;
+}
+
+std::vector<const Mount*> MountRestore::all() const {
+    std::vector<const Mount*> mounts;
+    for (const Tree& tree : trees_)
+        for (const Mount& mount : tree.mounts.all())
+            mounts.push_back(&mount);
+    return mounts;
+}
+
+const MntEntry* MountRestore::entryFor(const Mount& mount) const {
+    for (const Tree& tree : trees_)
+        for (const auto& entry : tree.entries)
+            if (static_cast<int>(entry->mnt_id) == mount.id)
+                return entry.get();
+    return nullptr;
 }
 
 void MountRestore::prepare(const ImageDir& images, const Lift& lift) {
-    for (const Mount& mount : mounts_.all())
-        inContext([&] { return mount.describe(); },
+    for (const Mount* const mount : all())
+        inContext([&] { return mount->describe(); },
                   [&] {
-                      if (UniqueFd fd = openOutside(images, mount); fd)
-                          outside_[mount.id] = lift(std::move(fd));
+                      if (UniqueFd fd = openOutside(images, *mount); fd)
+                          outside_[mount->id] = lift(std::move(fd));
                   });
 }
 
 /// What a mount is of, if that is in criu's own namespace; else nothing.
 UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) const {
     const ExternalMounts externals(options_);
-    if (mounts_.isRoot(mount)) {
+    if (isRoot(mount)) {
         if (options_.root)
             return kernel::cloneMount(AT_FDCWD, *options_.root);
         if (mount.kind.content == FsContent::Files && images.exists(ImageKind::TmpfsDev, mount.device))
@@ -124,61 +168,118 @@ UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) c
 }
 
 files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& plugins, const Lift& lift) {
-    log_.info("Making {} mounts", mounts_.all().size());
+    log_.info("Making {} mounts", all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     // On top of all, where nobody needs a directory for it.
     yard_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
     kernel::attachMount(yard_.get(), AT_FDCWD, "/");
     stageAll(images, plugins);
-    attachBelow(mounts_.root());
-    restorePropagation(mounts_, made_, [this](const Mount& mount) { return helper(mount); });
-    enterRoot();
-    files::HiddenMounts hidden;
-    for (const Mount& mount : mounts_.all())
-        if (!mounts_.isReachable(mount))
-            hidden[mount.id] = {mount.mountPoint,
-                                lift(UniqueFd(sys(::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0),
-                                                  "copy the descriptor of a mount")))};
+    for (const Tree& tree : trees_)
+        attachBelow(tree.mounts, tree.mounts.root());
+    const std::vector<const Mount*> every = all();
+    restorePropagation(every, made_, [this](const Mount& mount) { return helper(mount); });
+    for (std::size_t other = 1; other < trees_.size(); ++other)
+        split(trees_[other], lift);
+    if (trees_.size() > 1)
+        trees_.front().space = lift(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    enterRoot(main(), yard_.get(), made_.at(main().root().id).get(),
+              kernel::mountIdOf(made_.at(topOf(main()).id).get()));
     yard_.reset();
     outside_.clear();
-    if (lacksProc())
-        inContext([] { return "put a proc file system on /proc for the time of the restore"; },
-                  [] {
-                      const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
-                      kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
-                  });
+    addProc(main());
+    return hiddenMounts(lift);
+}
+
+/// Where files are that can't be found by their paths alone.
+files::HiddenMounts MountRestore::hiddenMounts(const Lift& lift) {
+    files::HiddenMounts hidden;
+    if (trees_.size() > 1)
+        trees_.front().root = std::make_shared<const UniqueFd>(
+            lift(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
+    for (const Tree& tree : trees_)
+        for (const Mount& mount : tree.mounts.all())
+            if (&tree == &trees_.front() && !tree.mounts.isReachable(mount))
+                hidden[mount.id] = {
+                    mount.mountPoint,
+                    std::make_shared<const UniqueFd>(lift(UniqueFd(sys(
+                        ::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"))))};
+            else if (tree.root)
+                hidden[mount.id] = {"", tree.root};
     return hidden;
 }
 
-void MountRestore::seal() {
-    for (const Mount& mount : mounts_.all()) {
-        const auto made = made_.find(mount.id);
-        if (made == made_.end())
-            continue;
-        if ((mount.flags & MS_RDONLY) != 0)
-            kernel::setMountFlags(made->second.get(), mount.flags);
-        if ((mount.superFlags & MS_RDONLY) != 0 && filled_.contains(mount.device))
-            kernel::makeFileSystemReadOnly(made->second.get());
+/// Makes the namespace of another tree: of a copy of all, which keeps only that.
+void MountRestore::split(Tree& tree, const Lift& lift) {
+    sealBelow(tree);
+    const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
+    const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
+    sys(::unshare(CLONE_NEWNS), "create a mount namespace");
+    tree.space = lift(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    {
+        const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
+        const std::string name = std::to_string(tree.mounts.root().id);
+        const UniqueFd top(
+            sys(::openat(yard.get(), name.c_str(), O_PATH | O_CLOEXEC), "open the copy of a namespace's root"));
+        if (&topOf(tree.mounts) != &tree.mounts.root())
+            fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
+                 tree.number);
+        enterRoot(tree.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
+        addProc(tree.mounts);
+        tree.root = std::make_shared<const UniqueFd>(
+            lift(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     }
+    sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
+    sys(::fchdir(root.get()), "go back to the root directory");
+    sys(::chroot("."), "go back to the root directory");
+}
+
+void MountRestore::enter(std::uint32_t number) const {
+    for (const Tree& tree : trees_)
+        if (tree.number == number && tree.space)
+            sys(::setns(tree.space.get(), CLONE_NEWNS), "enter mount namespace {}", number);
+}
+
+void MountRestore::seal() {
+    sealBelow(trees_.front());
     made_.clear();
 }
 
+void MountRestore::sealBelow(const Tree& tree) {
+    for (const Mount& mount : tree.mounts.all()) {
+        const int made = made_.at(mount.id).get();
+        if ((mount.flags & MS_RDONLY) != 0)
+            kernel::setMountFlags(made, mount.flags);
+        if ((mount.superFlags & MS_RDONLY) != 0 && filled_.contains(mount.device))
+            kernel::makeFileSystemReadOnly(made);
+    }
+}
+
 /// criu needs it, and it must be the whole.
-bool MountRestore::lacksProc() const {
-    const Mount& proc = mounts_.lookUp("/proc");
+bool MountRestore::lacksProc(const MountTree& tree) {
+    const Mount& proc = tree.lookUp("/proc");
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc";
 }
 
-void MountRestore::removeProc(pid_t process) const {
-    if (wasOwn() && lacksProc())
-        inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
+/// For the time of the restore.
+void MountRestore::addProc(const MountTree& tree) {
+    if (!lacksProc(tree))
+        return;
+    inContext([] { return "put a proc file system on /proc for the time of the restore"; },
+              [] {
+                  const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
+                  kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
+              });
+}
+
+void MountRestore::removeProc(std::uint32_t number, pid_t process) const {
+    for (const Tree& tree : trees_)
+        if (tree.number == number && lacksProc(tree.mounts))
+            inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
 }
 
 /// A mount is made when what it is of exists.
 void MountRestore::stageAll(const ImageDir& images, const Plugins& plugins) {
-    std::vector<const Mount*> waiting;
-    for (const Mount& mount : mounts_.all())
-        waiting.push_back(&mount);
+    std::vector<const Mount*> waiting = all();
     while (!waiting.empty()) {
         const std::size_t before = waiting.size();
         std::erase_if(waiting, [&](const Mount* mount) {
@@ -192,22 +293,24 @@ void MountRestore::stageAll(const ImageDir& images, const Plugins& plugins) {
 /// False if it has to wait for another.
 bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugins& plugins) {
     UniqueFd fd;
+    const std::vector<const Mount*> every = all();
     if (const auto found = outside_.find(mount.id); found != outside_.end()) {
         fd = std::move(found->second);
         // A peer of the mount outside it stays only if it is to be one.
         const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
-        const bool slave =
-            mount.master != 0 && std::none_of(mounts_.all().begin(), mounts_.all().end(),
-                                              [&](const Mount& other) { return other.shared == mount.master; });
+        const bool slave = mount.master != 0 && std::none_of(every.begin(), every.end(), [&](const Mount* other) {
+                               return other->shared == mount.master;
+                           });
         if (!peer && !slave)
             kernel::setPropagation(fd.get(), MS_PRIVATE);
     } else if (mount.ofPlugin) {
-        const Mount* const parent = mounts_.find(mount.parentId);
-        const auto made = parent != nullptr ? made_.find(parent->id) : made_.end();
-        if (made == made_.end())
+        const auto parent =
+            std::find_if(every.begin(), every.end(), [&](const Mount* other) { return other->id == mount.parentId; });
+        const auto made = made_.find(mount.parentId);
+        if (parent == every.end() || made == made_.end())
             return false;
         struct stat stat {};
-        const std::string below = *pathBelow(parent->mountPoint, mount.mountPoint);
+        const std::string below = *pathBelow((*parent)->mountPoint, mount.mountPoint);
         sys(::fstatat(made->second.get(), below.c_str(), &stat, below.empty() ? AT_EMPTY_PATH : 0), "stat {}",
             mount.mountPoint);
         const std::string name = place(mount, S_ISDIR(stat.st_mode));
@@ -216,15 +319,15 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
             UniqueFd(sys(::openat(yard_.get(), name.c_str(), O_PATH | O_CLOEXEC), "open what a plugin has mounted"));
         return true;
     } else {
-        const auto source = std::find_if(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
-            return made_.contains(other.id) && other.covers(mount);
+        const auto source = std::find_if(every.begin(), every.end(), [&](const Mount* other) {
+            return made_.contains(other->id) && other->covers(mount);
         });
-        const bool awaited = std::any_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
-            return &other != &mount && !made_.contains(other.id) && other.covers(mount) &&
-                   (!mount.covers(other) || mounts_.isRoot(other) || outside_.contains(other.id));
+        const bool awaited = std::any_of(every.begin(), every.end(), [&](const Mount* other) {
+            return other != &mount && !made_.contains(other->id) && other->covers(mount) &&
+                   (!mount.covers(*other) || isRoot(*other) || outside_.contains(other->id));
         });
-        if (source != mounts_.all().end())
-            fd = cloneFrom(*source, mount);
+        if (source != every.end())
+            fd = cloneFrom(**source, mount);
         else if (awaited)
             return false;
         else if (mount.isWhole())
@@ -297,8 +400,9 @@ void MountRestore::fill(const Mount& mount, int directory, const ImageDir& image
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
     extractFiles(archive->get(), files.get());
-    for (const auto& entry : entries_) {
-        if (entry->root_dev != mount.device)
+    for (const Mount* const other : all()) {
+        const MntEntry* const entry = entryFor(*other);
+        if (other->device != mount.device || entry == nullptr)
             continue;
         std::vector<SocketFile> sockets;
         for (std::size_t at = 0; at < entry->n_sockets; ++at) {
@@ -332,14 +436,15 @@ UniqueFd MountRestore::cloneFrom(const Mount& source, const Mount& mount) const 
 /// A mount of all that there is of a file system, for a moment.
 UniqueFd MountRestore::helper(const Mount& mount) const {
     UniqueFd whole;
-    const auto made = std::find_if(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& other) {
-        return other.device == mount.device && made_.contains(other.id) &&
-               std::all_of(mounts_.all().begin(), mounts_.all().end(), [&](const Mount& third) {
-                   return third.device != mount.device || third.shared != mount.shared || other.covers(third);
+    const std::vector<const Mount*> every = all();
+    const auto made = std::find_if(every.begin(), every.end(), [&](const Mount* other) {
+        return other->device == mount.device && made_.contains(other->id) &&
+               std::all_of(every.begin(), every.end(), [&](const Mount* third) {
+                   return third->device != mount.device || third->shared != mount.shared || other->covers(*third);
                });
     });
-    if (made != mounts_.all().end())
-        whole = kernel::cloneMount(made_.at(made->id).get(), "");
+    if (made != every.end())
+        whole = kernel::cloneMount(made_.at((*made)->id).get(), "");
     else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View)
         whole = kernel::mountFileSystem({mount.fsType, mount.source, optionsOf(mount), mount.superFlags});
     else
@@ -351,8 +456,8 @@ UniqueFd MountRestore::helper(const Mount& mount) const {
     return whole;
 }
 
-void MountRestore::attachBelow(const Mount& mount) {
-    for (const Mount* const child : mounts_.childrenOf(mount)) {
+void MountRestore::attachBelow(const MountTree& tree, const Mount& mount) {
+    for (const Mount* const child : tree.childrenOf(mount)) {
         inContext([&] { return child->describe(); },
                   [&] {
                       const auto below = pathBelow(mount.mountPoint, child->mountPoint);
@@ -360,29 +465,34 @@ void MountRestore::attachBelow(const Mount& mount) {
                           fail("it doesn't lie below its parent, {}", mount.describe());
                       kernel::attachMount(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
                   });
-        attachBelow(*child);
+        attachBelow(tree, *child);
     }
 }
 
-/// What is mounted on the root, or that itself.
-const Mount& MountRestore::topmost() const {
-    const Mount* top = &mounts_.root();
-    for (const Mount& mount : mounts_.all())
-        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
-            top = &mount;
-    return *top;
-}
-
-void MountRestore::enterRoot() const {
-    sys(::fchdir(made_.at(mounts_.root().id).get()), "enter the root of the tree");
+/// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
+void MountRestore::enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const {
+    // pivot_root(2) wants it to share nothing. A peer keeps its place meanwhile.
+    UniqueFd peer;
+    if (tree.root().shared != 0 || tree.root().master != 0) {
+        constexpr const char* kPlace = "peer";
+        peer = kernel::cloneMount(root, "");
+        if (::mkdirat(yard, kPlace, 0700) != 0 && errno != EEXIST)
+            failErrno("create a directory for a mount");
+        kernel::attachMount(peer.get(), yard, kPlace);
+        kernel::setPropagation(root, MS_PRIVATE);
+    }
+    sys(::fchdir(root), "enter the root of the tree");
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
-    // What was criu's lies on top now: the yard, its root, and whatever had been mounted on that.
-    const auto top = [] {
-        const UniqueFd covering(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
-        return kernel::mountIdOf(covering.get());
+    if (peer)
+        kernel::joinPropagation(peer.get(), root);
+    // What was criu's lies on top now: the yard, its root, and whatever had been mounted on that. It mustn't be taken
+    // off elsewhere, too.
+    kernel::makePrivateBelow(yard);
+    const auto covering = [] {
+        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        return kernel::mountIdOf(fd.get());
     };
-    const std::optional<int> wanted = kernel::mountIdOf(made_.at(topmost().id).get());
-    while (top() != wanted)
+    while (covering() != top)
         sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
     sys(::chdir("/"), "go to the root");
 }

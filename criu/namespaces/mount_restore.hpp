@@ -3,7 +3,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,13 +26,13 @@ public:
     /// Has a plugin put a mount, known by its id in the images, on a path.
     using Plugins = std::function<void(int, const std::string&)>;
 
-    /// `outside` and `tree`: numbers of criu's and the tree's namespaces. Reads the image and checks what can be
-    /// checked without making anything; throws Error.
+    /// `outside`: numbers of criu's namespaces; `tree`: of those of all processes, the first one first. Reads the
+    /// images and checks what can be checked without making anything; throws Error.
     MountRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                 const TaskKobjIdsEntry* tree, Log& log);
+                 std::span<const TaskKobjIdsEntry* const> tree, Log& log);
 
     /// Whether the tree was in a namespace of its own.
-    [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
+    [[nodiscard]] bool wasOwn() const noexcept { return !trees_.empty(); }
 
     /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts. `lift` moves descriptors
     /// out of the way.
@@ -39,17 +42,36 @@ public:
     /// the tree's root the process' root. Returns mounts that are covered by others.
     [[nodiscard]] files::HiddenMounts build(const ImageDir& images, const Plugins& plugins, const Lift& lift);
 
+    /// In a restored process: goes to the namespace of this number, if the tree has several.
+    void enter(std::uint32_t number) const;
+
     /// After build(), when deleted files are back: makes read-only what was.
     void seal();
 
     /// In criu's process, when no restored process needs /proc any more: takes off what build() has put there for the
     /// time, because the tree has none.
-    void removeProc(pid_t process) const;
+    /// `process`: one of the namespace of this number.
+    void removeProc(std::uint32_t number, pid_t process) const;
 
     /// Runs `work` in a thread that is in the namespace of the tree; in the calling one if that is criu's.
     void inside(pid_t process, const std::function<void()>& work) const;
 
 private:
+    /// A namespace.
+    struct Tree {
+        std::uint32_t number = 0;
+        std::vector<Record<MntEntry>> entries;
+        MountTree mounts;
+        UniqueFd space;  ///< once it is made, if there are several
+        std::shared_ptr<const UniqueFd> root;
+    };
+
+    [[nodiscard]] static Tree read(const ImageDir& images, std::uint32_t number, const model::Options& options);
+    [[nodiscard]] const MountTree& main() const noexcept { return trees_.front().mounts; }
+    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
+    [[nodiscard]] std::vector<const Mount*> all() const;
+    void sealBelow(const Tree& tree);
+    void split(Tree& tree, const Lift& lift);
     UniqueFd openOutside(const ImageDir& images, const Mount& mount) const;
     void stageAll(const ImageDir& images, const Plugins& plugins);
     bool stage(const Mount& mount, const ImageDir& images, const Plugins& plugins);
@@ -58,17 +80,17 @@ private:
     UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
     std::string place(const Mount& mount, bool directory) const;
-    void attachBelow(const Mount& mount);
-    [[nodiscard]] const Mount& topmost() const;
-    void enterRoot() const;
-    [[nodiscard]] bool lacksProc() const;
+    void attachBelow(const MountTree& tree, const Mount& mount);
+    void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const;
+    [[nodiscard]] files::HiddenMounts hiddenMounts(const Lift& lift);
+    [[nodiscard]] const MntEntry* entryFor(const Mount& mount) const;
+    [[nodiscard]] static bool lacksProc(const MountTree& tree);
+    static void addProc(const MountTree& tree);
     [[nodiscard]] std::string optionsOf(const Mount& mount) const;
 
     const model::Options& options_;
     Log& log_;
-    std::uint32_t number_ = 0;  ///< of the tree's own namespace, 0: it has none
-    std::vector<Record<MntEntry>> entries_;
-    MountTree mounts_;
+    std::vector<Tree> trees_;          ///< that of the first process first; none: it was in criu's
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;                    ///< where mounts are until they are put together
     std::map<int, UniqueFd> made_;     ///< by mount id
@@ -76,7 +98,7 @@ private:
 };
 
 /// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id.
-void restorePropagation(const MountTree& mounts, const std::map<int, UniqueFd>& made,
+void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::function<UniqueFd(const Mount&)>& wholeOf);
 
 }  // namespace criu::namespaces

@@ -204,6 +204,7 @@ void MountTree::sort() {
     for (Mount* const mount : order)
         sorted.push_back(std::move(*mount));
     mounts_ = std::move(sorted);
+    mounts_.front().isTop = true;
 }
 
 const Mount* MountTree::find(int id) const noexcept {

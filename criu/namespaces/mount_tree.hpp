@@ -62,6 +62,7 @@ struct Mount {
     /// The mount is not of the namespace's own making: what stands for it on restore is found by this name.
     std::optional<std::string> externalName;
     bool ofPlugin = false;
+    bool isTop = false;             ///< the root of its namespace
     bool sharedInsideOnly = false;  ///< external, but its peers are of the namespace
 
     /// The whole file system is mounted.

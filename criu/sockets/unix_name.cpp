@@ -194,12 +194,13 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     sys(::fstat(place.get(), &stat), "stat the file that {} is bound to", file.describe());
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));
     struct stat there {};
-    const bool found = ::lstat(dump.treeRoot().at(path).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
-                       there.st_ino == stat.st_ino;
-    if (dump.treeRoot().isOwn()) {
+    const files::TreeRoot& tree = dump.treeRoot();
+    if (tree.isOwn()) {
         out.has_mnt_id = 1;
         out.mnt_id = kernel::mountIdOf(place.get()).value_or(-1);
     }
+    const bool found = ::lstat(tree.at(path, out.mnt_id).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
+                       there.st_ino == stat.st_ino;
     if (!found && path.ends_with(kDeleted)) {
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
