@@ -384,6 +384,7 @@ private:
     void fillNamespaces() {
         log_.info("Stage: namespaces");
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
+        networkSpace_->fetchOthers(root);
         scripts_->require(Stage::SetupNamespaces);
         lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
         networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });
