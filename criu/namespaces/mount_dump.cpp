@@ -17,6 +17,8 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/scan.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -97,6 +99,27 @@ bool isEmpty(int directory, const Mount& mount) {
         if (const std::string_view name = entry->d_name; name != "." && name != "..")
             return false;
     return true;
+}
+
+/// The kernel shows users and groups in options as the first user namespace calls them, and takes them as the mounter's
+/// does. Those without a number there are left out.
+std::string innerOptions(std::string_view options, const IdMap& ids) {
+    std::string out;
+    while (!options.empty()) {
+        const std::size_t end = std::min(options.find(','), options.size());
+        std::string option(options.substr(0, end));
+        options.remove_prefix(std::min(end + 1, options.size()));
+        const bool user = option.starts_with("uid=");
+        if (user || option.starts_with("gid=")) {
+            const auto outer = kernel::parseLoneNumber<std::uint32_t>(option.substr(4), "user or group in an option");
+            const std::uint32_t inner = user ? ids.innerUid(outer) : ids.innerGid(outer);
+            if (inner == IdMap::kNone)
+                continue;
+            option = fmt::format("{}{}", option.substr(0, 4), inner);
+        }
+        out += out.empty() ? option : ',' + option;
+    }
+    return out;
 }
 
 }  // namespace
@@ -187,11 +210,29 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     if (wanted.empty())
         return opened;
     const kernel::ProcDir proc;
+    std::set<int> hidden = wanted;
     kernel::insideMountNamespace(namespace_.get(), [&] {
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        opened = Copy(proc, all).open(wanted);
+        for (const Mount& mount : all.all())
+            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                hidden.erase(mount.id);
+            }
     });
+    if (hidden.empty())
+        return opened;
+    const auto uncover = [&] {
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        return Copy(proc, all).open(hidden);
+    };
+    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    if (const UniqueFd owner = kernel::foreignOwner(namespace_.get()); owner) {
+        const int spaces[] = {owner.get(), namespace_.get()};
+        opened.merge(kernel::openWithin(spaces, uncover));
+    } else {
+        kernel::insideMountNamespace(namespace_.get(), [&] { opened.merge(uncover()); });
+    }
     return opened;
 }
 
@@ -314,14 +355,15 @@ bool MountDump::hasContent(const Mount& mount) const {
     return mount.device != mounts_.root().device || (mounts_.isRoot(mount) && !rootOutside_);
 }
 
-std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, int opened) {
+std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+                                                int opened) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
     const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
-    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get()); });
+    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
 }
 
-void MountDump::write(const ImageDir& images, std::uint32_t number, bool ownQueues) {
+void MountDump::write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
@@ -337,12 +379,14 @@ void MountDump::write(const ImageDir& images, std::uint32_t number, bool ownQueu
     ImageWriter image = images.create(ImageKind::Mountpoints, number);
     for (const Mount& mount : mounts_.all()) {
         MntEntry& entry = *entryOf(mount, arena);
+        if (ids.isOwnNamespace() && entry.options != nullptr)
+            entry.options = arena.string(innerOptions(entry.options, ids));
         if (const auto found = opened.find(mount.id); found != opened.end()) {
             if (!hasContent(mount)) {
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                const std::vector<SocketFile> sockets = writeContent(images, mount, found->second.get());
+                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get());
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

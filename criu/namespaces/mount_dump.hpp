@@ -14,6 +14,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 
 namespace criu::namespaces {
@@ -56,8 +57,9 @@ public:
     [[nodiscard]] const MountTree& mounts() const noexcept { return mounts_; }
 
     /// Writes the image of the namespace of this number, and the content of file systems in memory. While the tree
-    /// stands still, when all else has been dumped. `ownQueues`: message queues are the tree's own.
-    void write(const ImageDir& images, std::uint32_t number, bool ownQueues);
+    /// stands still, when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are
+    /// the tree's own.
+    void write(const ImageDir& images, std::uint32_t number, const IdMap& ids, bool ownQueues);
 
 private:
     [[nodiscard]] files::HiddenMounts hiddenMounts() const;
@@ -69,7 +71,8 @@ private:
     void checkSource(Mount& mount, const Plugins& plugins) const;
     void checkMasters() const;
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    [[nodiscard]] std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount, int opened);
+    [[nodiscard]] std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+                                                       int opened);
 
     const model::Options& options_;
     ExternalMounts externals_;
