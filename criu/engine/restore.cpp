@@ -459,6 +459,7 @@ private:
             root.write("uid_map", ids_.uidText());
             root.write("gid_map", ids_.gidText());
         }
+        networkSpace_->fetchOthers(root);
         scripts_->require(Stage::SetupNamespaces);
         lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
         networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });

@@ -196,8 +196,10 @@ private:
             cleanProcess();
         if (run_.options.logPid && !run_.options.logFile.empty())
             openOwnLog();
-        if (isRoot())
+        if (isRoot()) {
+            run_.network.makeOthers();
             run_.control.awaitGate();
+        }
         enterCgroups();
         if (isRoot()) {
             const auto elapsed = run_.log.elapsed();

@@ -16,6 +16,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
+constexpr std::string_view kMade = "made";
+
 }  // namespace
 
 NetworkRestore::NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
@@ -104,15 +106,57 @@ void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
         } else {
             space.made = true;
             if (space.number == number_)
-                continue;  // the root is born in it
-            log_.info("Making network namespace {}", space.number);
-            kernel::inOwnThread([&] {
-                sys(::unshare(CLONE_NEWNET), "create a network namespace");
-                space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
-            });
-            space.fd = lift(std::move(space.fd));
+                continue;                                                   // the root is born in it
+            space.fd = lift(kernel::openOwnNamespace(NamespaceKind::Net));  // keeps the number for makeOthers()
+            if (announcement_)
+                continue;
+            int ends[2];
+            sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
+            heard_ = lift(UniqueFd(ends[0]));
+            announcement_ = lift(UniqueFd(ends[1]));
         }
     }
+}
+
+void NetworkRestore::makeOthers() {
+    if (!announcement_)
+        return;
+    const auto announce = [this](std::string_view text) {
+        (void)!::write(announcement_.get(), text.data(), text.size());
+        announcement_.reset();
+        heard_.reset();
+    };
+    try {
+        const UniqueFd own = kernel::openOwnNamespace(NamespaceKind::Net);
+        for (const Space& space : spaces_) {
+            if (!space.made || space.number == number_)
+                continue;
+            sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number);
+            const UniqueFd made = kernel::openOwnNamespace(NamespaceKind::Net);
+            sys(::dup3(made.get(), space.fd.get(), O_CLOEXEC), "keep a network namespace");
+        }
+        sys(::setns(own.get(), CLONE_NEWNET), "go back to the root's network namespace");
+    } catch (const std::exception& error) {
+        announce(error.what());
+        throw;
+    }
+    announce(kMade);
+}
+
+void NetworkRestore::fetchOthers(const kernel::ProcPid& root) {
+    if (!announcement_)
+        return;
+    announcement_.reset();
+    std::string text;
+    char block[256];
+    for (ssize_t got = 0; (got = ::read(heard_.get(), block, sizeof(block))) > 0 || (got < 0 && errno == EINTR);)
+        text.append(block, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    heard_.reset();
+    if (text != kMade)
+        fail("the root of the tree has made no network namespaces: {}", text.empty() ? "it has ended" : text);
+    for (Space& space : spaces_)
+        if (space.made && space.number != number_)
+            space.fd = root.open(fmt::format("fd/{}", space.fd.get()), O_RDONLY);
 }
 
 void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images,

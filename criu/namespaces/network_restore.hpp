@@ -44,9 +44,13 @@ public:
     /// What was put into the outside is to stay.
     void keep() noexcept { devices_.keep(); }
 
-    /// Opens existing namespaces and makes new ones, except that of the first process. `inherited` has the descriptor
-    /// for a name (-1: none), `lift` moves descriptors out of the way.
+    /// Opens existing namespaces. `inherited` has the descriptor for a name (-1: none), `lift` moves descriptors out of
+    /// the way.
     void open(const Inherited& inherited, const Lift& lift);
+
+    /// The first process of the tree, before it does anything else: it makes all new ones but its own, so that they
+    /// belong to its user namespace.
+    void makeOthers();
 
     /// The first process of the tree goes there, unless it was born in a new one.
     void enter() const;
@@ -57,7 +61,10 @@ public:
     /// A descriptor of a namespace; -1 if it is criu's own or not known here.
     [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
     /// How many descriptors open() passes to `lift`.
-    [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
+    [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size() + 2; }
+
+    /// Waits until the first process, a /proc/PID, has done so. Before that it may be in any of them.
+    void fetchOthers(const kernel::ProcPid& root);
 
     /// Fills the new namespaces; that of the first process, a /proc/PID, is the one that it was born in. `lockOther`
     /// runs in each other one, with its index, before packets can come; the root's lock is in the images.
@@ -90,6 +97,8 @@ private:
     std::uint32_t number_;       ///< of the root's own namespace, 0: it has none
     std::vector<Space> spaces_;  ///< the root's first, if it isn't criu's
     DeviceRestore devices_;
+    UniqueFd announcement_;  ///< the first process says here what came of makeOthers(); unset: it has nothing to make
+    UniqueFd heard_;         ///< and is heard here
 };
 
 }  // namespace criu::namespaces
