@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "criu/base/error.hpp"
@@ -158,7 +159,8 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
             break;
         const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", name, at), SEEK_HOLE);
         const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
-        at = pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name)));
+        // A file of huge pages goes on to the end of its last one.
+        at = std::min(pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name))), pageAlignUp(size));
         jobs.push_back({start, at - start, pagemap.contentSize()});
         pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
         if (jobs.size() >= kJobsAtOnce)

@@ -47,6 +47,7 @@ public:
 
 private:
     const JoinedNamespaces& joined_;
+    Log& log_;
     std::optional<UtsRestore> uts_;
     std::optional<IpcRestore> ipc_;
     std::optional<ClocksRestore> clocks_;

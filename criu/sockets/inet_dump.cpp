@@ -177,7 +177,7 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.opts = dumpSocketOptions(fd, type.family, arena, known);
     if (ends.local.needsScope() && out.opts->so_bound_dev != nullptr)
         out.ifname = out.opts->so_bound_dev;
-    options_.read(fd, type, ends.remote.port != 0, known, out, arena);
+    options_.read(file.network, fd, type, ends.remote.port != 0, known, out, arena);
     return out;
 }
 
