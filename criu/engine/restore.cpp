@@ -422,8 +422,7 @@ private:
         cgroups_->create(lift);
         if (ids_.isOwnNamespace())
             cgroups_->openEntrances(lift);
-        networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift,
-                            !ids_.isOwnNamespace());
+        networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
     }
 
     /// Processes in a user namespace can't raise their limits: they are born with the highest that any of them had.
@@ -454,7 +453,6 @@ private:
         if (ids_.isOwnNamespace()) {
             root.write("uid_map", ids_.uidText());
             root.write("gid_map", ids_.gidText());
-            networkSpace_->makeOthers(root);
         }
         scripts_->require(Stage::SetupNamespaces);
         lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
@@ -477,7 +475,7 @@ private:
             pids_ = PidMap(root_);
         fillNamespaces();
         if (help_)
-            help_->serve(networkSpace_->otherDescriptors());
+            help_->serve();
         control_->openGate();
         devices_->forked();
         sharedBytes_ = segments_.fill(images_);

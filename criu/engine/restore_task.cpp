@@ -204,11 +204,8 @@ private:
             run_.namespaces.enter();
             run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
-            if (run_.ids.isOwnNamespace()) {
-                run_.network.takeOthers(
-                    [this](std::size_t index) { return run_.service.lift(run_.files.help()->borrow(index)); });
+            if (run_.ids.isOwnNamespace())
                 becomeFirst();
-            }
             if (run_.mounts.wasOwn())
                 makeMounts();
         }

@@ -20,7 +20,7 @@
 namespace criu::kernel {
 namespace {
 
-enum class Wish : std::uint32_t { OpenBelow, OpenAgain, OpenByHandle, SocketOption, PipeSize, Borrow };
+enum class Wish : std::uint32_t { OpenBelow, OpenAgain, OpenByHandle, SocketOption, PipeSize };
 
 /// A request: this, with the end of a pair of sockets for the answer. A message with the object follows there.
 struct Request {
@@ -51,7 +51,7 @@ UniqueFd asFd(long result) {
 }
 
 /// What is wanted; sets errno and returns nothing on failure, or an invalid descriptor where none is wanted.
-std::optional<UniqueFd> fulfil(const Request& request, int object, const std::vector<int>& lent) {
+std::optional<UniqueFd> fulfil(const Request& request, int object) {
     const auto opened = [](UniqueFd fd) { return fd ? std::optional(std::move(fd)) : std::nullopt; };
     const auto done = [](int result) { return result >= 0 ? std::optional<UniqueFd>(UniqueFd()) : std::nullopt; };
     std::array<std::byte, 4096> bytes = request.bytes;
@@ -79,23 +79,18 @@ std::optional<UniqueFd> fulfil(const Request& request, int object, const std::ve
             return done(::setsockopt(object, SOL_SOCKET, request.first, &request.second, sizeof(request.second)));
         case Wish::PipeSize:
             return done(::fcntl(object, F_SETPIPE_SZ, request.first));
-        case Wish::Borrow:
-            errno = EBADF;
-            if (request.first < 0 || static_cast<std::size_t>(request.first) >= lent.size())
-                return std::nullopt;
-            return opened(UniqueFd(::fcntl(lent[static_cast<std::size_t>(request.first)], F_DUPFD_CLOEXEC, 0)));
     }
     errno = ENOSYS;
     return std::nullopt;
 }
 
-void answerOne(const Request& request, int channel, const std::vector<int>& lent) {
+void answerOne(const Request& request, int channel) {
     Answer answer;
     std::array<std::byte, 1> mark{};
     const ReceivedMessage object = receiveMessage(channel, mark);
     std::optional<UniqueFd> result;
     if (object.fd)
-        result = fulfil(request, object.fd.get(), lent);
+        result = fulfil(request, object.fd.get());
     else
         errno = EMFILE;
     if (!result)
@@ -103,7 +98,7 @@ void answerOne(const Request& request, int channel, const std::vector<int>& lent
     sendMessage(channel, bytesOf(answer), result && *result ? result->get() : -1);
 }
 
-void serveAll(int channel, const std::vector<int>& lent) {
+void serveAll(int channel) {
     for (;;) {
         Request request;
         ReceivedMessage received;
@@ -112,7 +107,7 @@ void serveAll(int channel, const std::vector<int>& lent) {
             if (received.size == 0)
                 return;
             if (received.size == sizeof(request) && received.fd)
-                answerOne(request, received.fd.get(), lent);
+                answerOne(request, received.fd.get());
         } catch (const Error&) {
             // Whoever asked is gone, or learns of it by the end of its channel.
             if (received.size == 0)
@@ -167,16 +162,9 @@ void OutsideHelp::move(const std::function<UniqueFd(UniqueFd)>& lift) {
     theirs_ = lift(std::move(theirs_));
 }
 
-void OutsideHelp::serve(std::vector<int> lent) {
+void OutsideHelp::serve() {
     const SignalsBlocked blocked;  // they are for the main thread
-    server_ = std::thread([channel = ours_.get(), lent = std::move(lent)] { serveAll(channel, lent); });
-}
-
-UniqueFd OutsideHelp::borrow(std::size_t index) const {
-    UniqueFd fd = ask(theirs_.get(), requestOf(Wish::Borrow, static_cast<int>(index), 0, {}), theirs_.get());
-    if (!fd)
-        failErrno("get a descriptor from the criu outside of the user namespace");
-    return fd;
+    server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
 }
 
 UniqueFd OutsideHelp::openBelow(int directory, const std::string& path, int flags) const {

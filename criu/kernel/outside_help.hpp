@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 
@@ -25,11 +24,8 @@ public:
     /// Moves what the processes inherit to where it is in nobody's way.
     void move(const std::function<UniqueFd(UniqueFd)>& lift);
 
-    /// In criu itself: answers until this object ends. `lent`: descriptors that the processes may have copies of.
-    void serve(std::vector<int> lent);
-
-    /// A copy of one of those. Throws Error.
-    [[nodiscard]] UniqueFd borrow(std::size_t index) const;
+    /// In criu itself: answers until this object ends.
+    void serve();
 
     /// open(2) of a path below a directory, which is as the root for it. An invalid descriptor and errno on failure.
     [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags) const;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -95,7 +94,7 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
     return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
 }
 
-void NetworkRestore::open(const Inherited& inherited, const Lift& lift, bool makeAll) {
+void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
     for (Space& space : spaces_) {
         if (!space.content) {
             const int there = joined_.descriptor(NamespaceKind::Net);
@@ -104,7 +103,7 @@ void NetworkRestore::open(const Inherited& inherited, const Lift& lift, bool mak
             space.fd = lift(openExternal(space, inherited));
         } else {
             space.made = true;
-            if (space.number == number_ || !makeAll)
+            if (space.number == number_)
                 continue;  // the root is born in it
             log_.info("Making network namespace {}", space.number);
             kernel::inOwnThread([&] {
@@ -114,42 +113,6 @@ void NetworkRestore::open(const Inherited& inherited, const Lift& lift, bool mak
             space.fd = lift(std::move(space.fd));
         }
     }
-}
-
-void NetworkRestore::makeOthers(const kernel::ProcPid& root) {
-    std::map<int, std::size_t> wanted;
-    for (std::size_t i = 0; i < spaces_.size(); ++i)
-        if (spaces_[i].made && spaces_[i].number != number_ && !spaces_[i].fd)
-            wanted.emplace(static_cast<int>(spaces_[i].number), i);
-    if (wanted.empty())
-        return;
-    const UniqueFd users = root.open("ns/user", O_RDONLY);
-    const int spaces[] = {users.get()};
-    std::map<int, UniqueFd> made = kernel::openWithin(spaces, [&] {
-        std::map<int, UniqueFd> opened;
-        for (const auto& [number, index] : wanted) {
-            sys(::unshare(CLONE_NEWNET), "create a network namespace");
-            opened[number] = kernel::openOwnNamespace(NamespaceKind::Net);
-        }
-        return opened;
-    });
-    for (const auto& [number, index] : wanted)
-        spaces_[index].fd = std::move(made.at(number));
-}
-
-std::vector<int> NetworkRestore::otherDescriptors() const {
-    std::vector<int> found;
-    for (const Space& space : spaces_)
-        if (space.made && space.number != number_)
-            found.push_back(space.fd.get());
-    return found;
-}
-
-void NetworkRestore::takeOthers(const std::function<UniqueFd(std::size_t)>& take) {
-    std::size_t next = 0;
-    for (Space& space : spaces_)
-        if (space.made && space.number != number_)
-            space.fd = take(next++);
 }
 
 void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images,

@@ -46,14 +46,7 @@ public:
 
     /// Opens existing namespaces and makes new ones, except that of the first process. `inherited` has the descriptor
     /// for a name (-1: none), `lift` moves descriptors out of the way.
-    /// `makeAll`: new ones are made, too, but that of the root; else makeOthers() does it.
-    void open(const Inherited& inherited, const Lift& lift, bool makeAll);
-
-    /// Makes those that belong to the user namespace of the first process, a /proc/PID. That gets their descriptors,
-    /// which otherDescriptors() has then, by takeOthers(), from the first on.
-    void makeOthers(const kernel::ProcPid& root);
-    [[nodiscard]] std::vector<int> otherDescriptors() const;
-    void takeOthers(const std::function<UniqueFd(std::size_t)>& take);
+    void open(const Inherited& inherited, const Lift& lift);
 
     /// The first process of the tree goes there, unless it was born in a new one.
     void enter() const;
