@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/securebits.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -13,6 +16,7 @@
 #include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::files {
 namespace {
@@ -59,6 +63,25 @@ int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
 void dropSuffix(std::string& path, std::string_view suffix) {
     if (path.ends_with(suffix))
         path.resize(path.size() - suffix.size());
+}
+
+/// linkat(2), also on file systems of the tree's user namespace, where only somebody of that may make anything. The
+/// thread keeps the rights of root outside.
+int linkFile(const std::string& from, const std::string& to, const namespaces::IdMap& ids) {
+    const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW); };
+    int result = link();
+    if (result == 0 || errno != EOVERFLOW || !ids.isOwnNamespace())
+        return result;
+    int code = 0;
+    kernel::inOwnThread([&] {
+        sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
+        ::setfsgid(ids.outerGid(ids.firstGid()));
+        ::setfsuid(ids.outerUid(ids.firstUid()));
+        result = link();
+        code = errno;
+    });
+    errno = code;
+    return result;
 }
 
 }  // namespace
@@ -185,7 +208,7 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     constexpr int kTries = 1000;  // others' links of the same name stay theirs
     int result = -1;
     for (int next = 1; next <= kTries; ++next) {
-        result = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, at(link).c_str(), AT_SYMLINK_FOLLOW);
+        result = linkFile(self, at(link), dump.ids());
         if (result == 0 || errno != EEXIST)
             break;
         link = fmt::format("{}.{}", stem, next);
