@@ -532,7 +532,7 @@ private:
     ImageDir images_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
-    std::optional<kernel::NamespaceVisit> networkVisit_;  // outlives what unlocks the network
+    std::optional<kernel::NamespaceVisit> networkVisit_;   // outlives what unlocks the network
     std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
     std::map<pid_t, std::uint32_t> mountNumberOf_;
     std::vector<namespaces::SeenNamespace> mountSpaces_;
