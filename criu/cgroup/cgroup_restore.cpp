@@ -19,6 +19,8 @@ namespace {
 
 using model::CgroupMode;
 
+constexpr const char* kProcesses = "cgroup.procs";
+
 std::string label(const std::string& controllers, const std::string& path) {
     return fmt::format("cgroup {} of {}", path, controllers.empty() ? "version 2" : controllers);
 }
@@ -257,6 +259,27 @@ void CgroupRestore::create(const std::function<UniqueFd(UniqueFd)>& lift) {
     hierarchies_.move(lift);
 }
 
+void CgroupRestore::openEntrances(const std::function<UniqueFd(UniqueFd)>& lift) {
+    if (!image_)
+        return;
+    const auto add = [&](const std::string& controllers, const std::string& path) {
+        UniqueFd& entrance = entrances_[{controllers, path}];
+        if (entrance)
+            return;
+        const UniqueFd group = openGroup(hierarchies_.root(controllers), path);
+        entrance = lift(UniqueFd(sys(::openat(group.get(), kProcesses, O_WRONLY | O_CLOEXEC), "open {} of {}",
+                                     kProcesses, label(controllers, path))));
+    };
+    for (const auto& [id, set] : sets_)
+        for (const Member& member : set) {
+            if (id == ownSet_ && sets_.size() == 1)
+                continue;
+            add(member.controllers, member.path);
+            if (member.prefix != 0)
+                add(member.controllers, member.path.substr(0, member.prefix));
+        }
+}
+
 void CgroupRestore::make(Group& group) {
     const int root = hierarchies_.root(group.controllers);
     if (::faccessat(root, relative(group.path).c_str(), F_OK, 0) == 0) {
@@ -313,9 +336,15 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
             continue;  // a thread is where its process is
         inContext([&] { return fmt::format("move into {}", label(member.controllers, member.path)); },
                   [&] {
+                      const auto entrance = entrances_.find({member.controllers, member.path});
+                      if (!threads && entrance != entrances_.end()) {
+                          sys(::write(entrance->second.get(), text.data(), text.size()), "write {} to {}", text,
+                              kProcesses);
+                          return;
+                      }
                       const UniqueFd group = openGroup(hierarchies_.root(member.controllers), member.path);
                       const char* const file =
-                          !threads ? "cgroup.procs" : (member.controllers.empty() ? "cgroup.threads" : "tasks");
+                          !threads ? kProcesses : (member.controllers.empty() ? "cgroup.threads" : "tasks");
                       writeFile(group.get(), file, text);
                   });
     }

@@ -62,6 +62,10 @@ public:
     /// Makes what is missing, as --manage-cgroups says. `lift` moves descriptors to where they are in nobody's way.
     void create(const std::function<UniqueFd(UniqueFd)>& lift);
 
+    /// For processes that may not open files of cgroups: what they need is opened for them, after create(), for them to
+    /// inherit.
+    void openEntrances(const std::function<UniqueFd(UniqueFd)>& lift);
+
     /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
     /// those that the tree had, and into the groups of `set`.
     void enterNamespace(std::uint32_t set, std::uint32_t from);
@@ -121,6 +125,7 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
+    std::map<std::pair<std::string, std::string>, UniqueFd> entrances_;  ///< cgroup.procs by controllers and path
 };
 
 }  // namespace criu::cgroup

@@ -124,7 +124,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
-            mounts_->write(images_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
+            mounts_->write(images_, ids_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
         networks_.write(images_);
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
@@ -187,10 +187,12 @@ private:
         }
         const kernel::NamespaceIds ofRoot = kernel::readNamespaceIds(root.dir);
         for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
-            if (namespaces::isSupported(kind) && ofRoot.of(kind) != own.of(kind))
+            if (ofRoot.of(kind) != own.of(kind))
                 numbers_.setOwn(kind);
         if (numbers_.isOwn(kernel::NamespaceKind::Pid))
             requireWholeNamespace();
+        if (numbers_.isOwn(kernel::NamespaceKind::User))
+            lookAtUsers(root);
         if (numbers_.isOwn(kernel::NamespaceKind::Cgroup))
             cgroups_.setNamespace(root.dir);
         const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
@@ -205,11 +207,8 @@ private:
                     noteMounts(*task, theirs.of(kind).value_or(0));
                 else if (kind == kernel::NamespaceKind::Net && theirs.of(kind) != own.of(kind) && numbers_.isOwn(kind))
                     requireOneNetwork(*task);
-                else if (namespaces::isSupported(kind) && theirs.of(kind) != ofRoot.of(kind))
+                else if (theirs.of(kind) != ofRoot.of(kind))
                     fail("process {} ({}) is in another {} namespace than the root of the tree", task->pid(),
-                         task->status.name, kernel::namespaceName(kind));
-                else if (!namespaces::isSupported(kind) && theirs.of(kind) != own.of(kind))
-                    fail("process {} ({}) is in a {} namespace of its own, which can't be dumped yet", task->pid(),
                          task->status.name, kernel::namespaceName(kind));
             const auto requireSame = [&](kernel::NamespaceKind kind, std::optional<std::uint32_t> forChildren) {
                 if (forChildren != theirs.of(kind))
@@ -262,6 +261,19 @@ private:
             error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");
             throw error;
         }
+    }
+
+    void lookAtUsers(const FrozenTask& root) {
+        // Whoever restores processes there has no say about pids outside.
+        if (!numbers_.isOwn(kernel::NamespaceKind::Pid))
+            fail(
+                "process {} ({}) is in a user namespace of its own, but not in a pid namespace of its own: its pids "
+                "couldn't be restored there",
+                root.pid(), root.status.name);
+        ids_ = namespaces::IdMap::ofProcess(root.dir);
+        files_.setIds(ids_);
+        if (root.dir.tryReadFile("setgroups").value_or("").starts_with("deny"))
+            log_.warn("the user namespace of the tree forbids setgroups(2); it won't after a restore");
     }
 
     /// What criu has to do in a thread its filters might forbid, and that might kill it.
@@ -335,7 +347,7 @@ private:
     }
 
     void checkIpc(std::uint32_t number) {
-        ipcDump_.emplace(number).check();
+        ipcDump_.emplace(number, ids_).check();
         for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
             segments_.reserve(static_cast<std::uint32_t>(id));
     }
@@ -414,7 +426,7 @@ private:
         writeOne(ImageKind::Fs, task.pid(), fs);
 
         dumpCores(task,
-                  {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_,
+                  {images_, log_, seccomp_, cgroups_, tree_->seccompSuspended(), onlineCpus_, ids_,
                    ipcDump_ ? &ipcDump_->semaphores() : nullptr},
                   mm);
     }
@@ -449,6 +461,8 @@ private:
 
     void writeRest() {
         seccomp_.write(images_);
+        if (ids_.isOwnNamespace())
+            ids_.write(images_, numbers_.ofTree(kernel::NamespaceKind::User));
         if (freezer_)
             cgroups_.setFreezer(freezer_->unified(), freezer_->wasFrozen());
         cgroups_.write(images_);
@@ -532,6 +546,7 @@ private:
     ImageDir images_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
+    namespaces::IdMap ids_;
     std::optional<kernel::NamespaceVisit> networkVisit_;   // outlives what unlocks the network
     std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
     std::map<pid_t, std::uint32_t> mountNumberOf_;

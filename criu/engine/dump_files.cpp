@@ -269,7 +269,9 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
 }
 
 FownEntry* FileCollector::owner(const files::OpenFd& file) {
-    return files::readOwner(file.copy.get(), arena_);
+    FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
+    files::translateOwner(*owner, *ids_);
+    return owner;
 }
 
 std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {

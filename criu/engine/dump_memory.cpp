@@ -176,7 +176,7 @@ void DumpMemory::run(std::atomic<std::uint64_t>& done, Progress& progress, StopR
     }
     if (!small.empty())
         runSmall(small, how, progress, stop);
-    const memory::SegmentsDumpResult shared = segments_.write(images_, pagesIds_, mover.drainer);
+    const memory::SegmentsDumpResult shared = segments_.write(images_, pagesIds_, files_.ids(), mover.drainer);
     statistics_.sharedPagesScanned += shared.pagesScanned;
     statistics_.sharedPagesWritten += shared.pagesWritten;
     statistics_.memoryWrite += shared.moving;

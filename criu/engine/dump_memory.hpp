@@ -47,7 +47,7 @@ public:
     void run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
 
     /// Writes the System V shared memory that processes have attached.
-    void writeSysvShm(std::uint32_t namespaceId) const { sysvShm_.write(images_, namespaceId); }
+    void writeSysvShm(std::uint32_t namespaceId) const { sysvShm_.write(images_, namespaceId, files_.ids()); }
 
     /// For whoever writes pages files as well.
     [[nodiscard]] memory::PagesIds& pagesIds() noexcept { return pagesIds_; }

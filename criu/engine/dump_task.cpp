@@ -140,6 +140,7 @@ public:
           cgroups_(context.cgroups),
           suspended_(context.seccompSuspended),
           onlineCpus_(context.onlineCpus),
+          ids_(context.ids),
           semaphores_(context.semaphores) {}
 
     void run() {
@@ -272,7 +273,7 @@ private:
         interview.signalStack.store(answers, thread, arena);
         interview.state.store(answers, found.tid, status.name, found.rseq, core, arena);
         interview.controls.store(answers, thread, arena);
-        interview.secureBits.store(answers, status, thread, arena);
+        interview.secureBits.store(answers, status, ids_, thread, arena);
         if (interview.dispatch) {
             thread.user_dispatch = arena.make<UserDispatch>();
             thread.user_dispatch->selector = interview.dispatch->selector;
@@ -345,7 +346,7 @@ private:
             asBytes(interview.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena);
         if (const auto uid = kernel::readLoginUid(task_.dir)) {
             process.has_loginuid = 1;
-            process.loginuid = *uid;
+            process.loginuid = ids_.innerUid(*uid);
         }
         process.has_oom_score_adj = 1;
         process.oom_score_adj = kernel::readOomScoreAdj(task_.dir);
@@ -374,6 +375,7 @@ private:
     std::uint32_t leaderSet_ = 0;
     bool suspended_;
     std::optional<std::size_t> onlineCpus_;
+    const namespaces::IdMap& ids_;
     std::vector<namespaces::SemaphoreSet>* semaphores_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;

@@ -73,6 +73,10 @@ public:
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
     [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
 
+    /// For processes in a user namespace of their own: who helps them, as long as they are being restored.
+    void setHelp(const kernel::OutsideHelp& help) noexcept { help_ = &help; }
+    [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
+
     /// When all is planned and the first process waits for its namespaces, if it has own ones: the first work of the
     /// kinds.
     void begin();
@@ -124,6 +128,7 @@ private:
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     const PidMap* pids_ = nullptr;
+    const kernel::OutsideHelp* help_ = nullptr;
     std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
     UniqueFd ownTerminal_;
     UniqueFd handOverTo_;  ///< a pair of sockets

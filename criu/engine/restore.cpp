@@ -330,14 +330,15 @@ private:
         files_.emplace(options_, log_, images_, content_, *births_, segments_, *network_, *devices_);
         files_->make();
         joined_.emplace(options_);
+        planUsers();
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
                               log_);
-        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), log_);
-        std::vector<const TaskKobjIdsEntry*> ids;
+        namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
+        std::vector<const TaskKobjIdsEntry*> spaces;
         for (const auto& task : tree().tasks)
             if (task->ids)
-                ids.push_back(task->ids->get());
-        mounts_.emplace(options_, images_, inventory().root_ids, ids, log_);
+                spaces.push_back(task->ids->get());
+        mounts_.emplace(options_, images_, inventory().root_ids, spaces, log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -348,9 +349,29 @@ private:
                 cgroups_->require(cgroupSetOf(**thread.core));
     }
 
+    void planUsers() {
+        if (!own().has(kernel::NamespaceKind::User))
+            return;
+        if (!own().has(kernel::NamespaceKind::Pid))
+            fail(
+                "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be "
+                "restored there");
+        ids_ = namespaces::IdMap::ofImage(images_, idsOfTree()->user_ns_id);
+        for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
+            if (joined_->has(kind))
+                fail(
+                    "--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside "
+                    "yet",
+                    kernel::namespaceName(kind));
+        if (ids_.firstUid() == namespaces::IdMap::kNone || ids_.firstGid() == namespaces::IdMap::kNone)
+            fail("{} names no users or no groups", imageName(ImageKind::Userns, idsOfTree()->user_ns_id));
+    }
+
     /// What exists outside of processes.
     void prepare() {
         limitsBefore_ = ownLimits();
+        if (ids_.isOwnNamespace())
+            raiseLimits();
         const ServiceFds service = files_->chooseServiceFds(kernel::raiseFileLimit(), networkSpace_->descriptors());
         const auto lift = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
         images_.move(lift);
@@ -361,11 +382,33 @@ private:
         files_->takeTerminal(service);
         control_.emplace(static_cast<std::uint32_t>(births_->all().size()));
         control_->move(lift);
-        state_.emplace(RestoreRun{options_, log_, images_, content_, *births_, *files_, segments_, *cgroups_, own(),
-                                  *networkSpace_, *namespaces_, *mounts_, *control_, service,
-                                  task::Credentials::ofSelf(), task::Scheduling::of(0), ownLimits(),
-                                  hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
-                                  vdsoForCompat(tree())});
+        if (ids_.isOwnNamespace()) {
+            help_.emplace();
+            help_->move(lift);
+            images_.setHelp(*help_);
+            files_->setHelp(*help_);
+        }
+        state_.emplace(
+            RestoreRun{options_,
+                       log_,
+                       images_,
+                       content_,
+                       *births_,
+                       *files_,
+                       segments_,
+                       *cgroups_,
+                       ids_,
+                       own(),
+                       *networkSpace_,
+                       *namespaces_,
+                       *mounts_,
+                       *control_,
+                       service,
+                       ids_.isOwnNamespace() ? task::Credentials::ofFirst(ids_) : task::Credentials::ofSelf(),
+                       task::Scheduling::of(0),
+                       ownLimits(),
+                       hasPosixTimers(tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+                       vdsoForCompat(tree())});
 
         scripts_.emplace(options_.actionScripts, images_.fd(), run_.stop, log_);
         scripts_->require(Stage::PreRestore);
@@ -375,20 +418,47 @@ private:
         if (mounts_->wasOwn())
             mounts_->prepare(images_, lift);
         else
-            files_->remaps().create(*files_, lift);
-        segments_.create(images_, lift);
+            files_->remaps().create(*files_, ids_, lift);
+        segments_.create(images_, ids_, lift);
         sysvShm_.emplace(log_);
         const TaskKobjIdsEntry* const ids = idsOfTree();
         if (ids != nullptr && ids->has_ipc_ns_id != 0 && namespaces_->sharesIpc())
-            sysvShm_->create(images_, ids->ipc_ns_id);
+            sysvShm_->create(images_, ids->ipc_ns_id, ids_);
         cgroups_->create(lift);
+        if (ids_.isOwnNamespace())
+            cgroups_->openEntrances(lift);
         networkSpace_->open([this](std::string_view name) { return files_->inherited(name); }, lift);
+    }
+
+    /// Processes in a user namespace can't raise their limits: they are born with the highest that any of them had.
+    /// And they may lock no more memory than these limits say while they are restored.
+    void raiseLimits() {
+        kernel::ResourceLimits wanted = limitsBefore_;
+        for (const auto& task : tree().tasks) {
+            const TaskCoreEntry* const core = task->core().tc;
+            for (std::size_t i = 0; core->rlimits != nullptr && i < core->rlimits->n_rlimits && i < wanted.size(); ++i)
+                wanted[i].rlim_max = std::max<rlim_t>(wanted[i].rlim_max, core->rlimits->rlimits[i]->max);
+        }
+        for (unsigned i = 0; i < wanted.size(); ++i)
+            if (wanted[i].rlim_max != limitsBefore_[i].rlim_max &&
+                ::setrlimit(static_cast<__rlimit_resource>(i), &wanted[i]) != 0)
+                failErrno("raise own resource limit {} from {} to {}, which a process of the tree has", i,
+                          limitsBefore_[i].rlim_max, wanted[i].rlim_max);
+        rlimit locked{RLIM_INFINITY, RLIM_INFINITY};
+        if (::setrlimit(RLIMIT_MEMLOCK, &locked) != 0) {
+            locked = {wanted[RLIMIT_MEMLOCK].rlim_max, wanted[RLIMIT_MEMLOCK].rlim_max};
+            ::setrlimit(RLIMIT_MEMLOCK, &locked);
+        }
     }
 
     /// What is in the namespaces that the root was born in.
     void fillNamespaces() {
         log_.info("Stage: namespaces");
         const kernel::ProcPid root = kernel::ProcDir().open(root_);
+        if (ids_.isOwnNamespace()) {
+            root.write("uid_map", ids_.uidText());
+            root.write("gid_map", ids_.gidText());
+        }
         scripts_->require(Stage::SetupNamespaces);
         lockedNetwork_.emplace(*network_, lockName(content_), *networkSpace_, log_);
         networkSpace_->fill(root, images_, [this](std::size_t index) { lockedNetwork_->lockOther(index); });
@@ -409,6 +479,8 @@ private:
         if (ownPids)
             pids_ = PidMap(root_);
         fillNamespaces();
+        if (help_)
+            help_->serve();
         control_->openGate();
         devices_->forked();
         sharedBytes_ = segments_.fill(images_);
@@ -482,7 +554,8 @@ private:
         tell(Stage::PostResume);
 
         // Restored limits of criu itself matter for the command that --exec-cmd becomes.
-        ::setrlimit(RLIMIT_NOFILE, &limitsBefore_[RLIMIT_NOFILE]);
+        for (unsigned i = 0; i < limitsBefore_.size(); ++i)
+            ::setrlimit(static_cast<__rlimit_resource>(i), &limitsBefore_[i]);
         if (options_.detached || !options_.execCommand.empty() || options_.finalState == model::FinalState::Stopped)
             return 0;
         return awaitRoot(root_, run_.stop, log_);
@@ -515,6 +588,8 @@ private:
     kernel::ResourceLimits limitsBefore_{};
     pid_t root_ = 0;  ///< as criu calls it
     PidMap pids_;
+    namespaces::IdMap ids_;
+    std::optional<kernel::OutsideHelp> help_;
     ImageDir images_;
     RestoreImages content_;
     std::optional<BirthPlan> births_;

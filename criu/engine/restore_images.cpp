@@ -202,9 +202,6 @@ void checkNamespaces(RestoreImages& images) {
     const namespaces::OwnNamespaces own(outside, root.ids->get());
     for (const NamespaceKind kind : namespaces::kImageOrder) {
         const auto ofRoot = namespaces::numberOf(**root.ids, kind);
-        if (own.has(kind) && !namespaces::isSupported(kind))
-            fail("process {} was in a {} namespace of its own, which can't be restored yet", root.pid,
-                 kernel::namespaceName(kind));
         for (const auto& task : images.tree.tasks) {
             const auto number = task->ids ? namespaces::numberOf(**task->ids, kind) : ofRoot;
             if (number && number != ofRoot && kind == NamespaceKind::Net && own.has(kind))

@@ -18,7 +18,9 @@
 #include "criu/engine/last_steps.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/task/attributes.hpp"
 #include "criu/task/registers.hpp"
+#include "criu/task/scheduling.hpp"
 
 namespace criu::engine {
 namespace {
@@ -114,6 +116,11 @@ void ResumedTree::take(const RestoreRun& run, const PidMap& pids, const model::T
     if (seccomp != run.content.seccomp.end())
         finishUnderSeccomp(process, threads, task, seccomp->second, run.credentials);
     setThreads(task, threads);
+    if (run.ids.isOwnNamespace()) {
+        task::restorePrivilegedAttributes(*task.core().tc, dir);
+        for (const model::Thread& thread : task.threads)
+            task::applyScheduling(threads.at(thread.tid)->tracee.tid(), *(*thread.core)->thread_core);
+    }
 }
 
 ResumedTree::Ender::~Ender() {

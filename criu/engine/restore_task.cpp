@@ -204,6 +204,8 @@ private:
             run_.namespaces.enter();
             run_.log.setElapsed(elapsed);  // clocks may be others now
             run_.network.enter();
+            if (run_.ids.isOwnNamespace())
+                becomeFirst();
             if (run_.mounts.wasOwn())
                 makeMounts();
         }
@@ -222,7 +224,7 @@ private:
             sys(::setpgid(0, 0), "lead a process group");
         }
         if (alive())
-            task::restoreEarlyAttributes(*task_->core().tc);
+            task::restoreEarlyAttributes(*task_->core().tc, !run_.ids.isOwnNamespace());
         createAll(birth_.afterSession);
         if (alive() && !shareMemory)
             buildMemory();
@@ -244,6 +246,17 @@ private:
         run_.control.pass(Barrier::Completed);
     }
 
+    /// What is made from here on belongs to somebody of the tree's user namespace.
+    void becomeFirst() {
+        // Where criu is may be nothing for that user.
+        sys(::chdir("/"), "enter the root directory");
+        task::becomeFirst(run_.ids);
+        // The kernel forgets this whenever the user changes.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (!run_.control.masterLives())
+            ::_exit(1);
+    }
+
     /// From here on paths are those of the tree.
     void makeMounts() {
         const auto lift = [this](UniqueFd fd) { return run_.service.lift(std::move(fd)); };
@@ -251,7 +264,7 @@ private:
         const auto plugins = [this](int id, const std::string& path) { run_.files.devices().putMount(id, path); };
         inContext([] { return "make the mount namespace of the tree"; },
                   [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
-        remaps.create(run_.files, lift);
+        remaps.create(run_.files, namespaces::IdMap(), lift);
         run_.mounts.seal();
     }
 
@@ -503,6 +516,8 @@ pid_t createRoot(RestoreRun& run, bool asSibling) {
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     if (run.own.has(kernel::NamespaceKind::Pid))
         flags |= CLONE_NEWPID;
+    if (run.own.has(kernel::NamespaceKind::User))
+        flags |= CLONE_NEWUSER;
     if (run.mounts.wasOwn())
         flags |= CLONE_NEWNS;
     if (run.network.isNew())

@@ -8,6 +8,7 @@
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/mount_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
@@ -28,13 +29,14 @@ struct RestoreRun {
     FilePlan& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
+    const namespaces::IdMap& ids;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
     namespaces::TreeNamespaces& namespaces;
     namespaces::MountRestore& mounts;
     RestoreControl& control;
     ServiceFds service;
-    // What a new process starts with.
+    // What a new process starts with when it has come to its restorer's program.
     task::Credentials credentials;
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;

@@ -202,7 +202,7 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) 
     const FileEntry& entry = plan_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
-    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check);
+    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check, plan_.help());
 }
 
 UniqueFd TaskFiles::openPath(FileId regular, int flags) {

@@ -48,6 +48,7 @@ public:
     [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
+    [[nodiscard]] const kernel::OutsideHelp* help() const override { return plan_.help(); }
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;

@@ -29,7 +29,7 @@ public:
         // last description is in place.
         const UniqueFd both =
             opener.lift(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
-        contents_.fill(id_, both.get(), opener.images());
+        contents_.fill(id_, both.get(), opener.images(), opener.help());
         for (const Item& item : entries_) {
             const int flags = static_cast<int>(item.path->flags);
             UniqueFd fd = opener.openPath(FileId{item.entry->regf_id}, flags | O_NONBLOCK);

@@ -17,8 +17,10 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/outside_help.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
@@ -182,6 +184,8 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// The number by which images know the network namespace that the tree, and so all its sockets, are in.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
+    /// Users and groups, as the tree calls them.
+    [[nodiscard]] virtual const namespaces::IdMap& ids() const = 0;
     /// The number by which images know a namespace, by its inode; nothing if it is not the tree's.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                        std::uint32_t inode) const = 0;
@@ -225,6 +229,8 @@ public:
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
     /// Hands over the description for `id`. It is put at its numbers (or kept for children) at once.
     virtual void provide(FileId id, UniqueFd fd) = 0;
     /// Moves a descriptor out of the range of numbers that restored files need. For kinds that hold several
@@ -257,6 +263,8 @@ public:
     virtual ~PlacedFiles() = default;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
     /// A descriptor of this process that refers to the id; -1 if it has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Moves a descriptor out of the range of numbers that restored files need.

@@ -34,6 +34,13 @@ FownEntry* readOwner(int fd, Arena& arena) {
     return entry;
 }
 
+void translateOwner(FownEntry& owner, const namespaces::IdMap& ids) {
+    if (owner.pid == 0)
+        return;
+    owner.uid = ids.innerUid(owner.uid);
+    owner.euid = ids.innerUid(owner.euid);
+}
+
 void restoreOwner(int fd, const FownEntry& owner) {
     if (owner.signum != 0)
         sys(::fcntl(fd, F_SETSIG, owner.signum), "set signal {} of a file", owner.signum);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "criu/image/arena.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "images/fown.hpp"
 
 /// Who gets signals about an open file description (F_SETOWN, F_SETSIG). Part of every kind of file.
@@ -9,6 +10,9 @@ namespace criu::files {
 
 /// Reads the owner of a description through any descriptor of it. An O_PATH descriptor has none.
 FownEntry* readOwner(int fd, Arena& arena);
+
+/// Has the uids as the tree calls them.
+void translateOwner(FownEntry& owner, const namespaces::IdMap& ids);
 
 /// Sets it again; the owner process must exist. Runs as root of the namespace and takes on the recorded uids
 /// meanwhile: the kernel keeps the uids of the setter for permission checks at signal time.

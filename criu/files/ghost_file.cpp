@@ -110,9 +110,11 @@ void createInode(const GhostFileEntry& entry, const std::string& path, ImageRead
     made = true;
 }
 
-void setMetadata(const GhostFileEntry& entry, const std::string& path) {
+void setMetadata(const GhostFileEntry& entry, const std::string& path, const namespaces::IdMap& ids) {
     const char* const name = path.c_str();
-    sys(::lchown(name, entry.uid, entry.gid), "give {} to {}:{}", path, entry.uid, entry.gid);
+    const uid_t uid = ids.outerUid(entry.uid);
+    const gid_t gid = ids.outerGid(entry.gid);
+    sys(::lchown(name, uid, gid), "give {} to {}:{}", path, uid, gid);
     if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
         sys(::chmod(name, entry.mode & 07777), "set mode {:#o} of {}", entry.mode & 07777, path);
     if (entry.atim != nullptr && entry.mtim != nullptr) {
@@ -135,18 +137,19 @@ UniqueFd openPathOnly(const std::string& path) {
 
 }  // namespace
 
-std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images) {
+std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const namespaces::IdMap& ids) {
     const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
     const auto known = ids_.find(key);
     if (known != ids_.end())
         return known->second;
     const auto id = static_cast<std::uint32_t>(ids_.size() + 1);
-    write(id, file, images);
+    write(id, file, images, ids);
     ids_.emplace(key, id);
     return id;
 }
 
-void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images) const {
+void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images,
+                          const namespaces::IdMap& ids) const {
     const struct stat& stat = file.stat;
     const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
     if (S_ISREG(stat.st_mode) && onDisk > limit_) {
@@ -160,8 +163,8 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     Timeval accessed = timeOf(stat.st_atim);
     Timeval modified = timeOf(stat.st_mtim);
     GhostFileEntry entry = GHOST_FILE_ENTRY__INIT;
-    entry.uid = stat.st_uid;
-    entry.gid = stat.st_gid;
+    entry.uid = ids.innerUid(stat.st_uid);
+    entry.gid = ids.innerGid(stat.st_gid);
     entry.mode = stat.st_mode;
     entry.has_dev = 1;
     entry.dev = kernel::kernelForm(stat.st_dev);
@@ -204,7 +207,7 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     image.finish();
 }
 
-GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images) {
+GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const namespaces::IdMap& ids) {
     ImageReader image = images.openRequired(ImageKind::GhostFile, id);
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
     directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
@@ -219,7 +222,7 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     try {
         makeParents(path);
         createInode(*entry, temporary_, image, made_);
-        setMetadata(*entry, temporary_);
+        setMetadata(*entry, temporary_, ids);
     } catch (...) {
         remove();
         throw;

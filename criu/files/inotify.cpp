@@ -36,7 +36,7 @@ public:
         const auto watches = list(entry_.wd, entry_.n_wd);
         std::vector<const InotifyWdEntry*> sorted(watches.begin(), watches.end());
         std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) { return one->wd < other->wd; });
-        WatchedOpener opener(remaps_);
+        WatchedOpener opener(remaps_, files.help());
         for (const InotifyWdEntry* const watch : sorted)
             inContext([&] { return fmt::format("watch {}", watch->wd); }, [&] { addWatch(self, *watch, opener); });
     }

@@ -9,6 +9,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/catalogue.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
 
 /// What waits in pipes and fifos to be read: pipes-data.img and fifo-data.img.
 namespace criu::files {
@@ -47,7 +48,7 @@ public:
 
     /// Gives a fresh pipe its capacity and content. `writeEnd` must be one that doesn't wait, and may be a fifo opened
     /// for both directions.
-    void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images) const;
+    void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images, const kernel::OutsideHelp* help) const;
 
 private:
     struct Place {

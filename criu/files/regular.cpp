@@ -80,7 +80,7 @@ public:
         }
         const int flags = static_cast<int>(entry_.flags);
         const auto owner = reviveOwner(entry_, remaps_);
-        UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options());
+        UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options(), PathCheck::Same, opener.help());
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
                 entry_.name);
@@ -200,7 +200,8 @@ void PathRemaps::noteLinks(FileRestore& restore) {
                 links_.push_back(pathOf(*link.reg));
 }
 
-void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift) {
+void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
+                        const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
         const FileEntry& entry = restore.entry(id);
@@ -213,7 +214,7 @@ void PathRemaps::create(FileRestore& restore, const std::function<UniqueFd(Uniqu
                       if (remap.type == REMAP_TYPE__GHOST) {
                           auto& ghost = ghosts[remap.id];
                           if (!ghost)
-                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images());
+                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images(), ids);
                           fd = ghost->openAs(path);
                           ghosts_.emplace(ghost->oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {
@@ -260,8 +261,22 @@ std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, con
     return pid && remaps.hadEnded(*pid) ? createOwner(*pid) : nullptr;
 }
 
+namespace {
+
+/// Whether root of a user namespace may lack only the rights that root outside has.
+bool isForbidden(int code) {
+    return code == EACCES || code == EPERM;
+}
+
+UniqueFd openFromOutside(const kernel::OutsideHelp& help, const std::string& path, int flags) {
+    const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
+    return help.openBelow(root.get(), path, flags);
+}
+
+}  // namespace
+
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
-                     PathCheck check) {
+                     PathCheck check, const kernel::OutsideHelp* help) {
     const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
@@ -273,9 +288,18 @@ UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& rem
         if ((flags & O_PATH) != 0)
             return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
         const std::string self = fmt::format("/proc/self/fd/{}", remapped);
-        return UniqueFd(sys(::open(self.c_str(), how & ~O_NOFOLLOW), "open deleted file {}", path));
+        UniqueFd again(::open(self.c_str(), how & ~O_NOFOLLOW));
+        if (!again && isForbidden(errno) && help != nullptr)
+            again = help->openAgain(remapped, how & ~O_NOFOLLOW);
+        if (!again)
+            failErrno("open deleted file {}", path);
+        return again;
     }
-    UniqueFd fd(sys(::open(path.c_str(), how), "open {}", path));
+    UniqueFd fd(::open(path.c_str(), how));
+    if (!fd && isForbidden(errno) && help != nullptr)
+        fd = openFromOutside(*help, path, how);
+    if (!fd)
+        failErrno("open {}", path);
     if (check == PathCheck::Same)
         validate(entry, fd.get(), path, (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY, options);
     return fd;

@@ -60,9 +60,9 @@ public:
     /// Notes what removeLinks() is to remove.
     void noteLinks(FileRestore& restore);
 
-    /// Makes the files, in the process that all others descend from or before there is any. `lift` moves a descriptor
-    /// to where it is in nobody's way.
-    void create(FileRestore& restore, const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Makes the files, in the process that all others descend from or before there is any. `ids`: how that calls
+    /// their owners; `lift` moves a descriptor to where it is in nobody's way.
+    void create(FileRestore& restore, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// Mounts of files that no path leads to.
     void setHidden(HiddenMounts mounts) { hidden_ = std::move(mounts); }
@@ -110,9 +110,9 @@ enum class PathCheck {
     Nothing,  ///< whatever has the name is taken
 };
 
-/// Opens the file of an entry with `flags`, position 0.
+/// Opens the file of an entry with `flags`, position 0. `help`: tried where the caller isn't allowed to; may be null.
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
-                     PathCheck check = PathCheck::Same);
+                     PathCheck check = PathCheck::Same, const kernel::OutsideHelp* help = nullptr);
 
 /// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
 std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps);

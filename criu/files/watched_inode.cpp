@@ -185,6 +185,8 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
             continue;
         const UniqueFd root = openMount(mount, {});
         UniqueFd fd(root ? ::open_by_handle_at(root.get(), buffer.get(), O_PATH | O_CLOEXEC) : -1);
+        if (!fd && root && errno == EPERM && help_ != nullptr)
+            fd = help_->openByHandle(root.get(), buffer.bytes, O_PATH);
         if (fd)
             return fd;
         code = errno;

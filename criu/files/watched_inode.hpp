@@ -13,6 +13,7 @@
 #include "criu/files/regular.hpp"
 #include "criu/kernel/fdinfo.hpp"
 #include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/outside_help.hpp"
 #include "images/fh.hpp"
 
 /// Inodes that inotify and fanotify watch. The kernel tells their device, number and file handle, but no path.
@@ -57,7 +58,7 @@ private:
 /// Restore half: opens inodes again, in one process at one time: mounts are looked at once.
 class WatchedOpener {
 public:
-    explicit WatchedOpener(const PathRemaps& remaps) : remaps_(remaps) {}
+    WatchedOpener(const PathRemaps& remaps, const kernel::OutsideHelp* help) : remaps_(remaps), help_(help) {}
 
     /// An O_PATH descriptor: of the deleted file brought back by the images, else by path, else by handle.
     UniqueFd open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
@@ -66,6 +67,7 @@ private:
     UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle);
 
     const PathRemaps& remaps_;
+    const kernel::OutsideHelp* help_;
     std::optional<kernel::MountTable> mounts_;
 };
 

@@ -17,6 +17,8 @@ constexpr mode_t kImageMode = 0644;
 // Opens an existing file; an empty owner when it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_CLOEXEC));
+    if (!fd && errno == EACCES && dir.help() != nullptr)
+        fd = dir.help()->openBelow(dir.fd(), name, flags);
     if (!fd && errno != ENOENT)
         failErrno("open {} in {}", name, dir.name());
     return fd;

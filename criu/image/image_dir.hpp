@@ -9,6 +9,7 @@
 #include "criu/image/catalogue.hpp"
 #include "criu/image/reader.hpp"
 #include "criu/image/writer.hpp"
+#include "criu/kernel/outside_help.hpp"
 
 namespace criu {
 
@@ -48,6 +49,10 @@ public:
     /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
+    /// For processes that may not read there: whom they ask then. Outlives this object.
+    void setHelp(const kernel::OutsideHelp& help) noexcept { help_ = &help; }
+    [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
+
     /// What inventory.img says; files of V1 have no common magic. Set before threads start.
     void setVersion(ImageVersion version) noexcept { version_ = version; }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
@@ -65,6 +70,7 @@ private:
     UniqueFd directory_;
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
+    const kernel::OutsideHelp* help_ = nullptr;
 };
 
 }  // namespace criu

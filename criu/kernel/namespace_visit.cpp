@@ -2,18 +2,22 @@
 #include "criu/kernel/namespace_visit.hpp"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <exception>
 #include <string>
 #include <thread>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/pass_fd.hpp"
 
 namespace criu::kernel {
 namespace {
@@ -73,6 +77,85 @@ void inOwnThread(const std::function<void()>& work) {
     worker.join();
     if (failure)
         std::rethrow_exception(failure);
+}
+
+UniqueFd foreignOwner(int space) {
+    UniqueFd owner(sys(::ioctl(space, NS_GET_USERNS), "find the user namespace that a namespace belongs to"));
+    const UniqueFd own = openOwnNamespace(NamespaceKind::User);
+    struct stat theirs {};
+    struct stat ours {};
+    sys(::fstat(owner.get(), &theirs), "stat a user namespace");
+    sys(::fstat(own.get(), &ours), "stat the own user namespace");
+    if (theirs.st_ino == ours.st_ino)
+        owner.reset();
+    return owner;
+}
+
+namespace {
+
+/// A message of openWithin(): a descriptor with its number, or the text of an error.
+struct Found {
+    std::int32_t number = 0;
+    std::int32_t failed = 0;
+    std::array<char, 1000> text{};
+};
+
+std::span<const std::byte> bytesOf(const Found& found) {
+    return std::as_bytes(std::span(&found, 1));
+}
+
+[[noreturn]] void openAndSend(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work,
+                              int channel) {
+    Found message;
+    try {
+        for (const int space : spaces)
+            sys(::setns(space, 0), "enter a namespace");
+        for (const auto& [number, fd] : work()) {
+            message.number = number;
+            sendMessage(channel, bytesOf(message), fd.get());
+        }
+        ::_exit(0);
+    } catch (const std::exception& error) {
+        message.failed = 1;
+        std::string_view(error.what()).copy(message.text.data(), message.text.size() - 1);
+    }
+    ::send(channel, &message, sizeof(message), MSG_NOSIGNAL);
+    ::_exit(1);
+}
+
+}  // namespace
+
+std::map<int, UniqueFd> openWithin(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work) {
+    int ends[2];
+    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
+    const UniqueFd here(ends[0]);
+    UniqueFd there(ends[1]);
+    const pid_t child = sys(::fork(), "create a process to open things in namespaces");
+    if (child == 0)
+        openAndSend(spaces, work, there.get());
+    there.reset();
+    std::map<int, UniqueFd> opened;
+    Found message;
+    std::string problem;
+    for (;;) {
+        ReceivedMessage received = receiveMessage(here.get(), std::as_writable_bytes(std::span(&message, 1)));
+        if (received.size != sizeof(message))
+            break;
+        message.text.back() = '\0';
+        if (message.failed != 0)
+            problem = message.text.data();
+        else
+            opened[message.number] = std::move(received.fd);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!problem.empty())
+        fail("{}", problem);
+    if (status != 0)
+        fail("the process that was to open things in namespaces ended with status {:#x}",
+             static_cast<unsigned>(status));
+    return opened;
 }
 
 bool isOfOtherNetwork(int fd) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <span>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/nslinks.hpp"
@@ -29,6 +31,14 @@ private:
 /// Runs `work` in a thread of its own, whose namespaces may be changed without any effect on the caller's; what
 /// it throws is thrown here.
 void inOwnThread(const std::function<void()>& work);
+
+/// The user namespace that another namespace belongs to, if it isn't that of the caller. Throws Error.
+[[nodiscard]] UniqueFd foreignOwner(int space);
+
+/// Runs `work`, which opens things, in a child process that has entered these namespaces, in this order; into a user
+/// namespace nobody with threads can go. Returns what it has opened; what it throws is thrown here, as text.
+[[nodiscard]] std::map<int, UniqueFd> openWithin(std::span<const int> spaces,
+                                                 const std::function<std::map<int, UniqueFd>()>& work);
 
 /// The namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);

@@ -17,6 +17,7 @@
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/sysv_shm.hpp"
+#include "criu/memory/vma_pages.hpp"
 
 namespace criu::memory {
 namespace {
@@ -26,8 +27,6 @@ constexpr std::uint64_t kLowestFilled = 65536;
 
 constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (6.13)
 constexpr unsigned kMaxAdvice = 63;
-constexpr int kHugeShift = 26;  // MAP_HUGE_SHIFT: log2 of the page size lies from this bit on in mmap's flags
-constexpr std::uint64_t kDefaultHugePage = std::uint64_t{2} << 20;
 
 /// Temporary places start here: far from what programs and libraries use.
 constexpr std::uint64_t kScratchBase = 0x100000000;
@@ -47,17 +46,6 @@ void refuseUnknown(const VmaEntry& vma) {
 
 bool isPrivate(const VmaEntry& vma) {
     return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate);
-}
-
-bool isHuge(const VmaEntry& vma) {
-    return (vma.flags & MAP_HUGETLB) != 0;
-}
-
-std::uint64_t alignmentOf(const VmaEntry& vma) {
-    if (!isHuge(vma))
-        return kPageSize;
-    const std::uint32_t shift = vma.flags >> kHugeShift & 0x3f;
-    return shift == 0 ? kDefaultHugePage : std::uint64_t{1} << shift;
 }
 
 /// Runs of pages of `pagemap` inside [start, end), clipped.
@@ -160,7 +148,7 @@ void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
         placed.at = vma.start;
         return;
     }
-    const std::uint64_t alignment = alignmentOf(vma);
+    const std::uint64_t alignment = pageSizeOf(vma);
     const auto hole = occupied.findHole(placed.size() + alignment, kScratchBase);
     if (!hole)
         fail("no room of {} bytes for memory that belongs at {:#x}", placed.size(), vma.start);

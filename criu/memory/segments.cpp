@@ -44,7 +44,7 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
 }
 
 /// Whatever memory the inode stands for: images don't tell memfds from anonymous memory but by the name.
-UniqueFd makeInode(const MemfdInodeEntry& inode) {
+UniqueFd makeInode(const MemfdInodeEntry& inode, const namespaces::IdMap& ids) {
     // Old images have the name as links show it.
     std::string_view name = inode.name;
     constexpr std::string_view kPrefix = "/memfd:";
@@ -59,7 +59,9 @@ UniqueFd makeInode(const MemfdInodeEntry& inode) {
         fd = makeAnonymous(inode.size, MAP_HUGETLB | static_cast<int>(inode.hugetlb_flag & kHugeSizeMask));
     else
         fd = makeMemfd(name, inode);
-    sys(::fchown(fd.get(), inode.uid, inode.gid), "give memfd {} to {}:{}", name, inode.uid, inode.gid);
+    const uid_t uid = ids.outerUid(inode.uid);
+    const gid_t gid = ids.outerGid(inode.gid);
+    sys(::fchown(fd.get(), uid, gid), "give memfd {} to {}:{}", name, uid, gid);
     if (inode.has_mode != 0)
         sys(::fchmod(fd.get(), inode.mode & 07777), "set mode {:#o} of memfd {}", inode.mode & 07777, name);
     return fd;
@@ -145,11 +147,12 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
             segment.size = std::max(segment.size, pagemap->ranges().back().end());
 }
 
-void Segments::create(const ImageDir& images, const std::function<UniqueFd(UniqueFd)>& lift) {
+void Segments::create(const ImageDir& images, const namespaces::IdMap& ids,
+                      const std::function<UniqueFd(UniqueFd)>& lift) {
     for (auto& [shmid, segment] : byShmid_)
         segment.fd = lift(makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {
-        segment.fd = lift(makeInode(*segment.memfd));
+        segment.fd = lift(makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;
         // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.

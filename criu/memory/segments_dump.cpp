@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "criu/base/error.hpp"
@@ -158,7 +159,8 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
             break;
         const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", name, at), SEEK_HOLE);
         const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
-        at = pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name)));
+        // A file of huge pages goes on to the end of its last one.
+        at = std::min(pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name))), pageAlignUp(size));
         jobs.push_back({start, at - start, pagemap.contentSize()});
         pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
         if (jobs.size() >= kJobsAtOnce)
@@ -170,7 +172,8 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
     return pagemap.contentSize() / kPageSize;
 }
 
-SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, Drainer& drainer) const {
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
+                                       Drainer& drainer) const {
     SegmentsDumpResult result;
     if (segments_.empty())
         return result;
@@ -191,8 +194,8 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, Dr
         MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
         std::string name = segment.name;
         entry.name = name.data();
-        entry.uid = segment.stat.st_uid;
-        entry.gid = segment.stat.st_gid;
+        entry.uid = owners.innerUid(segment.stat.st_uid);
+        entry.gid = owners.innerGid(segment.stat.st_gid);
         entry.size = segment.size();
         entry.shmid = segment.shmid;
         entry.seals = segment.seals;

@@ -20,6 +20,7 @@
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
 #include "criu/memory/vma_dump.hpp"
+#include "criu/namespaces/id_map.hpp"
 
 namespace criu::memory {
 
@@ -59,7 +60,8 @@ public:
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
 
     /// Writes contents and memfd.img. After all processes and files were seen.
-    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, Drainer& drainer) const;
+    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
+                             Drainer& drainer) const;
 
 private:
     struct Segment {

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/memory/sysv_segment.hpp"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
+
+#include <algorithm>
+#include <bit>
+
 #include "criu/base/error.hpp"
+#include "criu/kernel/maps.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/namespaces/ipc_owner.hpp"
 
 namespace criu::memory {
@@ -62,6 +71,28 @@ AttachedSegment::AttachedSegment(int id, std::uint64_t size, int flags)
     : at_(::shmat(id, nullptr, flags)), size_(size) {
     if (at_ == reinterpret_cast<void*>(-1))
         failErrno("attach System V shared memory {}", id);
+}
+
+UniqueFd AttachedSegment::file() const {
+    const auto start = reinterpret_cast<std::uint64_t>(at_);
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    const std::vector<kernel::Vma> maps = kernel::readMaps(self);
+    const auto found =
+        std::find_if(maps.begin(), maps.end(), [&](const kernel::Vma& vma) { return vma.start == start; });
+    if (found == maps.end())
+        fail("the memory attached at {:#x} isn't mapped", start);
+    return ProcMappedFiles::open(self, *found, O_RDONLY);
+}
+
+std::uint32_t segmentHugeFlag(int file) {
+    constexpr std::uint32_t kHugePages = 04000;  // SHM_HUGETLB
+    constexpr unsigned kShift = 26;              // SHM_HUGE_SHIFT
+    struct statfs system {};
+    sys(::fstatfs(file, &system), "look at the file system of shared memory");
+    if (system.f_type != HUGETLBFS_MAGIC)
+        return 0;
+    const int bits = std::countr_zero(static_cast<std::uint64_t>(system.f_bsize));
+    return kHugePages | static_cast<std::uint32_t>(bits) << kShift;
 }
 
 }  // namespace criu::memory

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "criu/base/unique_fd.hpp"
 #include "images/ipc-shm.hpp"
 
 /// One segment of System V shared memory (shmget(2)) in the IPC namespace of the calling thread.
@@ -36,9 +37,16 @@ public:
     /// `size` of them; behind there is memory up to the end of the page.
     [[nodiscard]] std::span<std::byte> bytes() const { return {static_cast<std::byte*>(at_), size_}; }
 
+    /// The file that the segment is to the kernel. Throws Error.
+    [[nodiscard]] UniqueFd file() const;
+
 private:
     void* at_;
     std::uint64_t size_;
 };
+
+/// What is to be added to shmget(2)'s flags for the pages that the file of a segment has: SHM_HUGETLB with their size,
+/// or 0. Throws Error.
+[[nodiscard]] std::uint32_t segmentHugeFlag(int file);
 
 }  // namespace criu::memory

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/memory/sysv_segment.hpp"
+#include "criu/memory/vma_pages.hpp"
 #include "criu/namespaces/ipc_owner.hpp"
 
 namespace criu::memory {
@@ -33,7 +34,7 @@ bool isSysvShm(const std::string& name) {
     return name.starts_with("/SYSV");
 }
 
-void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const {
+void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) const {
     if (attached_.empty()) {
         images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
         return;
@@ -50,22 +51,29 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId) const
             throw error;
         }
         IpcDescEntry desc = namespaces::describeIpc(id, status->shm_perm);
+        namespaces::toInside(desc, ids);
         IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
         entry.desc = &desc;
         entry.size = status->shm_segsz;
+        const AttachedSegment attached(id, entry.size, SHM_RDONLY);
+        if (const std::uint32_t flag = segmentHugeFlag(attached.file().get()); flag != 0) {
+            entry.has_hugetlb_flag = 1;
+            entry.hugetlb_flag = flag;
+        }
         image.write(entry);
-        image.payload(AttachedSegment(id, entry.size, SHM_RDONLY).bytes());
+        image.payload(attached.bytes());
         image.zeros((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
     }
     image.finish();
 }
 
-void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId) {
+void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) {
     auto image = images.openRead(ImageKind::IpcShm, namespaceId);
     if (!image)
         return;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
+        namespaces::toOutside(*entry.desc, ids);
         const int id = static_cast<int>(entry.desc->id);
         if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0)
             fail("the content of System V shared memory {} is that of an IPC namespace, which can't be restored yet",
@@ -103,7 +111,8 @@ int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {
     const int id = static_cast<int>(vma.shmid);
     const std::uint64_t wanted = vma.end - vma.start;
     const auto status = findSegment(id);
-    const std::uint64_t size = status ? (status->shm_segsz + kPageSize - 1) & ~(kPageSize - 1) : 0;
+    const std::uint64_t page = pageSizeOf(vma);
+    const std::uint64_t size = status ? (status->shm_segsz + page - 1) & ~(page - 1) : 0;
     if (vma.pgoff > size || size - vma.pgoff < wanted)
         fail("System V shared memory {} has {} bytes, fewer than are mapped", id, size);
     const bool writable = (vma.prot & PROT_WRITE) != 0;

@@ -186,8 +186,6 @@ private:
         const bool huge = vma.flags.has(VmFlag::HugeTlb);
         entry.status = bit(VmaStatus::Regular);
         if ((huge || onKernelTmpfs(vma)) && isSysvShm(vma.name)) {
-            if (huge)
-                refuse(vma, "System V shared memory of huge pages");
             setAccess(vma, entry);
             entry.status |= VmaStatus::AnonShared | VmaStatus::SysvIpc;
             entry.shmid = vma.inode;

@@ -53,14 +53,17 @@ void ClocksDump::write(const ImageDir& images, const kernel::ProcPid& root) cons
     image.finish();
 }
 
-ClocksRestore::ClocksRestore(const ImageDir& images, std::uint32_t number) {
+ClocksRestore::ClocksRestore(const ImageDir& images, std::uint32_t number) : needed_(number != 0) {
     const auto entry = images.openRequired(ImageKind::Timens, number).only<TimensEntry>();
     monotonic_ = fromImage(*entry->monotonic);
     boottime_ = fromImage(*entry->boottime);
 }
 
-void ClocksRestore::enterNew() const {
-    sys(::unshare(CLONE_NEWTIME), "create a time namespace");
+bool ClocksRestore::enterNew() const {
+    const int made = ::unshare(CLONE_NEWTIME);
+    if (made < 0 && errno == EPERM && !needed_)
+        return false;
+    sys(made, "create a time namespace");
     const kernel::ProcPid self = ProcDir().self();
     // The new namespace begins with the offsets of the one that we are still in.
     const TimeOffsets before = kernel::readTimeOffsets(self);
@@ -70,6 +73,7 @@ void ClocksRestore::enterNew() const {
     self.write("timens_offsets", kernel::formatTimeOffsets(after));
     const UniqueFd space = self.open("ns/time_for_children", O_RDONLY);
     sys(::setns(space.get(), CLONE_NEWTIME), "enter the time namespace of the tree");
+    return true;
 }
 
 }  // namespace criu::namespaces

@@ -27,9 +27,11 @@ public:
     ClocksRestore(const ImageDir& images, std::uint32_t number);
 
     /// Makes a time namespace with these clocks, and moves the calling process there, which must have one thread only.
-    void enterNew() const;
+    /// False if it has no right to, and the tree was in criu's time namespace; else throws Error.
+    [[nodiscard]] bool enterNew() const;
 
 private:
+    bool needed_;  ///< the tree had a time namespace for itself
     kernel::ClockTime monotonic_;
     kernel::ClockTime boottime_;
 };

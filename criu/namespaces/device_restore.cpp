@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/links.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/device_options.hpp"
 #include "criu/namespaces/tun_devices.hpp"
@@ -123,10 +122,15 @@ DeviceRestore::~DeviceRestore() {
         try {
             kernel::inOwnThread([&] {
                 const NamespaceVisit visit(touched.network.get(), NamespaceKind::Net);
-                if (touched.name.empty())
-                    kernel::removeLink(touched.index);
-                else
-                    kernel::changeLink(touched.index, {.flags = 0, .network = home_.get(), .newName = touched.name});
+                if (!touched.moved)
+                    return kernel::removeLink(touched.index);
+                kernel::changeLink(touched.index, {.flags = 0});
+                kernel::changeLink(touched.index, {.flags = touched.moved->flags,
+                                                   .mtu = touched.moved->mtu,
+                                                   .address = touched.moved->address,
+                                                   .network = home_.get(),
+                                                   .newIndex = touched.moved->index,
+                                                   .newName = touched.moved->name});
             });
         } catch (const std::exception& error) {
             log_.warn("A network device of the failed restore is left: {}", error.what());
@@ -240,10 +244,10 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
 void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from) {
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
+    kernel::NetworkLink before = kernel::readLink(kernel::linkIndex(from));
     // Not its address: a driver may refuse that.
-    kernel::changeLink(kernel::linkIndex(from),
-                       {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
-    touched_.push_back({std::move(network), device.ifindex, from});
+    kernel::changeLink(before.index, {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
+    touched_.push_back({std::move(network), device.ifindex, std::move(before)});
 }
 
 void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {
@@ -253,7 +257,14 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         device.has_peer_nsid != 0 ? find(all, device.peer_nsid, device.peer_ifindex, &otherOf) : nullptr;
     if (outer != outerEnds_.end() || other == nullptr || other == &device || other->type != ND_TYPE__VETH ||
         isMade(*other) || movedFrom(*other) != nullptr) {
-        makeVethToOutside(of, device, outer != outerEnds_.end() ? outer->second : Outer());
+        // One of the tree's namespaces that isn't new has its own devices, but may lack this end.
+        const auto existing = std::find_if(all.begin(), all.end(), [&](const DevicesOf& candidate) {
+            return device.has_peer_nsid != 0 && candidate.number == device.peer_nsid && candidate.devices.empty();
+        });
+        if (outer != outerEnds_.end())
+            makeVethToOutside(of, device, outer->second, home_.get());
+        else
+            makeVethToOutside(of, device, Outer(), existing != all.end() ? existing->network : home_.get());
     } else {
         kernel::NewLink end = described(device, "veth");
         kernel::NewLink otherEnd = described(*other, "veth");
@@ -266,11 +277,12 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
     made_.push_back({&of, &device});
 }
 
-void DeviceRestore::makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer) {
+void DeviceRestore::makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer,
+                                      int network) {
     kernel::NewLink end = described(device, "veth");
     kernel::NewLink otherEnd;
     otherEnd.name = outer.name;
-    otherEnd.network = home_.get();
+    otherEnd.network = network;
     end.otherEnd = &otherEnd;
     {
         const NamespaceVisit visit(of.network, NamespaceKind::Net);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -11,13 +12,14 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/links.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/network_settings.hpp"
 #include "images/netdev.hpp"
 
 namespace criu::namespaces {
 
-/// A network namespace whose devices are to be made.
+/// A network namespace whose devices are to be made; none for one that isn't new.
 struct DevicesOf {
     std::uint32_t number = 0;  ///< in images
     int network = -1;          ///< descriptor of the namespace
@@ -57,7 +59,7 @@ private:
     struct Touched {
         UniqueFd network;
         std::uint32_t index = 0;
-        std::string name;  ///< it was moved from outside, and had this name there; empty: it reaches to the outside
+        std::optional<kernel::NetworkLink> moved;  ///< what it was outside; nothing: it only reaches there
     };
 
     [[nodiscard]] const std::string* movedFrom(const NetDeviceEntry& device) const;
@@ -67,7 +69,7 @@ private:
     void makeOne(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void moveIn(const DevicesOf& of, const NetDeviceEntry& device, const std::string& from);
     void makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
-    void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer);
+    void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer, int network);
     void makeMacvlan(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void startOne(const Device& device, const SettingsRule& rule) const;
 

@@ -57,7 +57,7 @@ std::string pathAt(int directory, const std::string& name) {
 
 class ArchiveWriter {
 public:
-    explicit ArchiveWriter(int to) : writer_(::archive_write_new()), block_(kBlock) {
+    ArchiveWriter(int to, const IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
         archive* const writer = writer_.get();
         check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
         check(::archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
@@ -101,6 +101,8 @@ private:
     bool add(int directory, const std::string& name, const std::string& path) {
         struct stat stat {};
         sys(::fstatat(directory, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW), "stat {}", path);
+        stat.st_uid = ids_.seenUid(stat.st_uid);
+        stat.st_gid = ids_.seenGid(stat.st_gid);
         if (S_ISSOCK(stat.st_mode)) {
             sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid, stat.st_mtim});
             return false;
@@ -214,6 +216,7 @@ private:
         }
     }
 
+    const IdMap& ids_;
     std::unique_ptr<archive, FreeWriter> writer_;
     std::vector<std::byte> block_;
     std::map<ino_t, std::string> links_;
@@ -240,8 +243,8 @@ private:
 
 }  // namespace
 
-std::vector<SocketFile> archiveFiles(int directory, int to) {
-    ArchiveWriter writer(to);
+std::vector<SocketFile> archiveFiles(int directory, int to, const IdMap& ids) {
+    ArchiveWriter writer(to, ids);
     writer.addTree(directory, ".");
     return writer.finish();
 }

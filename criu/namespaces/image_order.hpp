@@ -17,11 +17,6 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
 
-/// Whether a tree may have a namespace of this kind for itself.
-[[nodiscard]] constexpr bool isSupported(kernel::NamespaceKind kind) noexcept {
-    return kind != kernel::NamespaceKind::User;
-}
-
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
 class NamespaceNumbers {
 public:

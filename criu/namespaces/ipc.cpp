@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
+#include "criu/namespaces/ipc_owner.hpp"
 #include "criu/namespaces/ipc_shared_memory.hpp"
 
 namespace criu::namespaces {
@@ -47,24 +48,37 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     image.finish();
 
     ImageWriter messages = images.create(ImageKind::IpcMsg, number_);
-    writeMessageQueues(messages, readMessageQueues());
+    std::vector<MessageQueue> queues = readMessageQueues();
+    for (MessageQueue& queue : queues)
+        toInside(queue.desc, owners_);
+    writeMessageQueues(messages, queues);
     messages.finish();
     ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
-    writeSemaphoreSets(semaphores, semaphores_);
+    std::vector<SemaphoreSet> sets = semaphores_;
+    for (SemaphoreSet& set : sets)
+        toInside(set.desc, owners_);
+    writeSemaphoreSets(semaphores, sets);
     semaphores.finish();
-    return dumpSharedMemory(images, number_, ids, drainer);
+    return dumpSharedMemory(images, number_, owners_, ids, drainer);
 }
 
-IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, Log& log)
-    : number_(number), log_(log), limits_(images.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
+IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap& owners, Log& log)
+    : number_(number),
+      owners_(owners),
+      log_(log),
+      limits_(images.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
     if (auto image = images.openRead(ImageKind::IpcMsg, number))
         queues_ = parseMessageQueues(*image);
     if (auto image = images.openRead(ImageKind::IpcSem, number))
         semaphores_ = parseSemaphoreSets(*image);
+    for (MessageQueue& queue : queues_)
+        toOutside(queue.desc, owners);
+    for (SemaphoreSet& set : semaphores_)
+        toOutside(set.desc, owners);
 }
 
 void IpcRestore::fill(const ImageDir& images) {
-    doomed_ = restoreSharedMemory(images, number_);
+    doomed_ = restoreSharedMemory(images, number_, owners_);
     for (const MessageQueue& queue : queues_)
         makeMessageQueue(queue);
     for (const SemaphoreSet& set : semaphores_)

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "criu/namespaces/id_map.hpp"
 #include "images/ipc-desc.hpp"
 
 /// What the three kinds of System V IPC have in common.
@@ -13,6 +14,11 @@ namespace criu::namespaces {
 
 /// Key, owner, creator and mode, for images.
 [[nodiscard]] IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept;
+
+/// Changes owner and creator from how criu calls them to how the tree does, and back. Who has no number in the tree's
+/// user namespace is criu's user in the end.
+void toInside(IpcDescEntry& desc, const IdMap& ids) noexcept;
+void toOutside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 
 /// Throws Error if the numbers can't be those of an object; `what` names the kind.
 void requireIpcDesc(const IpcDescEntry& desc, const char* what);

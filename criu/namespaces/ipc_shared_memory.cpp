@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/ipc_shared_memory.hpp"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/shm.h>
-#include <sys/statfs.h>
-
-#include <algorithm>
-#include <bit>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/maps.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
@@ -25,44 +18,21 @@ using kernel::IpcKind;
 using memory::AttachedSegment;
 
 constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where old images have it
-constexpr std::uint32_t kHugePages = 04000;    // SHM_HUGETLB
-constexpr unsigned kHugeShift = 26;            // SHM_HUGE_SHIFT
 
-/// The file that the segment is to the kernel.
-UniqueFd fileOf(const AttachedSegment& segment) {
-    const auto start = reinterpret_cast<std::uint64_t>(segment.bytes().data());
-    const kernel::ProcPid self = kernel::ProcDir().self();
-    const std::vector<kernel::Vma> maps = kernel::readMaps(self);
-    const auto found =
-        std::find_if(maps.begin(), maps.end(), [&](const kernel::Vma& vma) { return vma.start == start; });
-    if (found == maps.end())
-        fail("the memory attached at {:#x} isn't mapped", start);
-    return memory::ProcMappedFiles::open(self, *found, O_RDONLY);
-}
-
-/// SHM_HUGETLB with the size of pages; 0 for small ones.
-std::uint32_t hugeFlag(int file) {
-    struct statfs system {};
-    sys(::fstatfs(file, &system), "look at the file system of shared memory");
-    if (system.f_type != HUGETLBFS_MAGIC)
-        return 0;
-    const int bits = std::countr_zero(static_cast<std::uint64_t>(system.f_bsize));
-    return kHugePages | static_cast<std::uint32_t>(bits) << kHugeShift;
-}
-
-std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, memory::PagesIds& ids,
-                          memory::Drainer& drainer) {
+std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, const IdMap& owners,
+                          memory::PagesIds& ids, memory::Drainer& drainer) {
     const auto status = memory::findSegment(id);
     if (!status)
         fail("System V shared memory {} has vanished", id);
     const AttachedSegment attached(id, status->shm_segsz, SHM_RDONLY);
-    const UniqueFd file = fileOf(attached);
+    const UniqueFd file = attached.file();
     IpcDescEntry desc = describeIpc(id, status->shm_perm);
+    toInside(desc, owners);
     IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
     entry.desc = &desc;
     entry.size = status->shm_segsz;
     entry.has_in_pagemaps = entry.in_pagemaps = 1;
-    if (const std::uint32_t flag = hugeFlag(file.get()); flag != 0) {
+    if (const std::uint32_t flag = memory::segmentHugeFlag(file.get()); flag != 0) {
         entry.has_hugetlb_flag = 1;
         entry.hugetlb_flag = flag;
     }
@@ -88,18 +58,18 @@ void restoreSegment(const IpcShmEntry& entry, const ImageDir& images, ImageReade
 
 }  // namespace
 
-std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, memory::PagesIds& ids,
+std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners, memory::PagesIds& ids,
                                memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
     for (const int id : kernel::listIpcIds(IpcKind::SharedMemory))
         pages += inContext([&] { return fmt::format("System V shared memory {}", id); },
-                           [&] { return dumpSegment(id, images, image, ids, drainer); });
+                           [&] { return dumpSegment(id, images, image, owners, ids, drainer); });
     image.finish();
     return pages;
 }
 
-std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number) {
+std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners) {
     std::vector<int> doomed;
     auto image = images.openRead(ImageKind::IpcShm, number);
     if (!image)
@@ -107,6 +77,7 @@ std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t numbe
     std::uint64_t count = 0;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
+        toOutside(*entry.desc, owners);
         requireIpcDesc(*entry.desc, "System V shared memory");
         raiseIpcLimit("kernel/shmmni", ++count);
         inContext([&] { return fmt::format("System V shared memory {}", entry.desc->id); },

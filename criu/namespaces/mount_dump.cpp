@@ -17,6 +17,8 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/scan.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -97,6 +99,27 @@ bool isEmpty(int directory, const Mount& mount) {
         if (const std::string_view name = entry->d_name; name != "." && name != "..")
             return false;
     return true;
+}
+
+/// The kernel shows users and groups in options as the first user namespace calls them, and takes them as the mounter's
+/// does. Those without a number there are left out.
+std::string innerOptions(std::string_view options, const IdMap& ids) {
+    std::string out;
+    while (!options.empty()) {
+        const std::size_t end = std::min(options.find(','), options.size());
+        std::string option(options.substr(0, end));
+        options.remove_prefix(std::min(end + 1, options.size()));
+        const bool user = option.starts_with("uid=");
+        if (user || option.starts_with("gid=")) {
+            const auto outer = kernel::parseLoneNumber<std::uint32_t>(option.substr(4), "user or group in an option");
+            const std::uint32_t inner = user ? ids.innerUid(outer) : ids.innerGid(outer);
+            if (inner == IdMap::kNone)
+                continue;
+            option = fmt::format("{}{}", option.substr(0, 4), inner);
+        }
+        out += out.empty() ? option : ',' + option;
+    }
+    return out;
 }
 
 }  // namespace
@@ -193,14 +216,36 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
         for (const Mount& mount : space.mounts.all())
             if (wanted.contains(mount.id))
                 here.insert(mount.id);
-        if (here.empty())
-            continue;
-        const kernel::ProcDir proc;
-        kernel::insideMountNamespace(space.fd.get(), [&] {
-            // What --skip-mnt leaves out counts here.
-            const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-            opened.merge(Copy(proc, all).open(here));
-        });
+        if (!here.empty())
+            opened.merge(openIn(space, std::move(here)));
+    }
+    return opened;
+}
+
+std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidden) {
+    std::map<int, UniqueFd> opened;
+    const kernel::ProcDir proc;
+    kernel::insideMountNamespace(space.fd.get(), [&] {
+        // What --skip-mnt leaves out counts here.
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        for (const Mount& mount : all.all())
+            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                hidden.erase(mount.id);
+            }
+    });
+    if (hidden.empty())
+        return opened;
+    const auto uncover = [&] {
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        return Copy(proc, all).open(hidden);
+    };
+    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
+        const int spaces[] = {owner.get(), space.fd.get()};
+        opened.merge(kernel::openWithin(spaces, uncover));
+    } else {
+        kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
     }
     return opened;
 }
@@ -342,14 +387,15 @@ bool MountDump::hasContent(const Mount& mount) const {
     return mount.device != root().device || (isRoot(mount) && !rootOutside_);
 }
 
-std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, int opened) {
+std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+                                                int opened) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
     const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
-    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get()); });
+    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
 }
 
-void MountDump::write(const ImageDir& images, bool ownQueues) {
+void MountDump::write(const ImageDir& images, const IdMap& ids, bool ownQueues) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
@@ -361,20 +407,23 @@ void MountDump::write(const ImageDir& images, bool ownQueues) {
             wanted.insert(mount->id);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
-        writeSpace(images, space, opened);
+        writeSpace(images, space, ids, opened);
 }
 
-void MountDump::writeSpace(const ImageDir& images, const Space& space, const std::map<int, UniqueFd>& opened) const {
+void MountDump::writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+                           const std::map<int, UniqueFd>& opened) const {
     Arena arena;
     ImageWriter image = images.create(ImageKind::Mountpoints, space.number);
     for (const Mount& mount : space.mounts.all()) {
         MntEntry& entry = *entryOf(mount, arena);
+        if (ids.isOwnNamespace() && entry.options != nullptr)
+            entry.options = arena.string(innerOptions(entry.options, ids));
         if (const auto found = opened.find(mount.id); found != opened.end()) {
             if (!hasContent(mount)) {
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                const std::vector<SocketFile> sockets = writeContent(images, mount, found->second.get());
+                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get());
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

@@ -15,6 +15,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 
 namespace criu::namespaces {
@@ -61,8 +62,8 @@ public:
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
-    /// when all else has been dumped. `ownQueues`: message queues are the tree's own.
-    void write(const ImageDir& images, bool ownQueues);
+    /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
+    void write(const ImageDir& images, const IdMap& ids, bool ownQueues);
 
 private:
     struct Space {
@@ -78,14 +79,17 @@ private:
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &root(); }
     [[nodiscard]] Space look(const SeenNamespace& seen) const;
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
+    [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> hidden);
     void markExternal();
     bool matchOutside(Mount& mount, const MountTree& outside) const;
     void check(const Plugins& plugins);
     void checkSource(Mount& mount, const Plugins& plugins);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    void writeSpace(const ImageDir& images, const Space& space, const std::map<int, UniqueFd>& opened) const;
-    [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount, int opened);
+    void writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+                    const std::map<int, UniqueFd>& opened) const;
+    [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
+                                                              const IdMap& ids, int opened);
 
     const model::Options& options_;
     ExternalMounts externals_;

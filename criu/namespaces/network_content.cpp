@@ -10,6 +10,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
 #include "criu/kernel/iptables.hpp"
+#include "criu/kernel/neighbours.hpp"
 #include "criu/kernel/network_ids.hpp"
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/program.hpp"
@@ -25,6 +26,11 @@ std::string contentOf(const ImageDir& images, ImageKind kind, std::uint32_t numb
         return {};
     const std::vector<std::byte> bytes = image->rest(kLargestSaved);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::byte> bytesOf(const ProtobufCBinaryData& data) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(data.data);
+    return {bytes, bytes + data.len};
 }
 
 ImageKind rulesOf(int family) {
@@ -111,6 +117,10 @@ void NetworkContent::finish(const ImageDir& images) const {
         restored(ImageKind::Route, "route");
         restored(ImageKind::Route6, "route");
         restored(ImageKind::Rule, "rule");
+        for (const NeighbourEntry* const entry : std::span((*settings_)->neighbours, (*settings_)->n_neighbours))
+            kernel::addNeighbour({entry->device, static_cast<std::uint8_t>(entry->family),
+                                  static_cast<std::uint8_t>(entry->flags), bytesOf(entry->address),
+                                  bytesOf(entry->link_address)});
     }
     const auto connections = [&](ImageKind kind, kernel::ConntrackTable table) {
         const std::string entries = contentOf(images, kind, number_);

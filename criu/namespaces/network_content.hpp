@@ -34,7 +34,7 @@ public:
     /// Rules of the packet filter: they come first of what has to do with packets, because the dump's lock is among
     /// them.
     void restoreFilters(const ImageDir& images) const;
-    /// Addresses, routes, rules, tracked connections.
+    /// Addresses, routes, rules, neighbours, tracked connections.
     void finish(const ImageDir& images) const;
 
 private:

@@ -9,6 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
+#include "criu/kernel/neighbours.hpp"
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/program.hpp"
@@ -148,6 +149,17 @@ void NetworkDump::fillSettings(NetnsEntry& network, const std::map<std::int32_t,
     readNetworkSettings(network, arena);
     network.n_nsids = numbers.size();
     network.nsids = arena.messages<NetnsId>(numbers.size());
+    const std::vector<kernel::Neighbour> neighbours = kernel::readNeighbours();
+    network.n_neighbours = neighbours.size();
+    network.neighbours = arena.messages<NeighbourEntry>(neighbours.size());
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+        NeighbourEntry& out = *network.neighbours[i];
+        out.device = neighbours[i].device;
+        out.family = neighbours[i].family;
+        out.flags = neighbours[i].flags;
+        out.address = arena.bytes(neighbours[i].address);
+        out.link_address = arena.bytes(neighbours[i].linkAddress);
+    }
     std::size_t next = 0;
     for (const auto& [id, number] : numbers) {
         network.nsids[next]->target_ns_id = number;

@@ -76,8 +76,9 @@ const NetworkRestore::Space* NetworkRestore::find(std::uint32_t number) const no
 std::vector<DevicesOf> NetworkRestore::devices() const {
     std::vector<DevicesOf> all;
     for (const Space& space : spaces_)
-        if (space.content)
-            all.push_back({space.number, space.fd.get(), space.content->devices()});
+        all.push_back(
+            {space.number, space.fd.get(),
+             space.content ? std::span(space.content->devices()) : std::span<const Record<NetDeviceEntry>>()});
     return all;
 }
 

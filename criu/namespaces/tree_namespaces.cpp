@@ -33,13 +33,13 @@ void visit(const kernel::ProcPid& process, NamespaceKind kind, const std::functi
 }  // namespace
 
 TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree, Log& log)
-    : joined_(joined) {
+                               const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log)
+    : joined_(joined), log_(log) {
     const auto wanted = [&](NamespaceKind kind) { return joined.has(kind) ? 0 : ownNumberOf(outside, tree, kind); };
     if (const std::uint32_t number = wanted(NamespaceKind::Uts); number != 0)
         uts_.emplace(images, number);
     if (const std::uint32_t number = wanted(NamespaceKind::Ipc); number != 0)
-        ipc_.emplace(images, number, log);
+        ipc_.emplace(images, number, ids, log);
     const std::uint32_t time = wanted(NamespaceKind::Time);
     if (time != 0)
         kernel::Features().require(kernel::Feature::TimeNs);
@@ -68,8 +68,8 @@ void TreeNamespaces::enter() const {
     joined_.enter(NamespaceKind::Uts);
     joined_.enter(NamespaceKind::Ipc);
     joined_.enter(NamespaceKind::Time);
-    if (clocks_)
-        clocks_->enterNew();
+    if (clocks_ && !clocks_->enterNew())
+        log_.warn("No right to make a time namespace: monotonic clocks don't go on from where they were");
 }
 
 }  // namespace criu::namespaces

@@ -19,9 +19,9 @@ namespace criu::namespaces {
 class TreeNamespaces {
 public:
     /// `outside` and `tree`: numbers of criu's and the tree's namespaces, may be null. Reads and checks the images;
-    /// throws Error. `joined` outlives this object.
+    /// throws Error. `joined` and `ids`, users and groups of the tree, outlive this object.
     TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                   const TaskKobjIdsEntry* tree, Log& log);
+                   const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log);
 
     /// CLONE_NEW… of those that the first process of the tree is to be born in.
     [[nodiscard]] int newKinds() const noexcept;
@@ -47,6 +47,7 @@ public:
 
 private:
     const JoinedNamespaces& joined_;
+    Log& log_;
     std::optional<UtsRestore> uts_;
     std::optional<IpcRestore> ipc_;
     std::optional<ClocksRestore> clocks_;

@@ -167,7 +167,6 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.proto = static_cast<std::uint32_t>(type.protocol);
     out.flags = file.statusFlags();
     out.fown = files::readOwner(fd, arena);
-    out.has_uid = file.stat.st_uid != 0;
     out.uid = file.stat.st_uid;
 
     const kernel::InetSocketInfo* const listed = find(file, type, out.ino);
@@ -178,7 +177,7 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.opts = dumpSocketOptions(fd, type.family, arena, known);
     if (ends.local.needsScope() && out.opts->so_bound_dev != nullptr)
         out.ifname = out.opts->so_bound_dev;
-    options_.read(fd, type, ends.remote.port != 0, known, out, arena);
+    options_.read(file.network, fd, type, ends.remote.port != 0, known, out, arena);
     return out;
 }
 
@@ -186,6 +185,9 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     auto& out = *reinterpret_cast<InetSkEntry*>(file.prepared);
     const InetType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
     refuseUnknown(file, type);
+    out.uid = dump.ids().innerUid(out.uid);
+    out.has_uid = out.uid != 0 && out.uid != namespaces::IdMap::kNone;
+    files::translateOwner(*out.fown, dump.ids());
     entry.isk = &out;
     out.id = entry.id;
     out.has_ns_id = 1;

@@ -110,7 +110,7 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
     }
     sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");
     TcpStreamRestore stream(opener.images(), entry_);
-    const bool connected = tryConnect(stream, socket, device, opener.log());
+    const bool connected = tryConnect(stream, socket, device, opener);
     finishOpen(socket, opener);
     if (connected)
         stream.finish(socket);
@@ -118,14 +118,15 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
 
 /// False: of a closed connection, from which nothing can be read, the addresses can't be had any more. Only the socket
 /// itself knew them.
-bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, Log& log) const {
+bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device,
+                              files::FileOpener& opener) const {
     try {
-        stream.connect(socket, ends_, device);
+        stream.connect(socket, ends_, device, opener.help());
         return true;
     } catch (const Error& error) {
         if (state_ != TcpState::Close || !stream.isSilent())
             throw;
-        log.warn("The closed connection {} is restored without its addresses: {}", ends_.text(), error.what());
+        opener.log().warn("The closed connection {} is restored without its addresses: {}", ends_.text(), error.what());
     }
     leaveRepairQuietly(socket);
     ::shutdown(socket, SHUT_RDWR);
@@ -171,7 +172,7 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
     // These two belong to complete().
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
-    restoreSocketOptions(socket, options, opener.log());
+    restoreSocketOptions(socket, options, opener.log(), opener.help());
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
         ::shutdown(socket, howOf(entry_.shutdown));  // of sockets without a connection it takes effect and fails
     sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);

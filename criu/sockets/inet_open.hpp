@@ -42,7 +42,7 @@ private:
     [[nodiscard]] bool isTcp() const noexcept;
     [[nodiscard]] std::string name() const;
     void openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const;
-    bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, Log& log) const;
+    bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, files::FileOpener& opener) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void bind(int socket, std::uint32_t device) const;
     void finishOpen(int socket, files::FileOpener& opener) const;

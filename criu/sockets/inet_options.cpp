@@ -289,9 +289,9 @@ void writeMore(int socket, const InetSkEntry& entry, bool early, Log& log) {
 
 }  // namespace
 
-const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(const InetType& type) {
+const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t network, const InetType& type) {
     const std::lock_guard lock(mutex_);
-    const auto known = usual_.find(type);
+    const auto known = usual_.find({network, type});
     if (known != usual_.end())
         return known->second;
     std::vector<Value> values(std::size(kRows));
@@ -304,11 +304,11 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(const InetType
         else
             values[i] = std::vector<std::byte>(sizeof(int));  // sockets of ping aren't allowed to everybody
     }
-    return usual_.emplace(type, std::move(values)).first->second;
+    return usual_.emplace(std::pair(network, type), std::move(values)).first->second;
 }
 
-void InetOptionsDump::read(int socket, const InetType& type, bool connected, KnownOptions known, InetSkEntry& out,
-                           Arena& arena) {
+void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
+                           InetSkEntry& out, Arena& arena) {
     out.ip_opts = readIp(socket, type, known, arena);
     if (type.family == AF_INET6) {
         out.has_v6only = 1;
@@ -316,7 +316,7 @@ void InetOptionsDump::read(int socket, const InetType& type, bool connected, Kno
     }
     out.tcp_opts =
         type.protocol == IPPROTO_TCP && type.type == SOCK_STREAM ? readTcp(socket, arena) : arena.make<TcpOptsEntry>();
-    const std::vector<Value>& standard = usual(type);
+    const std::vector<Value>& standard = usual(network, type);
     out.more = arena.array<SkMoreOpt*>(std::size(kRows));
     for (std::size_t i = 0; i < std::size(kRows); ++i) {
         const Row& row = kRows[i];

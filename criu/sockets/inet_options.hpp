@@ -28,15 +28,17 @@ struct InetType {
 class InetOptionsDump {
 public:
     /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out. By
-    /// several threads at once.
-    void read(int socket, const InetType& type, bool connected, KnownOptions known, InetSkEntry& out, Arena& arena);
+    /// several threads at once, which are in the socket's network namespace, `network`.
+    void read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
+              InetSkEntry& out, Arena& arena);
 
 private:
     using Value = std::optional<std::vector<std::byte>>;
-    const std::vector<Value>& usual(const InetType& type);
+    const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
 
     std::mutex mutex_;
-    std::map<InetType, std::vector<Value>> usual_;  ///< of each row of the table
+    /// Of each row of the table. Settings of namespaces differ.
+    std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
 };
 
 /// Before the socket gets an address: what decides whether it may have it.

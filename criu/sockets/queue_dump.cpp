@@ -209,8 +209,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
         packet.id_for = socket.value;
         if (piece.sender) {
             sender.pid = static_cast<std::uint32_t>(piece.sender->pid);
-            sender.uid = piece.sender->uid;
-            sender.gid = piece.sender->gid;
+            sender.uid = dump.ids().seenUid(piece.sender->uid);
+            sender.gid = dump.ids().seenGid(piece.sender->gid);
             packet.ucred = &sender;
         }
         if (!stream && !piece.address.empty()) {

@@ -153,14 +153,21 @@ void writeInt(int fd, int level, int option, int value, const char* name, Log& l
         write(fd, level, option, &value, sizeof(value), name, log);
 }
 
+void forceBufferSize(int fd, int option, int force, int size, const char* name, const kernel::OutsideHelp* help) {
+    if (::setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) == 0 ||
+        (help != nullptr && help->setSocketOption(fd, force, size) == 0))
+        return;
+    // Without CAP_NET_ADMIN: up to the limit.
+    sys(::setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)), "set socket option {}", name);
+}
+
 /// `size` is what getsockopt gives: the kernel doubles what is set.
-void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name) {
+void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
+                     const kernel::OutsideHelp* help) {
     constexpr int kDoubled = 2;
     if (read<int>(fd, SOL_SOCKET, option, name) == static_cast<int>(size))
         return;
-    const int half = static_cast<int>(size / kDoubled);
-    if (::setsockopt(fd, SOL_SOCKET, force, &half, sizeof(half)) != 0)  // without CAP_NET_ADMIN: up to the limit
-        sys(::setsockopt(fd, SOL_SOCKET, option, &half, sizeof(half)), "set socket option {}", name);
+    forceBufferSize(fd, option, force, static_cast<int>(size / kDoubled), name, help);
 }
 
 void writeTimeLimit(int fd, int option, std::uint64_t seconds, std::uint64_t micros, const char* name, Log& log) {
@@ -295,11 +302,11 @@ SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions kn
     return &out;
 }
 
-void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log) {
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::OutsideHelp* help) {
     if (options.so_sndbuf != 0)
-        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF");
+        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF", help);
     if (options.so_rcvbuf != 0)
-        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF");
+        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF", help);
     for (const IntOption& row : kIntOptions)
         if (const std::optional<int> value = row.load(options))
             writeInt(fd, row.level, row.option, *value, row.name, log);
@@ -316,17 +323,13 @@ void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log) {
     restoreMore(fd, options, log);
 }
 
-void raiseSendBuffer(int fd) {
-    const int most = INT_MAX / 2;
-    if (::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &most, sizeof(most)) != 0)  // without CAP_NET_ADMIN: the limit
-        sys(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)), "enlarge the send buffer of a socket");
+void raiseSendBuffer(int fd, const kernel::OutsideHelp* help) {
+    forceBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, INT_MAX / 2, "SO_SNDBUF", help);
 }
 
-void raiseBuffers(int fd) {
-    raiseSendBuffer(fd);
-    const int most = INT_MAX / 2;
-    if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most)) != 0)
-        sys(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most)), "enlarge the receive buffer of a socket");
+void raiseBuffers(int fd, const kernel::OutsideHelp* help) {
+    raiseSendBuffer(fd, help);
+    forceBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, INT_MAX / 2, "SO_RCVBUF", help);
 }
 
 void restoreDevice(int fd, const SkOptsEntry& options) {

@@ -95,8 +95,9 @@ std::uint32_t TcpStreamRestore::sendEnd() const noexcept {
     return stream_->outq_seq - (hasSentFin(state_) ? 1 : 0);
 }
 
-void TcpStreamRestore::connect(int socket, const InetConnection& connection, std::uint32_t device) {
-    raiseBuffers(socket);
+void TcpStreamRestore::connect(int socket, const InetConnection& connection, std::uint32_t device,
+                               const kernel::OutsideHelp* help) {
+    raiseBuffers(socket, help);
     enterRepair(socket);
     SocketAddress address{};
     socklen_t length = connection.local.store(address, device);

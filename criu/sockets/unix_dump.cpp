@@ -94,6 +94,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 
     auto& out = *reinterpret_cast<UnixSkEntry*>(file.prepared);
     entry.usk = &out;
+    files::translateOwner(*out.fown, dump.ids());
     out.id = entry.id;
     out.type = static_cast<std::uint32_t>(info->type);
     out.state = static_cast<std::uint32_t>(info->state);
@@ -106,7 +107,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         out.shutdown = static_cast<SkShutdown>(info->shutdown);
     }
     if (!info->name.empty() && info->name.front() != '\0')
-        dumpPath(file, info->name, out, dump.treeRoot(), dump.arena());
+        dumpPath(file, info->name, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
     peers_.emplace(inode, out.peer);
     write(entry, file, dump);

@@ -56,10 +56,10 @@ bool UnixGroup::usesPaths() const {
     });
 }
 
-void UnixGroup::Route::send(QueueFiller& filler, const QueuedPacket& packet,
-                            const std::function<int(FileId)>& find) const {
+void UnixGroup::Route::send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
+                            const kernel::OutsideHelp* help) const {
     const int sender = held ? held->get() : find(member);
-    raiseSendBuffer(sender);
+    raiseSendBuffer(sender, help);
     filler.send(sender, packet, file ? fmt::format("/proc/self/fd/{}", file->get()) : to);
 }
 
@@ -74,7 +74,7 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
     const auto find = [&placed](FileId id) { return placed.find(id); };
     QueueFiller filler(placed.images(), find, [](UniqueFd fd) { return fd; });
     for (const Deferred& deferred : deferred_)
-        deferred.route.send(filler, *deferred.packet, find);
+        deferred.route.send(filler, *deferred.packet, find, placed.help());
     deferred_.clear();
     for (const UnixSocket* const socket : sockets_) {
         if (std::find(given_.begin(), given_.end(), socket) != given_.end())
@@ -88,7 +88,7 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
                       if (socket->in(kernel::UnixState::Listen))
                           sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}",
                               entry.backlog);
-                      restoreSocketOptions(fd, *entry.opts, placed.log());
+                      restoreSocketOptions(fd, *entry.opts, placed.log(), placed.help());
                       if (entry.has_shutdown != 0 &&
                           entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
                           sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");

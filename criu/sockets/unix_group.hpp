@@ -73,7 +73,8 @@ public:
         std::shared_ptr<UniqueFd> file;  ///< which may be this file
 
         /// `find`: descriptors of members.
-        void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find) const;
+        void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
+                  const kernel::OutsideHelp* help) const;
     };
     /// Something to be sent when all processes exist, since its sender is named in it.
     struct Deferred {

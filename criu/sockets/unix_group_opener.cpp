@@ -160,7 +160,8 @@ void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usu
         if (named && accepts)
             group_.deferred_.push_back(UnixGroup::Deferred{&packet, route});
         else
-            route.send(filler_, packet, [this](FileId id) { return opener_.find(id); });
+            route.send(
+                filler_, packet, [this](FileId id) { return opener_.find(id); }, opener_.help());
     }
 }
 

@@ -186,7 +186,7 @@ std::string UnixName::shown() const {
     return showAddress(text);
 }
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::TreeRoot& tree,
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena) {
     const UniqueFd place(
         sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
@@ -194,6 +194,7 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     sys(::fstat(place.get(), &stat), "stat the file that {} is bound to", file.describe());
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));
     struct stat there {};
+    const files::TreeRoot& tree = dump.treeRoot();
     if (tree.isOwn()) {
         out.has_mnt_id = 1;
         out.mnt_id = kernel::mountIdOf(place.get()).value_or(-1);
@@ -207,8 +208,8 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     }
     auto& permissions = *arena.make<FilePermsEntry>();
     permissions.mode = stat.st_mode;
-    permissions.uid = stat.st_uid;
-    permissions.gid = stat.st_gid;
+    permissions.uid = dump.ids().innerUid(stat.st_uid);
+    permissions.gid = dump.ids().innerGid(stat.st_gid);
     out.file_perms = &permissions;
     const std::string_view plain = withoutEnd(name);
     if (!plain.starts_with('/'))

@@ -6,6 +6,7 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_kind.hpp"
+#include "criu/namespaces/id_map.hpp"
 #include "images/sk-unix.hpp"
 
 /// Names of Unix sockets: paths and abstract names.
@@ -36,7 +37,7 @@ struct UnixName {
 };
 
 /// Dump half: fills file_perms, name_dir and deleted for a socket that is bound to a path.
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::TreeRoot& tree,
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena);
 
 /// What a path is to be when a socket has been bound to it.

@@ -23,10 +23,9 @@ constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
-/// Writes a number to a file of /proc/self unless it holds that number already.
-void settle(const char* name, std::int64_t wanted) {
-    const kernel::ProcPid self = kernel::ProcDir().self();
-    const auto now = self.tryReadFile(name);
+/// Writes a number to a file of a process unless it holds that number already.
+void settle(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
+    const auto now = process.tryReadFile(name);
     if (!now)
         return;  // the kernel was built without it
     std::int64_t current = 0;
@@ -34,7 +33,7 @@ void settle(const char* name, std::int64_t wanted) {
     if (current == wanted || static_cast<std::uint32_t>(current) == static_cast<std::uint32_t>(wanted))
         return;
     inContext([&] { return fmt::format("change {} from {} to {}", name, current, wanted); },
-              [&] { self.write(name, std::to_string(wanted)); });
+              [&] { process.write(name, std::to_string(wanted)); });
 }
 
 }  // namespace
@@ -93,15 +92,21 @@ std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool l
     return group && group->nice != 0 ? std::optional<std::int32_t>(group->nice) : std::nullopt;
 }
 
-void restoreEarlyAttributes(const TaskCoreEntry& core) {
-    if (core.has_loginuid != 0 && core.loginuid != kNoLoginUid)
-        settle("loginuid", core.loginuid);
+void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPid& process) {
     if (core.has_oom_score_adj != 0)
-        settle("oom_score_adj", core.oom_score_adj);
+        settle(process, "oom_score_adj", core.oom_score_adj);
+    if (core.has_autogroup_nice != 0 && kernel::readAutogroup(process))
+        process.write("autogroup", std::to_string(core.autogroup_nice));
+}
+
+void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
+    if (core.has_loginuid != 0 && core.loginuid != kNoLoginUid)
+        settle(kernel::ProcDir().self(), "loginuid", core.loginuid);
+    const kernel::ProcPid self = kernel::ProcDir().self();
     if (core.has_coredump_filter != 0)
-        kernel::ProcDir().self().write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
-    if (core.has_autogroup_nice != 0 && kernel::readAutogroup(kernel::ProcDir().self()))
-        kernel::ProcDir().self().write("autogroup", std::to_string(core.autogroup_nice));
+        self.write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
+    if (privileged)
+        restorePrivilegedAttributes(core, self);
 }
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {

@@ -30,7 +30,11 @@ private:
 
 /// Done by the restored process itself, in ordinary code, before its memory changes. A value the kernel refuses is an
 /// error only if it differs from the one the process has anyway.
-void restoreEarlyAttributes(const TaskCoreEntry& core);
+/// `privileged`: together with restorePrivilegedAttributes().
+void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged);
+
+/// What a process in a user namespace of its own may not do for itself: OOM score, nice value of an autogroup.
+void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPid& process);
 
 /// The nice value of a session's autogroup, which is for its leader to keep; nothing for others, and where it is 0.
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);

@@ -11,6 +11,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/kernel/scan.hpp"
 
 namespace criu::task {
 namespace {
@@ -67,6 +68,36 @@ Credentials ofStatus(const kernel::TaskStatus& status) {
     return now;
 }
 
+/// What credentials read outside are in the user namespace of the tree.
+Credentials inside(Credentials outside, const namespaces::IdMap& ids, pid_t tid) {
+    if (!ids.isOwnNamespace())
+        return outside;
+    Credentials out = std::move(outside);
+    const auto user = [&](std::uint32_t& id, std::string_view what) {
+        id = ids.needInnerUid(id, fmt::format("the {} uid of thread {}", what, tid));
+    };
+    const auto group = [&](std::uint32_t& id, std::string_view what) {
+        id = ids.needInnerGid(id, fmt::format("the {} of thread {}", what, tid));
+    };
+    user(out.uid.real, "real");
+    user(out.uid.effective, "effective");
+    user(out.uid.saved, "saved");
+    user(out.uid.filesystem, "file system");
+    group(out.gid.real, "real gid");
+    group(out.gid.effective, "effective gid");
+    group(out.gid.saved, "saved gid");
+    group(out.gid.filesystem, "file system gid");
+    for (std::uint32_t& member : out.groups)
+        group(member, "supplementary group");
+    return out;
+}
+
+std::uint64_t allCapabilities() {
+    const auto last = kernel::parseLoneNumber<unsigned>(kernel::ProcDir().readFile("sys/kernel/cap_last_cap"),
+                                                        "number of the last capability");
+    return last >= 63 ? ~std::uint64_t{0} : (std::uint64_t{1} << (last + 1)) - 1;
+}
+
 }  // namespace
 
 SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
@@ -75,9 +106,9 @@ SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::SecureBits, 0, at_);
 }
 
-void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, ThreadCoreEntry& core,
-                            Arena& arena) const {
-    const Credentials now = ofStatus(status);
+void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, const namespaces::IdMap& ids,
+                            ThreadCoreEntry& core, Arena& arena) const {
+    const Credentials now = inside(ofStatus(status), ids, status.pid);
     auto& entry = *arena.make<CredsEntry>();
     core.creds = &entry;
     entry.uid = now.uid.real;
@@ -123,6 +154,28 @@ Credentials Credentials::ofImage(const CredsEntry& entry) {
     wanted.secureBits = entry.secbits;
     wanted.noNewPrivileges = entry.has_no_new_privs != 0 && entry.no_new_privs != 0;
     return wanted;
+}
+
+Credentials Credentials::ofFirst(const namespaces::IdMap& ids) {
+    Credentials first;
+    const std::uint32_t uid = ids.firstUid();
+    const std::uint32_t gid = ids.firstGid();
+    first.uid = {uid, uid, uid, uid};
+    first.gid = {gid, gid, gid, gid};
+    first.permitted = first.effective = first.bounding = allCapabilities();
+    first.noNewPrivileges = ofSelf().noNewPrivileges;
+    return first;
+}
+
+void becomeFirst(const namespaces::IdMap& ids) {
+    // By the kernel's calls: libc's would want to change its other threads as well.
+    sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
+    const std::uint32_t gid = ids.firstGid();
+    sys(::syscall(SYS_setresgid, gid, gid, gid), "become group {} of the user namespace", gid);
+    const std::uint32_t uid = ids.firstUid();
+    sys(::syscall(SYS_setresuid, uid, uid, uid), "become user {} of the user namespace", uid);
+    // Its files in /proc are to stay its own.
+    sys(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "become dumpable");
 }
 
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps,

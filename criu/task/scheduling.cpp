@@ -2,6 +2,7 @@
 #include "criu/task/scheduling.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,38 @@ constexpr int kIoOfProcess = 1;            // IOPRIO_WHO_PROCESS: a thread
 /// Whether a stored mask leaves the thread all processors there may be.
 bool isUnbound(std::span<const std::byte> affinity) {
     return std::ranges::all_of(affinity, [](std::byte eight) { return eight == std::byte{0xff}; });
+}
+
+/// What differs.
+struct Change {
+    std::optional<std::int32_t> nice;
+    std::optional<std::uint32_t> ioPriority;
+    std::vector<std::byte> affinity;
+    std::optional<std::uint32_t> policy;
+    std::uint32_t priority = 0;  ///< with the policy
+};
+
+Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
+    Change change;
+    if (core.has_sched_nice != 0 && core.sched_nice != now.nice)
+        change.nice = core.sched_nice;
+    if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
+        change.ioPriority = core.io_priority;
+    std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
+    // This kernel may know of more processors than that of the dump.
+    const std::vector<std::uint64_t> everything(now.affinity.size(), ~std::uint64_t{0});
+    if (isUnbound(affinity) && affinity.size() < everything.size() * sizeof(everything[0]))
+        affinity = std::as_bytes(std::span(everything));
+    if (core.has_cpu_affinity != 0 && !affinity.empty() &&
+        !std::ranges::equal(affinity, std::as_bytes(std::span(now.affinity))))
+        change.affinity.assign(affinity.begin(), affinity.end());
+    const std::uint32_t policy = core.has_sched_policy != 0 ? core.sched_policy : now.policy;
+    const std::uint32_t priority = isRealTime(policy) ? core.sched_prio : 0;
+    if (policy != now.policy || priority != now.priority) {
+        change.policy = policy;
+        change.priority = priority;
+    }
+    return change;
 }
 
 }  // namespace
@@ -74,28 +107,41 @@ void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCor
 
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps,
                        pie::RemoteData& data) {
-    const std::int32_t nice = core.has_sched_nice != 0 ? core.sched_nice : now.nice;
-    if (nice != now.nice)
-        steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(nice), SYS_setpriority, PRIO_PROCESS, 0, nice);
-    if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
-        steps.call(pie::Subject::Scheduler, core.io_priority, SYS_ioprio_set, kIoOfProcess, 0, core.io_priority);
-    std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
-    // This kernel may know of more processors than that of the dump.
-    const std::vector<std::uint64_t> everything(now.affinity.size(), ~std::uint64_t{0});
-    if (isUnbound(affinity) && affinity.size() < everything.size() * sizeof(everything[0]))
-        affinity = std::as_bytes(std::span(everything));
-    if (core.has_cpu_affinity != 0 && !affinity.empty() &&
-        !std::ranges::equal(affinity, std::as_bytes(std::span(now.affinity)))) {
+    const Change change = changeTo(core, now);
+    if (change.nice)
+        steps.call(pie::Subject::Scheduler, static_cast<std::uint64_t>(*change.nice), SYS_setpriority, PRIO_PROCESS, 0,
+                   *change.nice);
+    if (change.ioPriority)
+        steps.call(pie::Subject::Scheduler, *change.ioPriority, SYS_ioprio_set, kIoOfProcess, 0, *change.ioPriority);
+    if (!change.affinity.empty()) {
         // A machine without those processors is no reason to fail.
-        steps.call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, affinity.size(), data.put(affinity)).judge =
-            pie::Judge::Any;
+        steps
+            .call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, change.affinity.size(),
+                  data.put(std::span<const std::byte>(change.affinity)))
+            .judge = pie::Judge::Any;
     }
-    const std::uint32_t policy = core.has_sched_policy != 0 ? core.sched_policy : now.policy;
-    const std::uint32_t priority = isRealTime(policy) ? core.sched_prio : 0;
-    if (policy != now.policy || priority != now.priority) {
+    if (change.policy) {
         sched_param param{};
-        param.sched_priority = static_cast<int>(priority);
-        steps.call(pie::Subject::Scheduler, policy, SYS_sched_setscheduler, 0, policy, data.put(param));
+        param.sched_priority = static_cast<int>(change.priority);
+        steps.call(pie::Subject::Scheduler, *change.policy, SYS_sched_setscheduler, 0, *change.policy, data.put(param));
+    }
+}
+
+void applyScheduling(pid_t tid, const ThreadCoreEntry& core) {
+    const Change change = changeTo(core, Scheduling::of(tid));
+    if (change.nice)
+        sys(::setpriority(PRIO_PROCESS, static_cast<id_t>(tid), *change.nice), "set nice value {} of thread {}",
+            *change.nice, tid);
+    if (change.ioPriority)
+        sys(::syscall(SYS_ioprio_set, kIoOfProcess, tid, *change.ioPriority), "set I/O priority {:#x} of thread {}",
+            *change.ioPriority, tid);
+    if (!change.affinity.empty())
+        (void)::syscall(SYS_sched_setaffinity, tid, change.affinity.size(), change.affinity.data());
+    if (change.policy) {
+        sched_param param{};
+        param.sched_priority = static_cast<int>(change.priority);
+        sys(::sched_setscheduler(tid, static_cast<int>(*change.policy), &param),
+            "set scheduling policy {} and priority {} of thread {}", *change.policy, change.priority, tid);
     }
 }
 

@@ -29,6 +29,9 @@ struct Scheduling {
 /// bits set, so that it may use all processors wherever it is restored.
 void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
 
+/// Gives it to a thread from outside. Throws Error.
+void applyScheduling(pid_t tid, const ThreadCoreEntry& core);
+
 /// `now`: the scheduling the thread starts with.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);
 

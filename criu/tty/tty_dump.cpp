@@ -97,7 +97,7 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
 
     Terminal& terminal = find(std::move(seen));
     if (terminal.info == nullptr)
-        look(terminal, file, dump.arena());
+        look(terminal, file, dump.ids(), dump.arena());
     auto& out = *dump.arena().make<TtyFileEntry>();
     entry.tty = &out;
     out.id = entry.id;
@@ -110,7 +110,7 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     }
 }
 
-void TtyDump::look(Terminal& terminal, const files::OpenFd& file, Arena& arena) {
+void TtyDump::look(Terminal& terminal, const files::OpenFd& file, const namespaces::IdMap& ids, Arena& arena) {
     const int fd = file.copy.get();
     terminal.who = file.describe();
     terminal.fd.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy {}", terminal.who));
@@ -121,8 +121,8 @@ void TtyDump::look(Terminal& terminal, const files::OpenFd& file, Arena& arena) 
     info.has_dev = 1;
     info.dev = static_cast<std::uint32_t>(terminal.fileSystem);
     info.has_uid = info.has_gid = 1;
-    info.uid = file.stat.st_uid;
-    info.gid = file.stat.st_gid;
+    info.uid = ids.innerUid(file.stat.st_uid);
+    info.gid = ids.innerGid(file.stat.st_gid);
     if (info.type == TTY_TYPE__PTY) {
         info.pty = arena.make<TtyPtyEntry>();
         info.pty->index = terminal.number;

@@ -203,7 +203,7 @@ void AmdgpuRestore::collectObjects() {
 std::size_t AmdgpuRestore::descriptors() const {
     std::size_t own = ContentChannel::kDescriptors;
     for (const auto& [id, image] : kfds_)
-        own += 1 + image->num_of_gpus;
+        own += 1 + 2 * image->num_of_gpus;
     return own + wanted_ + nodes_.size();
 }
 

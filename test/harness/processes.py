@@ -4,6 +4,7 @@
 import ctypes
 import os
 import signal
+import socket
 import time
 
 
@@ -27,12 +28,17 @@ class Init:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         self.ended = {}
 
-    def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False):
+    def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False,
+              own_users=False):
         """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid.
 
-        own_pids: as the first process of a pid namespace."""
+        own_pids: as the first process of a pid namespace; own_users: and as user 0 of a user namespace, which is
+        USERS outside."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
-        pid = _fork_in_new_pid_namespace() if own_pids else os.fork()
+        if own_users:
+            pid = _fork_in_new_user_namespace()
+        else:
+            pid = _fork_in_new_pid_namespace() if own_pids else os.fork()
         if pid:
             self.ended.pop(pid, None)
             return pid
@@ -113,9 +119,50 @@ class Init:
         self.ended.clear()
 
 
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+
+# Who is user (and group) 0 of a user namespace outside, and how many of each there are.
+USERS = 100000
+USER_COUNT = 65536
+
+
+def _fork_in_new_user_namespace():
+    """As fork(); the child is the first process of a pid namespace that belongs to a new user namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    here, there = socket.socketpair()
+    helper = os.fork()
+    if helper == 0:
+        if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0:
+            os._exit(1)
+        there.send(b"ready")
+        there.recv(1)
+        pid = os.fork()
+        if pid:
+            there.send(str(pid).encode())
+            os._exit(0)  # its child becomes ours
+        here.close()
+        there.close()
+        os.setgroups([])
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+        return 0
+    there.close()
+    if here.recv(5) != b"ready":
+        raise OSError("no user namespace could be made")
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/{helper}/{name}", "w", encoding="ascii") as file:
+            file.write(f"0 {USERS} {USER_COUNT}")
+    here.send(b"g")
+    pid = int(here.recv(20))
+    here.close()
+    os.waitpid(helper, 0)
+    return pid
+
+
 def _fork_in_new_pid_namespace():
     libc = ctypes.CDLL(None, use_errno=True)
-    clone_newpid = 0x20000000
+    clone_newpid = CLONE_NEWPID
     home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     if libc.unshare(clone_newpid) != 0:
         raise OSError(ctypes.get_errno(), "make a pid namespace")

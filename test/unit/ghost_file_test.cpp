@@ -36,7 +36,9 @@ TEST_CASE("a ghost file leaves nothing, and nobody else's file is taken away") {
     const criu::test::TemporaryDir place;
     const auto images = directory.images();
     const auto make = [&](const std::string& path) {
-        return errorOf([&] { (void)GhostFile(kId, place.path() + path, images).openAs(place.path() + path); });
+        return errorOf([&] {
+            (void)GhostFile(kId, place.path() + path, images, criu::namespaces::IdMap()).openAs(place.path() + path);
+        });
     };
     writeGhost(images, S_IFREG | 0600);
     CHECK(make("/one/two/file").empty());

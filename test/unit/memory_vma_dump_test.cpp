@@ -248,7 +248,6 @@ TEST_CASE("what can't be dumped is refused by address and name") {
     CHECK_THAT(refused("00:06 12 /dev/mem", "rd wr sh mr mw me ms pf io de dd"),
                Contains("memory at 0x10010000000 maps") && Contains("/dev/mem") && Contains("can't be dumped"));
     CHECK_THAT(refused("00:06 12 /dev/other", "rd wr sh mr mw me ms"), Contains("/dev/other"));
-    CHECK_THAT(refused("00:0f 12 /SYSV00000000 (deleted)", "rd wr sh ht"), Contains("System V"));
     CHECK_THAT(refused("00:09 12 socket:[1234]", "rd wr sh"), Contains("packet socket"));
     CHECK_THAT(refused("00:0f 12 anon_inode:[io_uring]", "rd wr sh"), Contains("io_uring"));
     CHECK_THAT(refused("00:00 0", "rd wr mr mw me um"), Contains("userfaultfd"));
@@ -262,6 +261,13 @@ TEST_CASE("attached System V shared memory") {
         "10010000000-10010002000 rw-s 00000000 00:01 12 /SYSV00000000 (deleted)\nVmFlags: rd wr sh mr mw \n");
     CHECK(got[0].status == (VmaStatus::Regular | VmaStatus::AnonShared | bit(VmaStatus::SysvIpc)));
     CHECK(got[0].shmid == 12);
+    const Converted huge(
+        "10010000000-10010200000 rw-s 00000000 00:0f 13 /SYSV00000000 (deleted)\nKernelPageSize:     2048 kB\n"
+        "VmFlags: rd wr sh mr mw ht \n");
+    CHECK(huge[0].status == (VmaStatus::Regular | VmaStatus::AnonShared | bit(VmaStatus::SysvIpc)));
+    CHECK((huge[0].flags & MAP_HUGETLB) != 0);
+    CHECK(huge[0].flags >> 26 == 21);
+    CHECK(huge[0].shmid == 13);
 }
 
 TEST_CASE("a ring of asynchronous I/O") {

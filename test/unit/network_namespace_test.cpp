@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/if_link.h>
 #include <linux/if_tun.h>
+#include <linux/neighbour.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/conntrack.hpp"
 #include "criu/kernel/links.hpp"
+#include "criu/kernel/neighbours.hpp"
 #include "criu/kernel/netlink.hpp"
 #include "criu/namespaces/device_options.hpp"
+#include "criu/namespaces/device_restore.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/saved_routes.hpp"
 #include "criu/sockets/namespace_lock.hpp"
@@ -175,4 +180,68 @@ TEST_CASE("a device's master, its peer's namespace and what its driver tells") {
     CHECK(namespaces::loadOptions(count, entries) == options);
     entries[0]->type = 70000;
     CHECK_THROWS_AS(namespaces::loadOptions(count, entries), Error);
+}
+
+TEST_CASE("devices that can't be made again are refused while images are read") {
+    Log log;
+    const auto check = [&](const std::function<void(NetDeviceEntry&)>& change, model::Options options = {}) {
+        auto* const entry = static_cast<NetDeviceEntry*>(std::calloc(1, sizeof(NetDeviceEntry)));
+        net_device_entry__init(entry);
+        entry->type = ND_TYPE__BRIDGE;
+        entry->ifindex = 7;
+        entry->name = ::strdup("br0");
+        change(*entry);
+        std::vector<Record<NetDeviceEntry>> devices;
+        devices.emplace_back(entry);
+        const namespaces::DevicesOf all[] = {{9, -1, devices}};
+        namespaces::DeviceRestore(options, log).check(all);
+    };
+    CHECK_NOTHROW(check([](NetDeviceEntry&) {}));
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.ifindex = 0; }), Error);
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.ifindex = 0x80000000U; }), Error);
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.type = ND_TYPE__VENET; }), Error);
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.type = ND_TYPE__PLAIN; }), Error);
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.type = ND_TYPE__MACVLAN; }), Error);
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) {
+                        std::free(device.name);
+                        device.name = ::strdup("a-name-that-is-too-long");
+                    }),
+                    Error);
+    model::Options options;
+    options.externals = {{model::ExternalType::Netdev, "br0", "no-such-device"}};
+    CHECK_THROWS_AS(check([](NetDeviceEntry&) {}, options), Error);
+    options.externals = {{model::ExternalType::Veth, "br0", "outer@no-such-bridge"}};
+    CHECK_THROWS_AS(check([](NetDeviceEntry& device) { device.type = ND_TYPE__VETH; }, options), Error);
+}
+
+TEST_CASE("neighbours that were entered for good, and others") {
+    const auto described = [](std::uint16_t state, int family) {
+        ndmsg fixed{};
+        fixed.ndm_family = static_cast<unsigned char>(family);
+        fixed.ndm_ifindex = 5;
+        fixed.ndm_state = state;
+        fixed.ndm_flags = NTF_ROUTER;
+        kernel::NetlinkMessage message(RTM_NEWNEIGH, 0, fixed);
+        message.number(NDA_DST, std::uint32_t{0x0100000a});
+        message.attribute(NDA_LLADDR, std::string_view("\2\0\0\0\0\7", 6));
+        return kernel::parseNeighbour(message.finished().subspan(sizeof(nlmsghdr)));
+    };
+    const auto kept = described(NUD_PERMANENT, AF_INET);
+    REQUIRE(kept);
+    CHECK(kept->device == 5);
+    CHECK(kept->flags == NTF_ROUTER);
+    CHECK(kept->address.size() == 4);
+    CHECK(kept->linkAddress.size() == 6);
+    CHECK_FALSE(described(NUD_REACHABLE, AF_INET));
+    CHECK_FALSE(described(NUD_PERMANENT, AF_BRIDGE));
+    const std::byte few[3] = {};
+    CHECK_THROWS_AS(kernel::parseNeighbour(few), Error);
+}
+
+TEST_CASE("further namespaces have numbers that no other has") {
+    namespaces::NamespaceNumbers numbers;
+    numbers.setOwn(NamespaceKind::Net);
+    const std::uint32_t first = numbers.addOther();
+    CHECK(first > 2 * kernel::kNamespaceKinds);
+    CHECK(numbers.addOther() == first + 1);
 }

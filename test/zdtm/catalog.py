@@ -15,6 +15,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own
+    own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
     fails-with-4.2(MODES) …   the same in these modes only
@@ -31,7 +32,7 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids", "network"}
+            "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -66,6 +67,7 @@ class Program:
         self.outside = said.get("outside")
         self.network = said.get("network") == "own"
         self.own_pids = "own-pids" in said
+        self.own_users = "own-users" in said
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42
 

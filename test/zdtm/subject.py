@@ -32,7 +32,8 @@ class Subject:
         self.ignore = task["ignore"]
         self.between = task["between"]
         self.outside = task["outside"]
-        self.own_pids = task["own_pids"]
+        self.own_users = task["own_users"]
+        self.own_pids = task["own_pids"] or self.own_users
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
         self.other = criu.Criu(init, task["other"], task["timeout"]) if task["other"] else None
         self.folder = os.path.join(self.work, "cwd")
@@ -47,12 +48,17 @@ class Subject:
         """Starts the program and waits until it is ready."""
         os.mkdir(self.folder)
         os.chmod(self.work, 0o755)  # programs that drop root still reach their files
+        if self.own_users:
+            with open(self.output, "wb"):
+                pass
+            for path in (self.folder, self.output):
+                os.chown(path, processes.USERS, processes.USERS)
         environment = None
         if self.outside == "echo":
             self.echo = echo.EchoServer()
             environment = {"ZDTM_ECHO": str(self.echo.port)}
         self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True,
-                                    own_pids=self.own_pids)
+                                    own_pids=self.own_pids, own_users=self.own_users)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
                         self.READY_SECONDS, "the program's READY")
         skip = self._said("SKIP")
@@ -108,6 +114,8 @@ class Subject:
             if os.path.exists(pid_file):
                 os.unlink(pid_file)
             options += ["--pidfile", pid_file]
+        if self.own_users:
+            os.chmod(images, 0o700)  # nothing for users of the namespace
         run = by.restore(images, options)
         if run.code == 0 and self.own_pids:
             with open(pid_file, encoding="ascii") as file:

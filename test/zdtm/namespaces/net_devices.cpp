@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once,five,leave-running,terminated,killed,to-other,from-other,restore-terminated
 // zdtm: fails-with-4.2(from-other) keeps neither options of bridges nor lengths of queues
 // zdtm: fails-with-4.2(to-other) doesn't know devices of kind ifb
 #include "network.hpp"
@@ -18,15 +19,17 @@ ZDTM("devices of a network namespace: a bridge and its ports, a pair of veth dev
           "ip link set veth0 up", "ip link set veth1 up", "ip link set br0 up", "ip link set mac0 up",
           "ip link add twoifb index 60 address 02:00:00:00:00:60 type ifb", "ip link set twoifb arp off",
           "ip addr add 10.1.0.1/24 dev veth0", "ip addr add 10.1.0.2/24 dev br0",
-          "ip addr add fd00:9::1/64 nodad dev br0", "ip route add 10.77.0.0/16 via 10.1.0.9 dev veth0",
-          "echo 1 >/proc/sys/net/ipv4/conf/veth0/arp_ignore"})
+          "ip addr add fd00:9::1/64 nodad dev br0",
+          "ip neigh add 10.1.0.7 lladdr 02:00:00:00:00:77 dev veth0 nud permanent",
+          "ip neigh add fd00:9::7 lladdr 02:00:00:00:00:78 dev br0 nud permanent router",
+          "ip route add 10.77.0.0/16 via 10.1.0.9 dev veth0", "echo 1 >/proc/sys/net/ipv4/conf/veth0/arp_ignore"})
         zdtm::output_of(command);
     const zdtm::Sights sights(
         {"ip -o -d link | sed -E 's, (state|addrgenmode) [A-Za-z0-9_]*,,g; s,[a-z_]*_timer +[0-9.]*,,g;"
          " s,<[^>]*>,,; s,numtxqueues.*,,'",
-         "ip -o link | sed -E 's,.*<([^>]*)>.*,\\1,' | sed 's/,LOWER_UP//;s/NO-CARRIER,//'", "ip -o -4 addr",
-         "ip -o -6 addr show scope global", "ip route show table all | sed 's, linkdown,,' | sort",
-         "cat /proc/sys/net/ipv4/conf/veth0/arp_ignore",
+         "ip -o link | sed -E 's,.*<([^>]*)>.*,\\1,' | sed 's/,LOWER_UP//;s/NO-CARRIER,//'",
+         "ip neigh show nud permanent | sort", "ip -o -4 addr", "ip -o -6 addr show scope global",
+         "ip route show table all | sed 's, linkdown,,' | sort", "cat /proc/sys/net/ipv4/conf/veth0/arp_ignore",
          "cat /sys/class/net/br0/bridge/ageing_time 2>/dev/null || true"});
     me.wait_for_check();
 

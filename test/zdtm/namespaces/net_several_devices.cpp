@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once,five,leave-running,terminated,killed,to-other,from-other,restore-terminated
 #include "network.hpp"
 #include "zdtm.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: network own
+// zdtm: modes once,five,leave-running,terminated,killed,to-other,from-other,refused-restore,restore-terminated
+// zdtm: refused-restore --external veth[eth0]:outer0@nobridge
+// zdtm: refused-with no network device nobridge
 // zdtm: restore-options --external veth[eth0]:outer0@outerbr
 #include "network.hpp"
 #include "zdtm.hpp"

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/id_map.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/scan.hpp"
+#include "images/userns.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr std::uint64_t kIds = std::uint64_t{1} << 32;
+
+std::uint32_t translate(std::span<const IdExtent> map, std::uint32_t id, std::uint32_t IdExtent::*from,
+                        std::uint32_t IdExtent::*to) noexcept {
+    for (const IdExtent& extent : map)
+        if (id >= extent.*from && id - extent.*from < extent.count)
+            return extent.*to + (id - extent.*from);
+    return IdMap::kNone;
+}
+
+std::uint32_t inner(bool own, std::span<const IdExtent> map, std::uint32_t id) noexcept {
+    return own ? translate(map, id, &IdExtent::outer, &IdExtent::inner) : id;
+}
+
+std::uint32_t outer(bool own, std::span<const IdExtent> map, std::uint32_t id) noexcept {
+    return own ? translate(map, id, &IdExtent::inner, &IdExtent::outer) : id;
+}
+
+std::uint32_t need(std::uint32_t inner, std::uint32_t outer, std::string_view kind, std::string_view what) {
+    if (inner == IdMap::kNone && outer != IdMap::kNone) {
+        Error error(0, fmt::format("{} is {} {} outside, which has no number in the user namespace of the tree", what,
+                                   kind, outer));
+        error.addHint("it came in from outside, or its namespace got no id maps (newuidmap, newgidmap)");
+        throw error;
+    }
+    return inner;
+}
+
+std::uint32_t seen(std::uint32_t inner) noexcept {
+    return inner == IdMap::kNone ? IdMap::kOverflow : inner;
+}
+
+std::uint32_t firstOf(bool own, std::span<const IdExtent> map) noexcept {
+    if (!own || translate(map, 0, &IdExtent::inner, &IdExtent::inner) == 0)
+        return 0;
+    return map.empty() ? IdMap::kNone : map.front().inner;
+}
+
+std::string textOf(std::span<const IdExtent> map) {
+    std::string text;
+    for (const IdExtent& extent : map)
+        text += fmt::format("{} {} {}\n", extent.inner, extent.outer, extent.count);
+    return text;
+}
+
+std::vector<IdExtent> extentsOf(UidGidExtent* const* entries, std::size_t count) {
+    std::vector<IdExtent> map;
+    for (const UidGidExtent* entry : list(entries, count)) {
+        if (entry->count == 0 || std::uint64_t{entry->first} + entry->count > kIds ||
+            std::uint64_t{entry->lower_first} + entry->count > kIds)
+            fail("ids of a user namespace from {} (outside {}) on, {} of them, can't be", entry->first,
+                 entry->lower_first, entry->count);
+        map.push_back({entry->first, entry->lower_first, entry->count});
+    }
+    return map;
+}
+
+void store(std::span<const IdExtent> map, Arena& arena, UidGidExtent**& entries, std::size_t& count) {
+    count = map.size();
+    entries = arena.array<UidGidExtent*>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        entries[i] = arena.make<UidGidExtent>();
+        entries[i]->first = map[i].inner;
+        entries[i]->lower_first = map[i].outer;
+        entries[i]->count = map[i].count;
+    }
+}
+
+}  // namespace
+
+std::vector<IdExtent> parseIdMap(std::string_view text) {
+    std::vector<IdExtent> map;
+    kernel::Scanner scan(text);
+    while (!scan.done()) {
+        IdExtent& extent = map.emplace_back();
+        scan.needNumber(extent.inner, "the first id of a map");
+        scan.needNumber(extent.outer, "the first id outside");
+        scan.needNumber(extent.count, "the number of ids");
+        scan.blanks();
+        scan.need('\n', "the end of a line");
+    }
+    return map;
+}
+
+IdMap IdMap::ofProcess(const kernel::ProcPid& process) {
+    return {parseIdMap(process.readFile("uid_map")), parseIdMap(process.readFile("gid_map"))};
+}
+
+IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
+    const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
+    return inContext([&] { return imageName(ImageKind::Userns, number); },
+                     [&] {
+                         return IdMap(extentsOf(entry->uid_map, entry->n_uid_map),
+                                      extentsOf(entry->gid_map, entry->n_gid_map));
+                     });
+}
+
+void IdMap::write(const ImageDir& images, std::uint32_t number) const {
+    Arena arena;
+    UsernsEntry entry = USERNS_ENTRY__INIT;
+    store(users_, arena, entry.uid_map, entry.n_uid_map);
+    store(groups_, arena, entry.gid_map, entry.n_gid_map);
+    ImageWriter image = images.create(ImageKind::Userns, number);
+    image.write(entry);
+    image.finish();
+}
+
+std::uint32_t IdMap::innerUid(std::uint32_t outer) const noexcept {
+    return inner(own_, users_, outer);
+}
+
+std::uint32_t IdMap::innerGid(std::uint32_t outer) const noexcept {
+    return inner(own_, groups_, outer);
+}
+
+std::uint32_t IdMap::outerUid(std::uint32_t inner) const noexcept {
+    return outer(own_, users_, inner);
+}
+
+std::uint32_t IdMap::outerGid(std::uint32_t inner) const noexcept {
+    return outer(own_, groups_, inner);
+}
+
+std::uint32_t IdMap::needInnerUid(std::uint32_t outer, std::string_view what) const {
+    return need(innerUid(outer), outer, "user", what);
+}
+
+std::uint32_t IdMap::needInnerGid(std::uint32_t outer, std::string_view what) const {
+    return need(innerGid(outer), outer, "group", what);
+}
+
+std::uint32_t IdMap::seenUid(std::uint32_t outer) const noexcept {
+    return seen(innerUid(outer));
+}
+
+std::uint32_t IdMap::seenGid(std::uint32_t outer) const noexcept {
+    return seen(innerGid(outer));
+}
+
+std::uint32_t IdMap::firstUid() const noexcept {
+    return firstOf(own_, users_);
+}
+
+std::uint32_t IdMap::firstGid() const noexcept {
+    return firstOf(own_, groups_);
+}
+
+std::string IdMap::uidText() const {
+    return textOf(users_);
+}
+
+std::string IdMap::gidText() const {
+    return textOf(groups_);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::namespaces {
+
+/// A run of ids: user_namespaces(7).
+struct IdExtent {
+    std::uint32_t inner = 0;  ///< first id in the namespace
+    std::uint32_t outer = 0;  ///< what criu calls it
+    std::uint32_t count = 0;
+    friend bool operator==(const IdExtent&, const IdExtent&) = default;
+};
+
+/// The text of /proc/PID/uid_map or gid_map. Throws Error on anything else.
+[[nodiscard]] std::vector<IdExtent> parseIdMap(std::string_view text);
+
+/// How users and groups are called inside of the tree's user namespace, as images and the processes themselves have it,
+/// and outside, as criu has it. One and the same unless the tree has a user namespace of its own.
+class IdMap {
+public:
+    /// No id of either side: users and groups that have no number on the other. chown(2) and setresuid(2) take it for
+    /// "leave as it is".
+    static constexpr std::uint32_t kNone = 0xffffffff;
+    /// What processes see instead of ids that have no number in their namespace (kernel.overflowuid).
+    static constexpr std::uint32_t kOverflow = 65534;
+
+    /// The same on both sides.
+    IdMap() = default;
+    IdMap(std::vector<IdExtent> users, std::vector<IdExtent> groups) noexcept
+        : own_(true), users_(std::move(users)), groups_(std::move(groups)) {}
+
+    /// Of a process in a user namespace below that of criu.
+    static IdMap ofProcess(const kernel::ProcPid& process);
+    /// As an image says it; `number` is that of the namespace. Throws Error.
+    static IdMap ofImage(const ImageDir& images, std::uint32_t number);
+    void write(const ImageDir& images, std::uint32_t number) const;
+
+    [[nodiscard]] bool isOwnNamespace() const noexcept { return own_; }
+
+    /// kNone for those without a number.
+    [[nodiscard]] std::uint32_t innerUid(std::uint32_t outer) const noexcept;
+    [[nodiscard]] std::uint32_t innerGid(std::uint32_t outer) const noexcept;
+    [[nodiscard]] std::uint32_t outerUid(std::uint32_t inner) const noexcept;
+    [[nodiscard]] std::uint32_t outerGid(std::uint32_t inner) const noexcept;
+
+    /// Throw Error for those without a number; `what` has it: "the saved uid of thread 7".
+    [[nodiscard]] std::uint32_t needInnerUid(std::uint32_t outer, std::string_view what) const;
+    [[nodiscard]] std::uint32_t needInnerGid(std::uint32_t outer, std::string_view what) const;
+
+    /// What a process of the tree sees.
+    [[nodiscard]] std::uint32_t seenUid(std::uint32_t outer) const noexcept;
+    [[nodiscard]] std::uint32_t seenGid(std::uint32_t outer) const noexcept;
+
+    /// The user and group that processes are restored as until they get their own: 0, or the first there is. kNone if
+    /// the namespace has none at all.
+    [[nodiscard]] std::uint32_t firstUid() const noexcept;
+    [[nodiscard]] std::uint32_t firstGid() const noexcept;
+
+    /// For uid_map and gid_map of a new namespace: the maps as text, "" if there is none.
+    [[nodiscard]] std::string uidText() const;
+    [[nodiscard]] std::string gidText() const;
+
+private:
+    bool own_ = false;
+    std::vector<IdExtent> users_;
+    std::vector<IdExtent> groups_;
+};
+
+}  // namespace criu::namespaces
