@@ -142,7 +142,12 @@ GuardedRoot::GuardedRoot(pid_t root) : process(root) {
     kernel::ProcBuffer buffer;
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
     inside = status.nsPid.empty() ? root : status.nsPid.back();
-    ids = kernel::readNamespaceIds(dir);
+    try {
+        ids = kernel::readNamespaceIds(dir);
+    } catch (const Error& error) {
+        if (error.code() != EACCES && error.code() != EPERM)
+            throw;  // else nothing will be allowed, which is told when it is tried
+    }
     home = kernel::readNamespaceIds(proc.self());
     if (ids.of(kernel::NamespaceKind::Pid) && ids.of(kernel::NamespaceKind::Pid) != home.of(kernel::NamespaceKind::Pid))
         pidNamespace = dir.open("ns/pid", O_RDONLY);

@@ -334,11 +334,11 @@ private:
         networkSpace_.emplace(options_, *joined_, images_, inventory().root_ids, idsOfTree(), content_.otherNetworks,
                               log_);
         namespaces_.emplace(*joined_, images_, inventory().root_ids, idsOfTree(), ids_, log_);
-        std::vector<const TaskKobjIdsEntry*> ids;
+        std::vector<const TaskKobjIdsEntry*> spaces;
         for (const auto& task : tree().tasks)
             if (task->ids)
-                ids.push_back(task->ids->get());
-        mounts_.emplace(options_, images_, inventory().root_ids, ids, log_);
+                spaces.push_back(task->ids->get());
+        mounts_.emplace(options_, images_, inventory().root_ids, spaces, log_);
         segments_.collect(tree(), images_, [this](FileId id) -> std::uint64_t {
             const FileEntry& entry = files_->entry(id);
             return entry.memfd != nullptr ? entry.memfd->inode_id : 0;

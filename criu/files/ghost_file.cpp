@@ -220,7 +220,7 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     else
         temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
     try {
-        makeParents(path);
+        parents_.make(path);
         createInode(*entry, temporary_, image, made_);
         setMetadata(*entry, temporary_, ids);
     } catch (...) {
@@ -238,29 +238,40 @@ void GhostFile::remove() noexcept {
         ::rmdir(temporary_.c_str());
     else if (made_)
         ::unlink(temporary_.c_str());
-    for (auto parent = parents_.rbegin(); parent != parents_.rend(); ++parent)
-        ::rmdir(parent->c_str());
+    parents_.remove();
 }
 
-void GhostFile::makeParents(const std::string& path) {
+MissingParents::~MissingParents() {
+    remove();
+}
+
+void MissingParents::remove() noexcept {
+    for (auto parent = made_.rbegin(); parent != made_.rend(); ++parent)
+        ::rmdir(parent->c_str());
+    made_.clear();
+}
+
+void MissingParents::make(const std::string& path) {
     std::vector<std::string> missing;
     for (std::string parent = parentOf(path); parent != "/" && ::access(parent.c_str(), F_OK) != 0;
          parent = parentOf(parent))
         missing.push_back(parent);
     for (auto parent = missing.rbegin(); parent != missing.rend(); ++parent) {
         sys(::mkdir(parent->c_str(), 0700), "create directory {} for a deleted file", *parent);
-        parents_.push_back(*parent);
+        made_.push_back(*parent);
     }
 }
 
 UniqueFd GhostFile::openAs(const std::string& path) {
-    makeParents(path);
+    parents_.make(path);
     if (!directory_)
         return openUnderName(temporary_, path);
     return openPathOnly(temporary_);
 }
 
 UniqueFd openUnderName(const std::string& existing, const std::string& path) {
+    MissingParents parents;
+    parents.make(path);
     if (::link(existing.c_str(), path.c_str()) != 0) {
         if (errno == EEXIST || errno == EPERM || errno == EXDEV)
             return openPathOnly(existing);

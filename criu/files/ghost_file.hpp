@@ -33,6 +33,22 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
 };
 
+/// Directories that a deleted file was in and that are gone as well: made for a moment, not longer than this lives.
+class MissingParents {
+public:
+    MissingParents() = default;
+    ~MissingParents();
+    MissingParents(const MissingParents&) = delete;
+    MissingParents& operator=(const MissingParents&) = delete;
+
+    /// Makes all that are missing above `path`. Throws Error.
+    void make(const std::string& path);
+    void remove() noexcept;
+
+private:
+    std::vector<std::string> made_;  ///< parents before what is in them
+};
+
 /// Restore half: makes ghosts anew, under a temporary name that never outlives this object.
 class GhostFile {
 public:
@@ -51,14 +67,13 @@ public:
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
 
 private:
-    void makeParents(const std::string& path);
     void remove() noexcept;
 
     std::string temporary_;
     bool made_ = false;  ///< that, by us
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
     bool directory_ = false;
-    std::vector<std::string> parents_;
+    MissingParents parents_;
 };
 
 /// Opens an existing file so that its name reads `path`: links it there for a moment if that name is free.

@@ -201,8 +201,10 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     const TreeRoot& tree = dump.treeRoot();
     const auto at = [&](const std::string& name) { return tree.isOwn() ? tree.at(name, mountIdOf(file)) : name; };
     const FileId id = dump.nextId();
-    const std::size_t slash = path.rfind('/');
-    const std::string stem = fmt::format("{}link_remap.{}", path.substr(0, slash + 1), id);
+    std::string folder = path.substr(0, path.rfind('/'));
+    while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
+        folder.resize(folder.rfind('/'));  // it is gone as well
+    const std::string stem = fmt::format("{}/link_remap.{}", folder, id);
     std::string link = stem;
     const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
     constexpr int kTries = 1000;  // others' links of the same name stay theirs

@@ -208,34 +208,6 @@ std::vector<Mount*> MountDump::all() {
     return mounts;
 }
 
-std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> wanted) {
-    std::map<int, UniqueFd> opened;
-    const kernel::ProcDir proc;
-    kernel::insideMountNamespace(space.fd.get(), [&] {
-        // What --skip-mnt leaves out counts here.
-        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        for (const Mount& mount : all.all())
-            if (wanted.contains(mount.id) && all.isReachable(mount)) {
-                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
-                wanted.erase(mount.id);
-            }
-    });
-    if (wanted.empty())
-        return opened;
-    const auto uncover = [&] {
-        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
-        return Copy(proc, all).open(wanted);
-    };
-    // In a copy for another user namespace than the original's the kernel locks all mounts.
-    if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
-        const int spaces[] = {owner.get(), space.fd.get()};
-        opened.merge(kernel::openWithin(spaces, uncover));
-    } else {
-        kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
-    }
-    return opened;
-}
-
 /// Mounts of the same as these.
 std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     std::map<int, UniqueFd> opened;
@@ -246,6 +218,34 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
                 here.insert(mount.id);
         if (!here.empty())
             opened.merge(openIn(space, std::move(here)));
+    }
+    return opened;
+}
+
+std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidden) {
+    std::map<int, UniqueFd> opened;
+    const kernel::ProcDir proc;
+    kernel::insideMountNamespace(space.fd.get(), [&] {
+        // What --skip-mnt leaves out counts here.
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        for (const Mount& mount : all.all())
+            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                hidden.erase(mount.id);
+            }
+    });
+    if (hidden.empty())
+        return opened;
+    const auto uncover = [&] {
+        const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        return Copy(proc, all).open(hidden);
+    };
+    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
+        const int spaces[] = {owner.get(), space.fd.get()};
+        opened.merge(kernel::openWithin(spaces, uncover));
+    } else {
+        kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
     }
     return opened;
 }

@@ -79,6 +79,7 @@ private:
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &root(); }
     [[nodiscard]] Space look(const SeenNamespace& seen) const;
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
+    [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> hidden);
     void markExternal();
     bool matchOutside(Mount& mount, const MountTree& outside) const;
     void check(const Plugins& plugins);
@@ -89,8 +90,6 @@ private:
                     const std::map<int, UniqueFd>& opened) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
                                                               const IdMap& ids, int opened);
-    /// Mounts of one namespace.
-    [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> wanted);
 
     const model::Options& options_;
     ExternalMounts externals_;

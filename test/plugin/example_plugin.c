@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -148,6 +149,37 @@ static int dump_link(int index, int type, char* kind) {
     return note("DUMP_EXT_LINK", " %d %d", index, type);
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__DUMP_EXT_LINK, dump_link)
+
+static int dump_mount(char* mountpoint, int id) {
+    const char* const last = strrchr(mountpoint, '/');
+    if (last == NULL || strcmp(last, "/example") != 0)
+        return -ENOTSUP;
+    const int image = open_image(id, O_WRONLY | O_CREAT | O_TRUNC);
+    if (image < 0)
+        return -errno;
+    close(image);
+    if (add_inventory_plugin(name) != 0)
+        return -EINVAL;
+    return note("DUMP_EXT_MOUNT", " %s", mountpoint);
+}
+CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, dump_mount)
+
+static int restore_mount(int id, char* mountpoint, char* old_root, int* is_file) {
+    char path[256];
+    const int image = open_image(id, O_RDONLY);
+    if (image < 0)
+        return -ENOTSUP;
+    close(image);
+    if (is_file != NULL || mount("example", mountpoint, "tmpfs", 0, NULL) != 0)
+        return -EIO;
+    snprintf(path, sizeof(path), "%s/made-by-plugin", mountpoint);
+    const int file = open(path, O_WRONLY | O_CREAT, 0600);
+    if (file < 0)
+        return -errno;
+    close(file);
+    return note("RESTORE_EXT_MOUNT", " %s", old_root);
+}
+CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_EXT_MOUNT, restore_mount)
 
 static int handle_mapping(int fd, const struct stat* stat_of) {
     (void)fd;

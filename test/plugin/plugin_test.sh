@@ -117,6 +117,25 @@ expect "restore of a connection" restore -L "$plugins"
 expect "hooks of its restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RESTORE_UNIX_SK,RESUME_DEVICES_LATE,exit 2 well"
 expect "the server answers" finished PASS
 kill "$server"
+
+# A mount whose source can't be seen.
+user=$(dirname "$device_user")/mount_user
+start
+expect "a part of a file system can't be dumped without the plugin" fails dump
+EXAMPLE_FAIL=DUMP_EXT_MOUNT expect "DUMP_EXT_MOUNT fails" fails dump -L "$plugins"
+expect "DUMP_EXT_MOUNT is in the log" grep -q "Error.*example.*DUMP_EXT_MOUNT" images/dump.log
+expect "the program goes on" finished "PASS original"
+start
+expect "dump of a mount" dump -L "$plugins"
+expect "hooks of its dump" calls "init 0,PAUSE_DEVICES,DUMP_EXT_MOUNT ./mnt/example,CHECKPOINT_DEVICES,DUMP_DEVICES_LATE,exit 0 well"
+wait "$pid" 2>/dev/null
+expect "its restore without the plugin" fails restore --root /
+EXAMPLE_FAIL=RESTORE_EXT_MOUNT expect "RESTORE_EXT_MOUNT fails" fails restore -L "$plugins" --root /
+expect "RESTORE_EXT_MOUNT is in the log" grep -q "Error.*RESTORE_EXT_MOUNT" images/restore.log
+expect "RESTORE_EXT_MOUNT: nothing is left" gone
+expect "restore of a mount" restore -L "$plugins" --root /
+expect "hooks of its restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RESTORE_EXT_MOUNT /,RESUME_DEVICES_LATE,exit 2 well"
+expect "the plugin's mount is there" finished "PASS made by the plugin"
 user=$device_user
 
 # A network device of a kind that criu doesn't know.

@@ -29,7 +29,7 @@ ZDTM("devices of a network namespace: a bridge and its ports, a pair of veth dev
          " s,<[^>]*>,,; s,numtxqueues.*,,'",
          "ip -o link | sed -E 's,.*<([^>]*)>.*,\\1,' | sed 's/,LOWER_UP//;s/NO-CARRIER,//'",
          "ip neigh show nud permanent | sort", "ip -o -4 addr", "ip -o -6 addr show scope global",
-         "ip route show table all | sed 's, linkdown,,' | sort", "cat /proc/sys/net/ipv4/conf/veth0/arp_ignore",
+         "ip -4 route show table all | sed 's, linkdown,,' | sort", "cat /proc/sys/net/ipv4/conf/veth0/arp_ignore",
          "cat /sys/class/net/br0/bridge/ageing_time 2>/dev/null || true"});
     me.wait_for_check();
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Mounts of a namespace: from mountinfo, and from records of an image. A tree that was accepted can be walked, and each
+// path leads somewhere.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "choose.hpp"
+#include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
+#include "criu/namespaces/mount_tree.hpp"
+#include "input.hpp"
+
+namespace {
+
+using namespace criu::namespaces;
+
+void walk(const MountTree& tree) {
+    if (tree.all().empty())
+        return;
+    std::size_t found = 0;
+    for (const Mount& mount : tree.all()) {
+        found += tree.childrenOf(mount).size();
+        static_cast<void>(tree.isReachable(mount));
+    }
+    criu::fuzz::require(found + 1 == tree.all().size());
+}
+
+void mountinfo(std::string_view text) {
+    walk(MountTree::fromKernel(criu::kernel::MountTable(criu::kernel::parseMountInfo(text)), {}));
+}
+
+/// Records with a byte for their size before each.
+void image(std::string_view text) {
+    std::vector<criu::Record<MntEntry>> records;
+    while (!text.empty()) {
+        const std::size_t size = std::min<std::size_t>(static_cast<unsigned char>(text.front()), text.size() - 1);
+        records.push_back(criu::decode<MntEntry>(std::as_bytes(std::span(text.data() + 1, size))));
+        text.remove_prefix(size + 1);
+    }
+    std::vector<const MntEntry*> entries;
+    for (const auto& record : records)
+        entries.push_back(record.get());
+    walk(MountTree::fromImage(entries, {}));
+}
+
+constexpr void (*kReaders[])(std::string_view) = {mountinfo, image};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return criu::fuzz::readByOneOf(kReaders, data, size);
+}
