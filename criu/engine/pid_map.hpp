@@ -20,8 +20,10 @@ public:
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return init_ != 0; }
 
-    /// Looks at all processes below the first one. They must stand still, or be new ones only.
+    /// Looks at all processes below the first one. One that is given to another parent meanwhile may be missed.
     void refresh();
+    /// Looks at all processes there are; misses none that lives all the while.
+    void refreshByAll();
 
     /// Nothing if there is no such process.
     [[nodiscard]] std::optional<pid_t> tryOutside(pid_t inside) const;
@@ -32,6 +34,8 @@ public:
     [[nodiscard]] pid_t insideOf(const kernel::ProcPid& process, pid_t tid) const;
 
 private:
+    void add(const kernel::ProcPid& process, pid_t pid, kernel::ProcBuffer& buffer);
+
     pid_t init_ = 0;
     std::unordered_map<pid_t, pid_t> outside_;  ///< by the number inside
 };

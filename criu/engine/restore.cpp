@@ -180,7 +180,11 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, P
         if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
             continue;
         try {
-            const std::optional<pid_t> pid = pids.tryOutside(task->pid);
+            std::optional<pid_t> pid = pids.tryOutside(task->pid);
+            if (!pid) {
+                pids.refreshByAll();
+                pid = pids.tryOutside(task->pid);
+            }
             if (!pid)
                 fail("process {} ended while it was restored", task->pid);
             const kernel::TaskStat stat = kernel::readStat(proc.open(*pid), buffer);
