@@ -151,7 +151,8 @@ private:
         const auto pauseAll = [this](const std::filesystem::path& group) {
             std::ifstream processes(group / "cgroup.procs");
             for (pid_t pid = 0; processes >> pid;)
-                pause(pid);
+                if (pid > 0)  // 0: of another pid namespace
+                    pause(pid);
         };
         pauseAll(path);
         std::error_code vanished;  // a group that goes away meanwhile has nobody to pause
@@ -373,7 +374,14 @@ private:
         });
     }
 
-    int runScripts(Stage stage) { return guardian_.runScripts(stage); }
+    int runScripts(Stage stage) {
+        int status = 0;
+        if (networkVisit_)  // a script that has to be run here is run at home
+            networkVisit_->atHome([&] { status = guardian_.runScripts(stage); });
+        else
+            status = guardian_.runScripts(stage);
+        return status;
+    }
 
     void dumpTasks() {
         std::uint32_t next = 1;
@@ -534,8 +542,18 @@ private:
         reportStatistics(statistics_, options_, log_);
         log_.info("Dumping finished successfully");
         if (ending_ && guardian_.isInside())
-            guardian_.endNamespace();
+            endNamespace();
         return status;
+    }
+
+    [[noreturn]] void endNamespace() {
+        try {
+            guardian_.endNamespace();
+        } catch (const std::exception& error) {
+            // The root, whose children are gone, must not go on: it ends with this process.
+            log_.failure(error);
+            ::_exit(1);
+        }
     }
 
     const model::Options& options_;
@@ -580,7 +598,7 @@ int dump(Run& run) {
     const GuardedRoot root(*run.options.tree);
     ActionScripts scripts(run.options.actionScripts, run.imagesDir.get(), run.stop, run.log);
     scripts.setRootPid(*run.options.tree);
-    return runGuarded(run.stop, scripts, root, [&run](Guardian& guardian) {
+    return runGuarded(run.stop, scripts, root, run.log, [&run](Guardian& guardian) {
         try {
             guardian.mountProc();
             return DumpSession(run, guardian).run();

@@ -150,6 +150,12 @@ FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::
 
 void FrozenTree::kill(bool butRoot) {
     // The root last: whoever waits for it may rely on the others being gone.
+    if (butRoot) {
+        // If this process ends before the root has, the root doesn't go on without its children.
+        compel::SeizeOptions options = options_.seize;
+        options.killOnExit = true;
+        tasks_.front()->process->leader().setOptions(options);
+    }
     for (std::size_t i = tasks_.size(); i > (butRoot ? 1 : 0); --i)
         if (tasks_[i - 1]->alive())
             tasks_[i - 1]->process->kill();

@@ -75,13 +75,14 @@ private:
 /// The side that watches.
 class Watch {
 public:
-    Watch(pid_t worker, UniqueFd channel, StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root)
+    Watch(pid_t worker, UniqueFd channel, StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log)
         : worker_(worker),
           process_(worker),
           channel_(std::move(channel)),
           stop_(stop),
           scripts_(scripts),
-          root_(root) {}
+          root_(root),
+          log_(log) {}
 
     int run() {
         for (;;) {
@@ -90,6 +91,7 @@ public:
             if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
             if (events[1].revents != 0) {
+                takeStop();
                 ::kill(worker_, SIGTERM);
                 passedOn_ = true;
             }
@@ -100,14 +102,38 @@ public:
             int status = 0;
             if (events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
                 stop_.settle();
-                if (ended_)
-                    return root_.process.waitExit(kLongestEnd) ? 0 : 1;
-                return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                return ended_ ? awaitEnd() : exitCode(status);
             }
         }
     }
 
 private:
+    /// From here on the request is quiet: scripts that undo something run to their end.
+    void takeStop() noexcept {
+        try {
+            stop_.throwIfRequested();
+        } catch (const Error&) {
+            return;
+        }
+    }
+
+    [[nodiscard]] int awaitEnd() {
+        if (root_.process.waitExit(kLongestEnd))
+            return 0;
+        log_.warn("the root of the tree, process {}, hasn't ended yet", root_.process.pid());
+        return 1;
+    }
+
+    int exitCode(int status) {
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        log_.error("the process of criu that dumped was killed by signal {}{}", WTERMSIG(status),
+                   root_.pidNamespace ? ": the root of the tree may have ended" : "");
+        if (locked_)
+            (void)answerTo(scripts_, Stage::NetworkUnlock);
+        return 128 + WTERMSIG(status);
+    }
+
     void serve() {
         std::int32_t request = 0;
         if (::recv(channel_.get(), &request, sizeof(request), MSG_DONTWAIT) != sizeof(request)) {
@@ -119,7 +145,10 @@ private:
             root_.process.sendSignal(SIGKILL);
             return;
         }
-        const Answer answer = answerTo(scripts_, static_cast<Stage>(request));
+        const auto stage = static_cast<Stage>(request);
+        const Answer answer = answerTo(scripts_, stage);
+        if (stage == Stage::NetworkLock || stage == Stage::NetworkUnlock)
+            locked_ = stage == Stage::NetworkLock;
         if (::send(channel_.get(), &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
             channel_.reset();  // nobody wants to know any more
     }
@@ -130,8 +159,10 @@ private:
     StopRequest& stop_;
     ActionScripts& scripts_;
     const GuardedRoot& root_;
+    Log& log_;
     bool passedOn_ = false;
     bool ended_ = false;
+    bool locked_ = false;  ///< scripts have been asked to lock the network, and not yet to unlock it
 };
 
 }  // namespace
@@ -151,6 +182,8 @@ GuardedRoot::GuardedRoot(pid_t root) : process(root) {
     home = kernel::readNamespaceIds(proc.self());
     if (ids.of(kernel::NamespaceKind::Pid) && ids.of(kernel::NamespaceKind::Pid) != home.of(kernel::NamespaceKind::Pid))
         pidNamespace = dir.open("ns/pid", O_RDONLY);
+    if (!pidNamespace)
+        inside = root;
 }
 
 void Guardian::mountProc() const {
@@ -178,6 +211,9 @@ int Guardian::ask(std::int32_t request) {
 }
 
 int Guardian::runScripts(Stage stage) {
+    // Who was killed can't undo what it has done: then this is the only one left to.
+    if (stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0)))
+        return scripts_.run(stage);
     return ask(static_cast<std::int32_t>(stage));
 }
 
@@ -191,7 +227,7 @@ void Guardian::endNamespace() {
     fail("the root of the tree wasn't ended");
 }
 
-int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root,
+int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log,
                const std::function<int(Guardian&)>& work) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the process of the work");
@@ -208,11 +244,11 @@ int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& roo
         if (guardian.waitExit(std::chrono::milliseconds(0)))
             ::raise(SIGTERM);  // it was gone before we could ask to be told
         own.reset();
-        Guardian link(root, std::move(theirs));
+        Guardian link(root, std::move(theirs), guardian, scripts);
         ::_exit(work(link));
     }
     theirs.reset();
-    return Watch(worker, std::move(own), stop, scripts, root).run();
+    return Watch(worker, std::move(own), stop, scripts, root, log).run();
 }
 
 }  // namespace criu::engine

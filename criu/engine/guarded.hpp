@@ -30,7 +30,9 @@ struct GuardedRoot {
 /// started in.
 class Guardian {
 public:
-    Guardian(const GuardedRoot& root, UniqueFd channel) noexcept : root_(root), channel_(std::move(channel)) {}
+    /// `guardian`: the process that watches; `scripts`: to run what undoes something if that process is gone.
+    Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, ActionScripts& scripts) noexcept
+        : root_(root), channel_(std::move(channel)), guardian_(guardian), scripts_(scripts) {}
 
     [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
     /// The work is done in the pid namespace of the tree, so that all pids are those of the tree.
@@ -53,14 +55,16 @@ private:
 
     const GuardedRoot& root_;
     UniqueFd channel_;
+    const kernel::PidFd& guardian_;
+    ActionScripts& scripts_;
 };
 
 /// Runs `work` in a child process, which the caller only watches. Killing this process (even with SIGKILL, which nobody
 /// can handle) makes the child stop what it does and undo it: a tracer that just vanished would leave tasks in the
 /// midst of code that isn't theirs. Stop requests are passed on. Returns the child's exit status; `work`, in the child,
 /// returns it and must not throw.
-/// If the tree is in another pid namespace than criu, so is the child.
-int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root,
+/// If the tree is in another pid namespace than criu, so is the child. `log` gets what the child couldn't say itself.
+int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log,
                const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

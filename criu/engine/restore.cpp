@@ -172,10 +172,10 @@ private:
 
 /// Throws if a process that should be on its way has died.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
+    const std::vector<pid_t> created = control.created();  // who is created later may not be in the map
     pids.refresh();
     kernel::ProcBuffer buffer;
     const kernel::ProcDir proc;
-    const std::vector<pid_t> created = control.created();
     for (const auto& task : tree.tasks) {
         if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
             continue;
@@ -490,6 +490,8 @@ private:
         devices_->forked();
         sharedBytes_ = segments_.fill(images_);
         awaitParked(*control_, tree(), static_cast<std::uint32_t>(countAlive(tree())), pids_, run_.stop);
+        if (help_)
+            help_->stop();
         pids_.refresh();
         namespaces_->finish(kernel::ProcDir().open(root_));
         if (run_.takeOrphanMaster)

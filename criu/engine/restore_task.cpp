@@ -194,7 +194,9 @@ private:
             ::_exit(1);  // it was killed before we could ask to be told
         if (isRoot())
             cleanProcess();
-        if (run_.options.logPid && !run_.options.logFile.empty())
+        // In a mount namespace of its own the log's path would lead into the tree's files.
+        const bool reachesLog = isRoot() || (!run_.mounts.wasOwn() && !run_.ids.isOwnNamespace());
+        if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
         if (isRoot()) {
             run_.network.makeOthers();

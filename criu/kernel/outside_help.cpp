@@ -58,7 +58,9 @@ std::optional<UniqueFd> fulfil(const Request& request, int object) {
     switch (request.wish) {
         case Wish::OpenBelow: {
             open_how how{};
-            how.flags = static_cast<std::uint64_t>(request.first) | O_CLOEXEC;
+            how.flags = static_cast<std::uint32_t>(request.first) | O_CLOEXEC;
+            if ((how.flags & O_PATH) != 0)  // openat2(2) takes few flags beside it
+                how.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
             how.resolve = RESOLVE_IN_ROOT;
             bytes.back() = std::byte{0};
             return opened(asFd(::syscall(SYS_openat2, object, bytes.data(), &how, sizeof(how))));
@@ -108,10 +110,12 @@ void serveAll(int channel) {
                 return;
             if (received.size == sizeof(request) && received.fd)
                 answerOne(request, received.fd.get());
-        } catch (const Error&) {
+        } catch (const std::exception&) {
             // Whoever asked is gone, or learns of it by the end of its channel.
-            if (received.size == 0)
+            if (received.size == 0) {
+                ::shutdown(channel, SHUT_RDWR);
                 return;
+            }
         }
     }
 }
@@ -152,10 +156,15 @@ OutsideHelp::OutsideHelp() {
 }
 
 OutsideHelp::~OutsideHelp() {
+    stop();
+}
+
+void OutsideHelp::stop() noexcept {
     if (!server_.joinable())
         return;
     ::shutdown(ours_.get(), SHUT_RDWR);
     server_.join();
+    theirs_.reset();
 }
 
 void OutsideHelp::move(const std::function<UniqueFd(UniqueFd)>& lift) {

@@ -24,8 +24,9 @@ public:
     /// Moves what the processes inherit to where it is in nobody's way.
     void move(const std::function<UniqueFd(UniqueFd)>& lift);
 
-    /// In criu itself: answers until this object ends.
+    /// In criu itself: answers until stop() or the end of this object.
     void serve();
+    void stop() noexcept;
 
     /// open(2) of a path below a directory, which is as the root for it. An invalid descriptor and errno on failure.
     [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags) const;

@@ -5,7 +5,9 @@
 #include <archive_entry.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -60,6 +62,9 @@ public:
     ArchiveWriter(int to, const IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
         archive* const writer = writer_.get();
         check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
+        // Names are bytes, whatever the locale of criu is.
+        check(::archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
+              "choose the format of an archive");
         check(::archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
         check(::archive_write_set_filter_option(writer, "gzip", "compression-level", "1"), writer,
               "choose the compression of an archive");
@@ -295,18 +300,28 @@ void extractFiles(int from, int directory) {
 
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
     for (const SocketFile& socket : sockets) {
-        const char* const path = socket.path.c_str();
-        const std::string parent = socket.path.substr(0, socket.path.rfind('/'));
+        const std::size_t slash = socket.path.rfind('/');
+        const std::string parent = slash == std::string::npos ? "." : socket.path.substr(0, slash);
+        const std::string last = socket.path.substr(slash == std::string::npos ? 0 : slash + 1);
+        if (last.empty() || last == "." || last == "..")
+            fail("{} is no name of a socket's file", socket.path);
+        // The path comes from an image, and what it leads through from an archive.
+        open_how how{};
+        how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+        how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+        const UniqueFd folder(static_cast<int>(
+            sys(::syscall(SYS_openat2, directory, parent.c_str(), &how, sizeof(how)), "open {}", parent)));
+        const char* const name = last.c_str();
         struct stat before {};
-        sys(::fstatat(directory, parent.c_str(), &before, 0), "stat {}", parent);
-        sys(::mknodat(directory, path, S_IFSOCK | 0600, 0), "make the file of a socket {}", socket.path);
-        sys(::fchownat(directory, path, socket.user, socket.group, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
+        sys(::fstat(folder.get(), &before), "stat {}", parent);
+        sys(::mknodat(folder.get(), name, S_IFSOCK | 0600, 0), "make the file of a socket {}", socket.path);
+        sys(::fchownat(folder.get(), name, socket.user, socket.group, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
             socket.path, socket.user, socket.group);
-        sys(::fchmodat(directory, path, socket.mode, 0), "set the mode of {}", socket.path);
+        sys(::fchmodat(folder.get(), name, socket.mode, 0), "set the mode of {}", socket.path);
         const timespec own[] = {socket.modified, socket.modified};
-        sys(::utimensat(directory, path, own, AT_SYMLINK_NOFOLLOW), "set times of {}", socket.path);
+        sys(::utimensat(folder.get(), name, own, AT_SYMLINK_NOFOLLOW), "set times of {}", socket.path);
         const timespec times[] = {before.st_atim, before.st_mtim};
-        sys(::utimensat(directory, parent.c_str(), times, 0), "set times of {}", parent);
+        sys(::futimens(folder.get(), times), "set times of {}", parent);
     }
 }
 

@@ -91,6 +91,7 @@ void IpcRestore::fill(const ImageDir& images) {
 void IpcRestore::finish() const {
     for (const int id : doomed_)
         sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+    writeForcedRemoval(*limits_, log_);
 }
 
 }  // namespace criu::namespaces

@@ -32,10 +32,12 @@ struct OptionalLimit {
 };
 
 constexpr const char* kSemaphores = "kernel/sem";
+/// Takes away what nobody has attached when its creator ends.
+constexpr const char* kForcedRemoval = "kernel/shm_rmid_forced";
 constexpr Limit<Field> kLimits[] = {
     {"kernel/msgmax", &IpcVarEntry::msg_ctlmax}, {"kernel/msgmnb", &IpcVarEntry::msg_ctlmnb},
     {"kernel/msgmni", &IpcVarEntry::msg_ctlmni}, {"kernel/auto_msgmni", &IpcVarEntry::auto_msgmni},
-    {"kernel/shmmni", &IpcVarEntry::shm_ctlmni}, {"kernel/shm_rmid_forced", &IpcVarEntry::shm_rmid_forced},
+    {"kernel/shmmni", &IpcVarEntry::shm_ctlmni}, {kForcedRemoval, &IpcVarEntry::shm_rmid_forced},
 };
 constexpr Limit<LargeField> kLargeLimits[] = {
     {"kernel/shmmax", &IpcVarEntry::shm_ctlmax},
@@ -136,7 +138,8 @@ void writeIpcLimits(const IpcVarEntry& entry, Log& log) {
         fail("the images have {} limits of semaphores, not {}", entry.n_sem_ctls, kSemaphoreLimits);
     writeNumbers(kSemaphores, std::vector<std::uint32_t>(entry.sem_ctls, entry.sem_ctls + entry.n_sem_ctls), &log);
     for (const auto& limit : kLimits)
-        writeNumbers(limit.name, std::vector{entry.*limit.field}, &log);
+        if (limit.name != kForcedRemoval)
+            writeNumbers(limit.name, std::vector{entry.*limit.field}, &log);
     for (const auto& limit : kLargeLimits)
         writeNumbers(limit.name, std::vector{entry.*limit.field}, &log);
     for (const auto& limit : kQueueLimits)
@@ -148,6 +151,10 @@ void writeIpcLimits(const IpcVarEntry& entry, Log& log) {
     for (const auto& limit : kNextIds)
         if (entry.*limit.present != 0)
             writeNumbers(limit.name, std::vector<std::int64_t>{entry.*limit.field}, &log);
+}
+
+void writeForcedRemoval(const IpcVarEntry& entry, Log& log) {
+    writeNumbers(kForcedRemoval, std::vector{entry.shm_rmid_forced}, &log);
 }
 
 void raiseIpcLimit(const std::string& name, std::uint64_t atLeast) {

@@ -18,6 +18,10 @@ void readIpcLimits(IpcVarEntry& entry, Arena& arena);
 /// msg_next_id and its like. What this kernel lacks or doesn't let anybody set is warned of. Throws Error.
 void writeIpcLimits(const IpcVarEntry& entry, Log& log);
 
+/// The one that writeIpcLimits() leaves out: shared memory that nobody has attached goes when its creator ends. When
+/// the processes have attached theirs.
+void writeForcedRemoval(const IpcVarEntry& entry, Log& log);
+
 /// Sets a limit, "kernel/msgmax", unless it is at least as high. Throws Error.
 void raiseIpcLimit(const std::string& name, std::uint64_t atLeast);
 

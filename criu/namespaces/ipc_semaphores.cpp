@@ -92,6 +92,8 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
             if (held->index >= set.values.size())
                 fail("{}: semaphore {} of set {}, which has {}, is adjusted", image.name(), held->index, set.id(),
                      set.values.size());
+            if (held->amount < -kHighest || held->amount > kHighest)
+                fail("{}: a semaphore of set {} is adjusted by {}", image.name(), set.id(), held->amount);
             set.adjustments.push_back(
                 {static_cast<pid_t>(held->pid), {static_cast<std::uint16_t>(held->index), held->amount}});
         }

@@ -318,6 +318,18 @@ bool MountDump::matchOutside(Mount& mount, const MountTree& outside) const {
 }
 
 void MountDump::check(const Plugins& plugins) {
+    if (root().kind.content == FsContent::Files && !rootOutside_ && !hasContent(root()))
+        fail(
+            "the root, {}, is the directory {} of a file system in memory that nobody outside has; its files can't be "
+            "dumped",
+            root().describe(), root().root);
+    for (const Space& space : spaces_) {
+        const Mount& proc = space.mounts.lookUp("/proc");
+        struct stat stat {};
+        if ((proc.kind.code != FSTYPE__PROC || proc.mountPoint != "/proc") &&
+            (::fstatat(space.root.get(), "proc", &stat, 0) != 0 || !S_ISDIR(stat.st_mode)))
+            fail("mount namespace {} has no directory /proc, which is needed to restore it", space.number);
+    }
     for (Mount* const mount : all())
         if (!isRoot(*mount) && !mount->externalName)
             checkSource(*mount, plugins);
@@ -403,7 +415,7 @@ void MountDump::write(const ImageDir& images, const IdMap& ids, bool ownQueues) 
     std::set<int> wanted;
     std::set<std::uint32_t> devices;
     for (const Mount* const mount : all())
-        if ((hasContent(*mount) || mustBeEmpty(*mount)) && devices.insert(mount->device).second)
+        if ((hasContent(*mount) || (mustBeEmpty(*mount) && mount->isWhole())) && devices.insert(mount->device).second)
             wanted.insert(mount->id);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)

@@ -15,8 +15,8 @@ namespace {
 class Propagation {
 public:
     Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
-                const std::function<UniqueFd(const Mount&)>& wholeOf)
-        : mounts_(mounts), made_(made), wholeOf_(wholeOf) {}
+                const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf)
+        : mounts_(mounts), made_(made), outer_(outer), wholeOf_(wholeOf) {}
 
     void restore() {
         for (const Mount* const mount : mounts_)
@@ -41,10 +41,8 @@ private:
         return members;
     }
 
-    /// It has kept its peers of criu's own namespace.
-    static bool isSharedOutside(const Mount& mount) {
-        return mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
-    }
+    /// It was a peer of a mount outside, and is to be one.
+    [[nodiscard]] bool isSharedOutside(const Mount& mount) const { return outer_.contains(mount.id); }
 
     void makeGroup(int group) {
         if (!begun_.insert(group).second)
@@ -61,13 +59,17 @@ private:
                       if (covering == members.end())
                           widest_[group] = wholeOf_(first);
                       const int leader = covering != members.end() ? fdOf(first) : widest_[group].get();
-                      if (first.master != 0)
-                          followFrom(first, leader);
-                      if (!isSharedOutside(first))
+                      if (isSharedOutside(first)) {
+                          kernel::joinPropagation(outer_.at(first.id).get(), leader);
+                      } else {
+                          if (first.master != 0)
+                              followFrom(first, leader);
                           kernel::setPropagation(leader, MS_SHARED);
+                      }
                       for (const Mount* const member : members)
-                          if (fdOf(*member) != leader && !isSharedOutside(*member))
-                              kernel::joinPropagation(leader, fdOf(*member));
+                          if (fdOf(*member) != leader)
+                              kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader,
+                                                      fdOf(*member));
                   });
     }
 
@@ -95,6 +97,7 @@ private:
 
     std::span<const Mount* const> mounts_;
     const std::map<int, UniqueFd>& made_;
+    const std::map<int, UniqueFd>& outer_;
     const std::function<UniqueFd(const Mount&)>& wholeOf_;
     std::set<int> begun_;
     std::map<int, UniqueFd> widest_;  ///< where none of a group's mounts shows what all do: one that does
@@ -103,8 +106,8 @@ private:
 }  // namespace
 
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
-                        const std::function<UniqueFd(const Mount&)>& wholeOf) {
-    Propagation(mounts, made, wholeOf).restore();
+                        const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf) {
+    Propagation(mounts, made, outer, wholeOf).restore();
 }
 
 }  // namespace criu::namespaces

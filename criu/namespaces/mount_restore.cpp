@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/mountinfo.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/namespaces/file_archive.hpp"
@@ -38,6 +40,23 @@ std::string withoutOptions(std::string_view options, const std::function<bool(st
             kept += fmt::format("{}{}", kept.empty() ? "" : ",", option);
     }
     return kept;
+}
+
+bool isDirectory(int fd) {
+    struct stat stat {};
+    sys(::fstat(fd, &stat), "stat a mount");
+    return S_ISDIR(stat.st_mode);
+}
+
+/// Those of the mounts of cgroup2 that criu sees; empty if it sees none.
+std::string presentCgroupOptions() {
+    kernel::ProcBuffer buffer;
+    const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
+    for (const kernel::MountInfo& mount : mounts.all())
+        if (mount.fsType == "cgroup2")
+            return withoutOptions(mount.superOptions,
+                                  [](std::string_view option) { return option == "rw" || option == "ro"; });
+    return {};
 }
 
 /// What is mounted on the root, or that itself.
@@ -119,6 +138,7 @@ const MntEntry* MountRestore::entryFor(const Mount& mount) const {
 }
 
 void MountRestore::prepare(const ImageDir& images, const Lift& lift) {
+    cgroupOptions_ = presentCgroupOptions();
     for (const Mount* const mount : all())
         inContext([&] { return mount->describe(); },
                   [&] {
@@ -177,7 +197,7 @@ files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& p
     for (const Tree& tree : trees_)
         attachBelow(tree.mounts, tree.mounts.root());
     const std::vector<const Mount*> every = all();
-    restorePropagation(every, made_, [this](const Mount& mount) { return helper(mount); });
+    restorePropagation(every, made_, outer_, [this](const Mount& mount) { return helper(mount); });
     for (std::size_t other = 1; other < trees_.size(); ++other)
         split(trees_[other], lift);
     if (trees_.size() > 1)
@@ -186,6 +206,7 @@ files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& p
               kernel::mountIdOf(made_.at(topOf(main()).id).get()));
     yard_.reset();
     outside_.clear();
+    outer_.clear();
     addProc(main());
     return hiddenMounts(lift);
 }
@@ -301,8 +322,14 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
         const bool slave = mount.master != 0 && std::none_of(every.begin(), every.end(), [&](const Mount* other) {
                                return other->shared == mount.master;
                            });
-        if (!peer && !slave)
-            kernel::setPropagation(fd.get(), MS_PRIVATE);
+        // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
+        if (peer) {
+            const std::string outer = placeNamed(fmt::format("outer-{}", mount.id), isDirectory(fd.get()));
+            kernel::attachMount(fd.get(), yard_.get(), outer);
+            UniqueFd inner = kernel::cloneMount(fd.get(), "");
+            outer_[mount.id] = std::exchange(fd, std::move(inner));
+        }
+        kernel::setPropagation(fd.get(), slave && !peer ? MS_SLAVE : MS_PRIVATE);
     } else if (mount.ofPlugin) {
         const auto parent =
             std::find_if(every.begin(), every.end(), [&](const Mount* other) { return other->id == mount.parentId; });
@@ -310,8 +337,10 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
         if (parent == every.end() || made == made_.end())
             return false;
         struct stat stat {};
-        const std::string below = *pathBelow((*parent)->mountPoint, mount.mountPoint);
-        sys(::fstatat(made->second.get(), below.c_str(), &stat, below.empty() ? AT_EMPTY_PATH : 0), "stat {}",
+        const auto below = pathBelow((*parent)->mountPoint, mount.mountPoint);
+        if (!below)
+            fail("it doesn't lie below its parent, {}", (*parent)->describe());
+        sys(::fstatat(made->second.get(), below->c_str(), &stat, below->empty() ? AT_EMPTY_PATH : 0), "stat {}",
             mount.mountPoint);
         const std::string name = place(mount, S_ISDIR(stat.st_mode));
         plugins(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
@@ -334,13 +363,14 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
             fd = makeFileSystem(mount, images);
         else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) {
             const UniqueFd whole = helper(mount);
-            fd = kernel::cloneMount(whole.get(), *pathBelow("/", mount.root));
+            const auto below = pathBelow("/", mount.root);
+            if (!below)
+                fail("{} is no path", mount.root);
+            fd = kernel::cloneMount(whole.get(), *below);
         } else
             return false;
     }
-    struct stat stat {};
-    sys(::fstat(fd.get(), &stat), "stat a mount");
-    const std::string name = place(mount, S_ISDIR(stat.st_mode));
+    const std::string name = place(mount, isDirectory(fd.get()));
     kernel::attachMount(fd.get(), yard_.get(), name);
     kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     made_[mount.id] = std::move(fd);
@@ -349,7 +379,10 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
 
 /// A directory or file of the yard to put the mount on.
 std::string MountRestore::place(const Mount& mount, bool directory) const {
-    std::string name = std::to_string(mount.id);
+    return placeNamed(std::to_string(mount.id), directory);
+}
+
+std::string MountRestore::placeNamed(std::string name, bool directory) const {
     if (directory)
         sys(::mkdirat(yard_.get(), name.c_str(), 0700), "create a directory for a mount");
     else
@@ -358,6 +391,8 @@ std::string MountRestore::place(const Mount& mount, bool directory) const {
 }
 
 std::string MountRestore::optionsOf(const Mount& mount) const {
+    if (mount.kind.code == FSTYPE__CGROUP2)
+        return cgroupOptions_;
     if (mount.kind.content == FsContent::Kernel)
         return {};  // they would change what others see
     std::string options = withoutOptions(mount.options, [&](std::string_view option) {
@@ -450,7 +485,8 @@ UniqueFd MountRestore::helper(const Mount& mount) const {
     else
         fail("no mount shows all of its file system");
     const std::string name = fmt::format("whole-{}", mount.id);
-    sys(::mkdirat(yard_.get(), name.c_str(), 0700), "create a directory for a mount");
+    if (::mkdirat(yard_.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+        failErrno("create a directory for a mount");
     kernel::attachMount(whole.get(), yard_.get(), name);
     kernel::setPropagation(whole.get(), MS_PRIVATE);
     return whole;

@@ -80,6 +80,7 @@ private:
     UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
     std::string place(const Mount& mount, bool directory) const;
+    std::string placeNamed(std::string name, bool directory) const;
     void attachBelow(const MountTree& tree, const Mount& mount);
     void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const;
     [[nodiscard]] files::HiddenMounts hiddenMounts(const Lift& lift);
@@ -94,11 +95,14 @@ private:
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;                    ///< where mounts are until they are put together
     std::map<int, UniqueFd> made_;     ///< by mount id
-    std::set<std::uint32_t> filled_;   ///< file systems with files of the images
+    std::map<int, UniqueFd> outer_;    ///< peers of mounts of criu's namespace that made_ are to join
+    std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
+    std::set<std::uint32_t> filled_;  ///< file systems with files of the images
 };
 
-/// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id.
+/// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id;
+/// `outer`: of those that were peers of mounts outside, such a peer.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
-                        const std::function<UniqueFd(const Mount&)>& wholeOf);
+                        const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
 
 }  // namespace criu::namespaces

@@ -166,6 +166,11 @@ MountTree MountTree::fromImage(std::span<const MntEntry* const> entries, std::sp
             mount.externalName = entry->root;  // before there was a field for it
         mount.sharedInsideOnly = entry->has_internal_sharing != 0 && entry->internal_sharing != 0;
         mount.ofPlugin = entry->has_with_plugin != 0 && entry->with_plugin != 0;
+        for (const std::string& path : {mount.root, mount.mountPoint})
+            if (!mount.externalName && (path + '/').find("/../") != std::string::npos)
+                fail("mount {} has an impossible path, {}", mount.id, path);
+        if ((mount.mountPoint + '/').find("/../") != std::string::npos)
+            fail("mount {} has an impossible mount point, {}", mount.id, mount.mountPoint);
         mounts.push_back(std::move(mount));
     }
     return MountTree(std::move(mounts));
