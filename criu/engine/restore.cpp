@@ -147,8 +147,10 @@ private:
 
     void killAll() noexcept {
         // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
+        // The end of a whole pid namespace takes as long as its memory takes to free.
         constexpr int kRounds = 2000;
-        for (int round = 0; round < kRounds; ++round) {
+        constexpr int kRoundsOfNamespace = 600'000;
+        for (int round = 0; round < (ownPids_ ? kRoundsOfNamespace : kRounds); ++round) {
             bool left = false;
             for (const pid_t pid : ownPids_ ? std::vector<pid_t>(root_ != 0 ? 1 : 0, root_) : control_.created()) {
                 left = (::kill(pid, SIGKILL) == 0 && lives(pid)) || left;

@@ -229,7 +229,7 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         for (const Mount& mount : all.all())
-            if (hidden.contains(mount.id) && all.isReachable(mount)) {
+            if (hidden.contains(mount.id) && all.isReachable(mount) && !mount.unbindable) {
                 opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
                 hidden.erase(mount.id);
             }
