@@ -42,10 +42,7 @@ void Error::compose() {
 }
 
 std::string_view sourceName(const std::source_location& where) noexcept {
-    // The build passes the length of the source directory's path, so no absolute path gets into a log.
-    const std::string_view full = where.file_name();
-    constexpr std::size_t prefix = CRIU_SOURCE_ROOT_LENGTH;
-    return full.size() > prefix && full.front() == '/' ? full.substr(prefix) : full;
+    return where.file_name();  // the build makes it relative (-fmacro-prefix-map)
 }
 
 }  // namespace criu
