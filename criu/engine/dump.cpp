@@ -271,7 +271,7 @@ private:
                 "process {} ({}) is in a user namespace of its own, but not in a pid namespace of its own: its pids "
                 "couldn't be restored there",
                 root.pid(), root.status.name);
-        ids_ = namespaces::IdMap::ofProcess(root.dir);
+        ids_ = model::IdMap::ofProcess(root.dir);
         files_.setIds(ids_);
         if (root.dir.tryReadFile("setgroups").value_or("").starts_with("deny"))
             log_.warn("the user namespace of the tree forbids setgroups(2); it won't after a restore");
@@ -564,7 +564,7 @@ private:
     ImageDir images_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     namespaces::NamespaceNumbers numbers_;
-    namespaces::IdMap ids_;
+    model::IdMap ids_;
     std::optional<kernel::NamespaceVisit> networkVisit_;   // outlives what unlocks the network
     std::map<std::uint32_t, std::uint32_t> mountNumbers_;  ///< of mount namespaces, by their inodes
     std::map<pid_t, std::uint32_t> mountNumberOf_;

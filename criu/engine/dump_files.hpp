@@ -41,7 +41,7 @@ public:
     }
 
     /// How the tree calls users and groups; the same as criu unless this was called.
-    void setIds(const namespaces::IdMap& ids) { ids_ = &ids; }
+    void setIds(const model::IdMap& ids) { ids_ = &ids; }
 
     /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
     void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
@@ -79,7 +79,7 @@ public:
     bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] const namespaces::IdMap& ids() const override { return *ids_; }
+    [[nodiscard]] const model::IdMap& ids() const override { return *ids_; }
     [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                std::uint32_t inode) const override;
@@ -133,8 +133,8 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    namespaces::IdMap sameIds_;
-    const namespaces::IdMap* ids_ = &sameIds_;
+    model::IdMap sameIds_;
+    const model::IdMap* ids_ = &sameIds_;
     const namespaces::NamespaceNumbers* numbers_ = nullptr;
     const kernel::NamespaceIds* namespaceIds_ = nullptr;
     files::TreeRoot treeRoot_;

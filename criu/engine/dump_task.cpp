@@ -375,7 +375,7 @@ private:
     std::uint32_t leaderSet_ = 0;
     bool suspended_;
     std::optional<std::size_t> onlineCpus_;
-    const namespaces::IdMap& ids_;
+    const model::IdMap& ids_;
     std::vector<namespaces::SemaphoreSet>* semaphores_;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread
     kernel::ProcBuffer buffer_;

@@ -6,7 +6,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/maps.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
@@ -22,7 +22,7 @@ struct TaskDumpContext {
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
-    const namespaces::IdMap& ids;
+    const model::IdMap& ids;
     /// Of the tree's own IPC namespace; takes up the processes' adjustments. Null if there is none.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
 };

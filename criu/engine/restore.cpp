@@ -362,14 +362,14 @@ private:
             fail(
                 "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be "
                 "restored there");
-        ids_ = namespaces::IdMap::ofImage(images_, idsOfTree()->user_ns_id);
+        ids_ = model::IdMap::ofImage(images_, idsOfTree()->user_ns_id);
         for (const kernel::NamespaceKind kind : namespaces::kImageOrder)
             if (joined_->has(kind))
                 fail(
                     "--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside "
                     "yet",
                     kernel::namespaceName(kind));
-        if (ids_.firstUid() == namespaces::IdMap::kNone || ids_.firstGid() == namespaces::IdMap::kNone)
+        if (ids_.firstUid() == model::IdMap::kNone || ids_.firstGid() == model::IdMap::kNone)
             fail("{} names no users or no groups", imageName(ImageKind::Userns, idsOfTree()->user_ns_id));
     }
 
@@ -597,7 +597,7 @@ private:
     kernel::ResourceLimits limitsBefore_{};
     pid_t root_ = 0;  ///< as criu calls it
     PidMap pids_;
-    namespaces::IdMap ids_;
+    model::IdMap ids_;
     std::optional<kernel::OutsideHelp> help_;
     ImageDir images_;
     RestoreImages content_;

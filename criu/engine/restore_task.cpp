@@ -268,7 +268,7 @@ private:
         const auto plugins = [this](int id, const std::string& path) { run_.files.devices().putMount(id, path); };
         inContext([] { return "make the mount namespace of the tree"; },
                   [&] { remaps.setHidden(run_.mounts.build(run_.images, plugins, lift)); });
-        remaps.create(run_.files, namespaces::IdMap(), lift);
+        remaps.create(run_.files, model::IdMap(), lift);
         run_.mounts.seal();
     }
 

@@ -8,7 +8,7 @@
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/mount_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
@@ -29,7 +29,7 @@ struct RestoreRun {
     FilePlan& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
-    const namespaces::IdMap& ids;
+    const model::IdMap& ids;
     namespaces::OwnNamespaces own;  ///< kinds of which the tree had a namespace for itself
     namespaces::NetworkRestore& network;
     namespaces::TreeNamespaces& namespaces;

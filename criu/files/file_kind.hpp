@@ -18,9 +18,9 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/outside_help.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fown.hpp"
@@ -185,7 +185,7 @@ public:
     /// The number by which images know the network namespace that the tree, and so all its sockets, are in.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
     /// Users and groups, as the tree calls them.
-    [[nodiscard]] virtual const namespaces::IdMap& ids() const = 0;
+    [[nodiscard]] virtual const model::IdMap& ids() const = 0;
     /// The number by which images know a namespace, by its inode; nothing if it is not the tree's.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                        std::uint32_t inode) const = 0;

@@ -34,7 +34,7 @@ FownEntry* readOwner(int fd, Arena& arena) {
     return entry;
 }
 
-void translateOwner(FownEntry& owner, const namespaces::IdMap& ids) {
+void translateOwner(FownEntry& owner, const model::IdMap& ids) {
     if (owner.pid == 0)
         return;
     owner.uid = ids.innerUid(owner.uid);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "criu/image/arena.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/fown.hpp"
 
 /// Who gets signals about an open file description (F_SETOWN, F_SETSIG). Part of every kind of file.
@@ -12,7 +12,7 @@ namespace criu::files {
 FownEntry* readOwner(int fd, Arena& arena);
 
 /// Has the uids as the tree calls them.
-void translateOwner(FownEntry& owner, const namespaces::IdMap& ids);
+void translateOwner(FownEntry& owner, const model::IdMap& ids);
 
 /// Sets it again; the owner process must exist. Runs as root of the namespace and takes on the recorded uids
 /// meanwhile: the kernel keeps the uids of the setter for permission checks at signal time.

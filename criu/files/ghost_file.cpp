@@ -110,7 +110,7 @@ void createInode(const GhostFileEntry& entry, const std::string& path, ImageRead
     made = true;
 }
 
-void setMetadata(const GhostFileEntry& entry, const std::string& path, const namespaces::IdMap& ids) {
+void setMetadata(const GhostFileEntry& entry, const std::string& path, const model::IdMap& ids) {
     const char* const name = path.c_str();
     const uid_t uid = ids.outerUid(entry.uid);
     const gid_t gid = ids.outerGid(entry.gid);
@@ -137,7 +137,7 @@ UniqueFd openPathOnly(const std::string& path) {
 
 }  // namespace
 
-std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const namespaces::IdMap& ids) {
+std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids) {
     const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
     const auto known = ids_.find(key);
     if (known != ids_.end())
@@ -148,8 +148,7 @@ std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, con
     return id;
 }
 
-void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images,
-                          const namespaces::IdMap& ids) const {
+void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids) const {
     const struct stat& stat = file.stat;
     const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
     if (S_ISREG(stat.st_mode) && onDisk > limit_) {
@@ -207,7 +206,7 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     image.finish();
 }
 
-GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const namespaces::IdMap& ids) {
+GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids) {
     ImageReader image = images.openRequired(ImageKind::GhostFile, id);
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
     directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));

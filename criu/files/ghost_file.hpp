@@ -10,7 +10,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 /// Deleted files that are still open: carried in the images as ghost files.
 namespace criu::files {
@@ -22,12 +22,12 @@ public:
     explicit GhostFileDump(std::uint64_t limit) : limit_(limit) {}
 
     /// Number of the ghost for this file; written now if it is new.
-    std::uint32_t add(const OpenFd& file, const ImageDir& images, const namespaces::IdMap& ids);
+    std::uint32_t add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids);
 
     [[nodiscard]] bool has(dev_t device, ino_t inode) const { return ids_.contains({device, inode}); }
 
 private:
-    void write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const namespaces::IdMap& ids) const;
+    void write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids) const;
 
     std::uint64_t limit_;
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
@@ -54,7 +54,7 @@ class GhostFile {
 public:
     /// Creates the inode of ghost `id` beside `path` (its old name), with content, owner, mode and times. `ids` tell
     /// how the caller calls the owner.
-    GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const namespaces::IdMap& ids);
+    GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids);
     ~GhostFile();
     GhostFile(const GhostFile&) = delete;
     GhostFile& operator=(const GhostFile&) = delete;

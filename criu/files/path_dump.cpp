@@ -67,7 +67,7 @@ void dropSuffix(std::string& path, std::string_view suffix) {
 
 /// linkat(2), also on file systems of the tree's user namespace, where only somebody of that may make anything. The
 /// thread keeps the rights of root outside.
-int linkFile(const std::string& from, const std::string& to, const namespaces::IdMap& ids) {
+int linkFile(const std::string& from, const std::string& to, const model::IdMap& ids) {
     const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW); };
     int result = link();
     if (result == 0 || errno != EOVERFLOW || !ids.isOwnNamespace())

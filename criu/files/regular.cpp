@@ -200,8 +200,7 @@ void PathRemaps::noteLinks(FileRestore& restore) {
                 links_.push_back(pathOf(*link.reg));
 }
 
-void PathRemaps::create(FileRestore& restore, const namespaces::IdMap& ids,
-                        const std::function<UniqueFd(UniqueFd)>& lift) {
+void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
     std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
     for (const auto& [id, remap] : remaps_) {
         const FileEntry& entry = restore.entry(id);

@@ -62,7 +62,7 @@ public:
 
     /// Makes the files, in the process that all others descend from or before there is any. `ids`: how that calls
     /// their owners; `lift` moves a descriptor to where it is in nobody's way.
-    void create(FileRestore& restore, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
+    void create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// Mounts of files that no path leads to.
     void setHidden(HiddenMounts mounts) { hidden_ = std::move(mounts); }

@@ -44,7 +44,7 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
 }
 
 /// Whatever memory the inode stands for: images don't tell memfds from anonymous memory but by the name.
-UniqueFd makeInode(const MemfdInodeEntry& inode, const namespaces::IdMap& ids) {
+UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
     // Old images have the name as links show it.
     std::string_view name = inode.name;
     constexpr std::string_view kPrefix = "/memfd:";
@@ -147,8 +147,7 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
             segment.size = std::max(segment.size, pagemap->ranges().back().end());
 }
 
-void Segments::create(const ImageDir& images, const namespaces::IdMap& ids,
-                      const std::function<UniqueFd(UniqueFd)>& lift) {
+void Segments::create(const ImageDir& images, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
     for (auto& [shmid, segment] : byShmid_)
         segment.fd = lift(makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {

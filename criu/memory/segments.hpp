@@ -13,8 +13,8 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/vma_status.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/id_map.hpp"
 #include "images/memfd.hpp"
 
 /// Memory that several processes may map: shared anonymous memory and memfds.
@@ -30,7 +30,7 @@ public:
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
     /// Creates them, empty but for write-sealed memfds. `lift` moves a descriptor to where it is in nobody's way.
-    void create(const ImageDir& images, const namespaces::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
+    void create(const ImageDir& images, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
     /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
     std::uint64_t fill(const ImageDir& images);

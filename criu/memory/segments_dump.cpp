@@ -172,7 +172,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
     return pagemap.contentSize() / kPageSize;
 }
 
-SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, const model::IdMap& owners,
                                        Drainer& drainer) const {
     SegmentsDumpResult result;
     if (segments_.empty())

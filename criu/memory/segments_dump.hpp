@@ -20,7 +20,7 @@
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
 #include "criu/memory/vma_dump.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 namespace criu::memory {
 
@@ -60,8 +60,7 @@ public:
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
 
     /// Writes contents and memfd.img. After all processes and files were seen.
-    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, const namespaces::IdMap& owners,
-                             Drainer& drainer) const;
+    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, const model::IdMap& owners, Drainer& drainer) const;
 
 private:
     struct Segment {

@@ -9,10 +9,11 @@
 #include <bit>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
 #include "criu/memory/segments_dump.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
+#include "criu/model/ipc_owner.hpp"
 
 namespace criu::memory {
 
@@ -42,7 +43,7 @@ void makeSegment(const IpcShmEntry& entry) {
     if (entry.has_hugetlb_flag != 0)
         create();
     else
-        namespaces::asCreator(desc, create);
+        kernel::withEffectiveIds(desc.cuid, desc.cgid, create);
     if (made < 0) {
         // The id would go to whoever asks for a segment next.
         if (const int used = ::shmget(IPC_PRIVATE, 1, 0600); used >= 0)

@@ -10,7 +10,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/memory/sysv_segment.hpp"
 #include "criu/memory/vma_pages.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
+#include "criu/model/ipc_owner.hpp"
 
 namespace criu::memory {
 namespace {
@@ -34,7 +34,7 @@ bool isSysvShm(const std::string& name) {
     return name.starts_with("/SYSV");
 }
 
-void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) const {
+void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) const {
     if (attached_.empty()) {
         images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
         return;
@@ -50,8 +50,8 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const
             error.addHint("dump all processes that use it");
             throw error;
         }
-        IpcDescEntry desc = namespaces::describeIpc(id, status->shm_perm);
-        namespaces::toInside(desc, ids);
+        IpcDescEntry desc = model::describeIpc(id, status->shm_perm);
+        model::toInside(desc, ids);
         IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
         entry.desc = &desc;
         entry.size = status->shm_segsz;
@@ -67,13 +67,13 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const
     image.finish();
 }
 
-void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) {
+void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) {
     auto image = images.openRead(ImageKind::IpcShm, namespaceId);
     if (!image)
         return;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
-        namespaces::toOutside(*entry.desc, ids);
+        model::toOutside(*entry.desc, ids);
         const int id = static_cast<int>(entry.desc->id);
         if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0)
             fail("the content of System V shared memory {} is that of an IPC namespace, which can't be restored yet",

@@ -9,7 +9,7 @@
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/vma_status.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 /// System V shared memory (shmget(2)) that processes have attached, in the IPC namespace that criu is in as well.
 /// Segments outlive processes, so a restore may find one still there, with nobody attached; otherwise it is made again
@@ -27,7 +27,7 @@ public:
     void add(const VmaEntry& vma) { ++attached_[static_cast<int>(vma.shmid)]; }
 
     /// Throws Error for segments in use outside of the tree. Writes nothing if there are none.
-    void write(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids) const;
+    void write(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) const;
 
 private:
     std::map<int, std::uint64_t> attached_;  ///< how often, by id
@@ -43,7 +43,7 @@ public:
     SysvShmRestore& operator=(const SysvShmRestore&) = delete;
 
     /// Reads the image and makes all segments, contents included.
-    void create(const ImageDir& images, std::uint32_t namespaceId, const namespaces::IdMap& ids);
+    void create(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids);
 
     /// The processes have them: those that had been marked for removal are marked again.
     void keep() noexcept;

@@ -59,7 +59,7 @@ std::string pathAt(int directory, const std::string& name) {
 
 class ArchiveWriter {
 public:
-    ArchiveWriter(int to, const IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
+    ArchiveWriter(int to, const model::IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
         archive* const writer = writer_.get();
         check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
         // Names are bytes, whatever the locale of criu is.
@@ -221,7 +221,7 @@ private:
         }
     }
 
-    const IdMap& ids_;
+    const model::IdMap& ids_;
     std::unique_ptr<archive, FreeWriter> writer_;
     std::vector<std::byte> block_;
     std::map<ino_t, std::string> links_;
@@ -248,7 +248,7 @@ private:
 
 }  // namespace
 
-std::vector<SocketFile> archiveFiles(int directory, int to, const IdMap& ids) {
+std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids) {
     ArchiveWriter writer(to, ids);
     writer.addTree(directory, ".");
     return writer.finish();

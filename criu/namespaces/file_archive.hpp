@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 /// The files of a file system in memory as a compressed tar archive, which is the form in which images have them.
 namespace criu::namespaces {
@@ -24,7 +24,7 @@ struct SocketFile {
 /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices, owners,
 /// modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it. Returns what
 /// isn't in the archive. Throws Error.
-[[nodiscard]] std::vector<SocketFile> archiveFiles(int directory, int to, const IdMap& ids);
+[[nodiscard]] std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids);
 
 /// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
 /// other thread: it goes there for the time. Throws Error.

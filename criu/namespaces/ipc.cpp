@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "criu/base/error.hpp"
+#include "criu/model/ipc_owner.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
 #include "criu/namespaces/ipc_shared_memory.hpp"
 
 namespace criu::namespaces {
@@ -50,19 +50,19 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     ImageWriter messages = images.create(ImageKind::IpcMsg, number_);
     std::vector<MessageQueue> queues = readMessageQueues();
     for (MessageQueue& queue : queues)
-        toInside(queue.desc, owners_);
+        model::toInside(queue.desc, owners_);
     writeMessageQueues(messages, queues);
     messages.finish();
     ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
     std::vector<SemaphoreSet> sets = semaphores_;
     for (SemaphoreSet& set : sets)
-        toInside(set.desc, owners_);
+        model::toInside(set.desc, owners_);
     writeSemaphoreSets(semaphores, sets);
     semaphores.finish();
     return dumpSharedMemory(images, number_, owners_, ids, drainer);
 }
 
-IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap& owners, Log& log)
+IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const model::IdMap& owners, Log& log)
     : number_(number),
       owners_(owners),
       log_(log),
@@ -72,9 +72,9 @@ IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap
     if (auto image = images.openRead(ImageKind::IpcSem, number))
         semaphores_ = parseSemaphoreSets(*image);
     for (MessageQueue& queue : queues_)
-        toOutside(queue.desc, owners);
+        model::toOutside(queue.desc, owners);
     for (SemaphoreSet& set : semaphores_)
-        toOutside(set.desc, owners);
+        model::toOutside(set.desc, owners);
 }
 
 void IpcRestore::fill(const ImageDir& images) {

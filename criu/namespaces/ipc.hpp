@@ -10,7 +10,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
 #include "images/ipc-var.hpp"
@@ -22,7 +22,7 @@ namespace criu::namespaces {
 class IpcDump {
 public:
     /// `number`: of the namespace, in images; `owners`: how the tree calls users and groups.
-    IpcDump(std::uint32_t number, const IdMap& owners) : number_(number), owners_(owners) {}
+    IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
 
     /// Refuses what can't be dumped: POSIX message queues, whose messages can't be read without taking them out.
     void check();
@@ -35,14 +35,14 @@ public:
 
 private:
     std::uint32_t number_;
-    const IdMap& owners_;
+    const model::IdMap& owners_;
     std::vector<SemaphoreSet> semaphores_;
 };
 
 class IpcRestore {
 public:
     /// Reads and checks the images, but contents of shared memory. Throws Error.
-    IpcRestore(const ImageDir& images, std::uint32_t number, const IdMap& owners, Log& log);
+    IpcRestore(const ImageDir& images, std::uint32_t number, const model::IdMap& owners, Log& log);
 
     /// Makes everything in the calling thread's namespace, which must be a new one.
     void fill(const ImageDir& images);
@@ -56,7 +56,7 @@ public:
 
 private:
     std::uint32_t number_;
-    const IdMap& owners_;
+    const model::IdMap& owners_;
     Log& log_;
     Record<IpcVarEntry> limits_;
     std::vector<MessageQueue> queues_;

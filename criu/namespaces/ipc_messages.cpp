@@ -7,9 +7,10 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
+#include "criu/model/ipc_owner.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
 #include "images/ipc-msg.hpp"
 
 namespace criu::namespaces {
@@ -61,7 +62,7 @@ MessageQueue readQueue(int id) {
     msqid_ds status{};
     sys(::msgctl(id, IPC_STAT, &status), "look at message queue {}", id);
     MessageQueue queue;
-    queue.desc = describeIpc(id, status.msg_perm);
+    queue.desc = model::describeIpc(id, status.msg_perm);
     queue.limit = static_cast<std::uint32_t>(status.msg_qbytes);
     MessageBuffer buffer(status.__msg_cbytes);  // the largest there may be
     for (msgqnum_t position = 0; position < status.msg_qnum; ++position)
@@ -111,7 +112,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
         queue.desc = *(*head)->desc;
         queue.desc.base.n_unknown_fields = 0;  // they end with the record
         queue.desc.base.unknown_fields = nullptr;
-        requireIpcDesc(queue.desc, "a message queue");
+        model::requireIpcDesc(queue.desc, "a message queue");
         queue.limit = (*head)->qbytes;
         for (std::uint32_t i = 0; i < (*head)->qnum; ++i) {
             const auto entry = image.one<IpcMsg>();
@@ -137,7 +138,7 @@ void makeMessageQueue(const MessageQueue& queue) {
 
     kernel::chooseNextIpcId(IpcKind::Messages, id);
     int made = -1;
-    asCreator(queue.desc, [&] {
+    kernel::withEffectiveIds(queue.desc.cuid, queue.desc.cgid, [&] {
         made = ::msgget(static_cast<key_t>(queue.desc.key),
                         IPC_CREAT | IPC_EXCL | static_cast<int>(queue.desc.mode & 0777U));
         sys(made, "create message queue {}", id);

@@ -7,8 +7,9 @@
 #include <span>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
+#include "criu/model/ipc_owner.hpp"
 #include "images/ipc-sem.hpp"
 
 namespace criu::namespaces {
@@ -42,7 +43,7 @@ std::vector<SemaphoreSet> readSemaphoreSets() {
     for (const int id : kernel::listIpcIds(kernel::IpcKind::Semaphores)) {
         const semid_ds status = statusOf(id);
         SemaphoreSet set;
-        set.desc = describeIpc(id, status.sem_perm);
+        set.desc = model::describeIpc(id, status.sem_perm);
         set.values.resize(status.sem_nsems);
         Argument argument{};
         argument.values = set.values.data();
@@ -82,7 +83,7 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
         set.desc = *(*entry)->desc;
         set.desc.base.n_unknown_fields = 0;  // they end with the record
         set.desc.base.unknown_fields = nullptr;
-        requireIpcDesc(set.desc, "a semaphore set");
+        model::requireIpcDesc(set.desc, "a semaphore set");
         const std::uint64_t size = std::uint64_t{(*entry)->nsems} * sizeof(std::uint16_t);
         const std::vector<std::byte> bytes = image.payload(size);
         set.values.resize((*entry)->nsems);
@@ -107,7 +108,7 @@ void makeSemaphoreSet(const SemaphoreSet& set) {
     const int id = static_cast<int>(set.desc.id);
     kernel::chooseNextIpcId(kernel::IpcKind::Semaphores, id);
     int made = -1;
-    asCreator(set.desc, [&] {
+    kernel::withEffectiveIds(set.desc.cuid, set.desc.cgid, [&] {
         made = ::semget(static_cast<key_t>(set.desc.key), static_cast<int>(set.values.size()),
                         IPC_CREAT | IPC_EXCL | static_cast<int>(set.desc.mode & 0777U));
         sys(made, "create semaphore set {} of {}", id, set.values.size());

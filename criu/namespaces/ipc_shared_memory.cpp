@@ -8,8 +8,8 @@
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_segment.hpp"
+#include "criu/model/ipc_owner.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
-#include "criu/namespaces/ipc_owner.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -19,15 +19,15 @@ using memory::AttachedSegment;
 
 constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where old images have it
 
-std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, const IdMap& owners,
+std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, const model::IdMap& owners,
                           memory::PagesIds& ids, memory::Drainer& drainer) {
     const auto status = memory::findSegment(id);
     if (!status)
         fail("System V shared memory {} has vanished", id);
     const AttachedSegment attached(id, status->shm_segsz, SHM_RDONLY);
     const UniqueFd file = attached.file();
-    IpcDescEntry desc = describeIpc(id, status->shm_perm);
-    toInside(desc, owners);
+    IpcDescEntry desc = model::describeIpc(id, status->shm_perm);
+    model::toInside(desc, owners);
     IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
     entry.desc = &desc;
     entry.size = status->shm_segsz;
@@ -58,8 +58,8 @@ void restoreSegment(const IpcShmEntry& entry, const ImageDir& images, ImageReade
 
 }  // namespace
 
-std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners, memory::PagesIds& ids,
-                               memory::Drainer& drainer) {
+std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
+                               memory::PagesIds& ids, memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
     for (const int id : kernel::listIpcIds(IpcKind::SharedMemory))
@@ -69,7 +69,7 @@ std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, con
     return pages;
 }
 
-std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners) {
+std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners) {
     std::vector<int> doomed;
     auto image = images.openRead(ImageKind::IpcShm, number);
     if (!image)
@@ -77,8 +77,8 @@ std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t numbe
     std::uint64_t count = 0;
     while (const auto record = image->next<IpcShmEntry>()) {
         const IpcShmEntry& entry = **record;
-        toOutside(*entry.desc, owners);
-        requireIpcDesc(*entry.desc, "System V shared memory");
+        model::toOutside(*entry.desc, owners);
+        model::requireIpcDesc(*entry.desc, "System V shared memory");
         raiseIpcLimit("kernel/shmmni", ++count);
         inContext([&] { return fmt::format("System V shared memory {}", entry.desc->id); },
                   [&] { restoreSegment(entry, images, *image); });

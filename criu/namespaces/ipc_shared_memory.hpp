@@ -7,18 +7,19 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/ipc-shm.hpp"
 
 /// System V shared memory of an IPC namespace that is the tree's own: all segments, whether attached or not.
 namespace criu::namespaces {
 
 /// Writes the segments of the calling thread's namespace, and their contents. Returns pages written. Throws Error.
-std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners, memory::PagesIds& ids,
-                               memory::Drainer& drainer);
+std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
+                               memory::PagesIds& ids, memory::Drainer& drainer);
 
 /// Makes the segments in the calling thread's namespace, with their contents. Returns the ids of those that are to be
 /// marked for removal when everybody has them attached. Throws Error.
-[[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const IdMap& owners);
+[[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number,
+                                                   const model::IdMap& owners);
 
 }  // namespace criu::namespaces

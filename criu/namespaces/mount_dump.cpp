@@ -103,7 +103,7 @@ bool isEmpty(int directory, const Mount& mount) {
 
 /// The kernel shows users and groups in options as the first user namespace calls them, and takes them as the mounter's
 /// does. Those without a number there are left out.
-std::string innerOptions(std::string_view options, const IdMap& ids) {
+std::string innerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
         const std::size_t end = std::min(options.find(','), options.size());
@@ -113,7 +113,7 @@ std::string innerOptions(std::string_view options, const IdMap& ids) {
         if (user || option.starts_with("gid=")) {
             const auto outer = kernel::parseLoneNumber<std::uint32_t>(option.substr(4), "user or group in an option");
             const std::uint32_t inner = user ? ids.innerUid(outer) : ids.innerGid(outer);
-            if (inner == IdMap::kNone)
+            if (inner == model::IdMap::kNone)
                 continue;
             option = fmt::format("{}{}", option.substr(0, 4), inner);
         }
@@ -399,7 +399,7 @@ bool MountDump::hasContent(const Mount& mount) const {
     return mount.device != root().device || (isRoot(mount) && !rootOutside_);
 }
 
-std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const IdMap& ids,
+std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const model::IdMap& ids,
                                                 int opened) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
@@ -407,7 +407,7 @@ std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mo
     return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
 }
 
-void MountDump::write(const ImageDir& images, const IdMap& ids, bool ownQueues) {
+void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
@@ -422,7 +422,7 @@ void MountDump::write(const ImageDir& images, const IdMap& ids, bool ownQueues) 
         writeSpace(images, space, ids, opened);
 }
 
-void MountDump::writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+void MountDump::writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
                            const std::map<int, UniqueFd>& opened) const {
     Arena arena;
     ImageWriter image = images.create(ImageKind::Mountpoints, space.number);

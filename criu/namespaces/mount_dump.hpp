@@ -13,9 +13,9 @@
 #include "criu/files/tree_root.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/file_archive.hpp"
-#include "criu/namespaces/id_map.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 
 namespace criu::namespaces {
@@ -63,7 +63,7 @@ public:
 
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
     /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
-    void write(const ImageDir& images, const IdMap& ids, bool ownQueues);
+    void write(const ImageDir& images, const model::IdMap& ids, bool ownQueues);
 
 private:
     struct Space {
@@ -86,10 +86,10 @@ private:
     void checkSource(Mount& mount, const Plugins& plugins);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    void writeSpace(const ImageDir& images, const Space& space, const IdMap& ids,
+    void writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
                     const std::map<int, UniqueFd>& opened) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
-                                                              const IdMap& ids, int opened);
+                                                              const model::IdMap& ids, int opened);
 
     const model::Options& options_;
     ExternalMounts externals_;

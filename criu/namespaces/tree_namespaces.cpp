@@ -33,7 +33,7 @@ void visit(const kernel::ProcPid& process, NamespaceKind kind, const std::functi
 }  // namespace
 
 TreeNamespaces::TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                               const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log)
+                               const TaskKobjIdsEntry* tree, const model::IdMap& ids, Log& log)
     : joined_(joined), log_(log) {
     const auto wanted = [&](NamespaceKind kind) { return joined.has(kind) ? 0 : ownNumberOf(outside, tree, kind); };
     if (const std::uint32_t number = wanted(NamespaceKind::Uts); number != 0)

@@ -21,7 +21,7 @@ public:
     /// `outside` and `tree`: numbers of criu's and the tree's namespaces, may be null. Reads and checks the images;
     /// throws Error. `joined` and `ids`, users and groups of the tree, outlive this object.
     TreeNamespaces(const JoinedNamespaces& joined, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                   const TaskKobjIdsEntry* tree, const IdMap& ids, Log& log);
+                   const TaskKobjIdsEntry* tree, const model::IdMap& ids, Log& log);
 
     /// CLONE_NEW… of those that the first process of the tree is to be born in.
     [[nodiscard]] int newKinds() const noexcept;

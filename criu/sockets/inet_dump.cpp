@@ -186,7 +186,7 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     const InetType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
     refuseUnknown(file, type);
     out.uid = dump.ids().innerUid(out.uid);
-    out.has_uid = out.uid != 0 && out.uid != namespaces::IdMap::kNone;
+    out.has_uid = out.uid != 0 && out.uid != model::IdMap::kNone;
     files::translateOwner(*out.fown, dump.ids());
     entry.isk = &out;
     out.id = entry.id;

@@ -6,7 +6,7 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_kind.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/sk-unix.hpp"
 
 /// Names of Unix sockets: paths and abstract names.

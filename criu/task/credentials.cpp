@@ -69,7 +69,7 @@ Credentials ofStatus(const kernel::TaskStatus& status) {
 }
 
 /// What credentials read outside are in the user namespace of the tree.
-Credentials inside(Credentials outside, const namespaces::IdMap& ids, pid_t tid) {
+Credentials inside(Credentials outside, const model::IdMap& ids, pid_t tid) {
     if (!ids.isOwnNamespace())
         return outside;
     Credentials out = std::move(outside);
@@ -106,7 +106,7 @@ SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::SecureBits, 0, at_);
 }
 
-void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, const namespaces::IdMap& ids,
+void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, const model::IdMap& ids,
                             ThreadCoreEntry& core, Arena& arena) const {
     const Credentials now = inside(ofStatus(status), ids, status.pid);
     auto& entry = *arena.make<CredsEntry>();
@@ -156,7 +156,7 @@ Credentials Credentials::ofImage(const CredsEntry& entry) {
     return wanted;
 }
 
-Credentials Credentials::ofFirst(const namespaces::IdMap& ids) {
+Credentials Credentials::ofFirst(const model::IdMap& ids) {
     Credentials first;
     const std::uint32_t uid = ids.firstUid();
     const std::uint32_t gid = ids.firstGid();
@@ -167,7 +167,7 @@ Credentials Credentials::ofFirst(const namespaces::IdMap& ids) {
     return first;
 }
 
-void becomeFirst(const namespaces::IdMap& ids) {
+void becomeFirst(const model::IdMap& ids) {
     // By the kernel's calls: libc's would want to change its other threads as well.
     sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
     const std::uint32_t gid = ids.firstGid();

@@ -6,7 +6,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/kernel/status.hpp"
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.hpp"
 
@@ -18,7 +18,7 @@ class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
     /// Throws Error if the thread has an id that has no number in the tree's user namespace.
-    void store(pie::RemoteData& answers, const kernel::TaskStatus& status, const namespaces::IdMap& ids,
+    void store(pie::RemoteData& answers, const kernel::TaskStatus& status, const model::IdMap& ids,
                ThreadCoreEntry& core, Arena& arena) const;
 
 private:
@@ -43,14 +43,14 @@ struct Credentials {
     static Credentials ofSelf();
     static Credentials ofImage(const CredsEntry& entry);
     /// What becomeFirst() makes of the first process of a new user namespace.
-    static Credentials ofFirst(const namespaces::IdMap& ids);
+    static Credentials ofFirst(const model::IdMap& ids);
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 /// The calling process, which was born in a new user namespace as nobody of that, with all capabilities there, becomes
 /// its user 0 (or whoever comes first), without any further groups: so what it makes belongs to somebody of the
 /// namespace. It keeps its capabilities. Throws Error.
-void becomeFirst(const namespaces::IdMap& ids);
+void becomeFirst(const model::IdMap& ids);
 
 /// Gives the calling thread the image's credentials, in the order the kernel's rules leave open: what takes away the
 /// right to go on comes last.

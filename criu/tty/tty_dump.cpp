@@ -110,7 +110,7 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     }
 }
 
-void TtyDump::look(Terminal& terminal, const files::OpenFd& file, const namespaces::IdMap& ids, Arena& arena) {
+void TtyDump::look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena) {
     const int fd = file.copy.get();
     terminal.who = file.describe();
     terminal.fd.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy {}", terminal.who));

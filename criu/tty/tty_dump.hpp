@@ -56,7 +56,7 @@ private:
     };
 
     Terminal& find(Terminal seen);
-    static void look(Terminal& terminal, const files::OpenFd& file, const namespaces::IdMap& ids, Arena& arena);
+    static void look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena);
     [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;
     [[nodiscard]] const Terminal* slaveOf(const Terminal& master) const;
     [[nodiscard]] static std::uint32_t usualId(const Terminal& terminal);

@@ -113,11 +113,11 @@ struct Scene {
     explicit Scene(const std::function<void()>& prepare)
         : child(prepare), images(dir.images()), dump(child.pid(), images, drainer) {}
 
-    void write() { result = dump.segments.write(images, dump.ids, criu::namespaces::IdMap(), drainer); }
+    void write() { result = dump.segments.write(images, dump.ids, criu::model::IdMap(), drainer); }
 
     void restore() {
         restored.collect(treeOf(dump, child.pid()), images, [&](FileId id) { return inodeOf(dump, id); });
-        restored.create(images, criu::namespaces::IdMap(), [](UniqueFd fd) { return fd; });
+        restored.create(images, criu::model::IdMap(), [](UniqueFd fd) { return fd; });
         restored.fill(images);
     }
     [[nodiscard]] int fdFor(unsigned where) const { return restored.descriptorFor(entryAt(dump, where)); }

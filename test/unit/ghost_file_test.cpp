@@ -37,7 +37,7 @@ TEST_CASE("a ghost file leaves nothing, and nobody else's file is taken away") {
     const auto images = directory.images();
     const auto make = [&](const std::string& path) {
         return errorOf([&] {
-            (void)GhostFile(kId, place.path() + path, images, criu::namespaces::IdMap()).openAs(place.path() + path);
+            (void)GhostFile(kId, place.path() + path, images, criu::model::IdMap()).openAs(place.path() + path);
         });
     };
     writeGhost(images, S_IFREG | 0600);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -7,9 +7,9 @@
 #include "image_fixture.hpp"
 
 using criu::Error;
-using criu::namespaces::IdExtent;
-using criu::namespaces::IdMap;
-using criu::namespaces::parseIdMap;
+using criu::model::IdExtent;
+using criu::model::IdMap;
+using criu::model::parseIdMap;
 
 TEST_CASE("id maps are read as the kernel shows them") {
     CHECK(parseIdMap("").empty());

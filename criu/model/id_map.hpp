@@ -9,7 +9,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 
-namespace criu::namespaces {
+namespace criu::model {
 
 /// A run of ids: user_namespaces(7).
 struct IdExtent {
@@ -74,4 +74,4 @@ private:
     std::vector<IdExtent> groups_;
 };
 
-}  // namespace criu::namespaces
+}  // namespace criu::model

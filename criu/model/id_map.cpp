@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "criu/kernel/scan.hpp"
 #include "images/userns.hpp"
 
-namespace criu::namespaces {
+namespace criu::model {
 namespace {
 
 constexpr std::uint64_t kIds = std::uint64_t{1} << 32;
@@ -166,4 +166,4 @@ std::string IdMap::gidText() const {
     return textOf(groups_);
 }
 
-}  // namespace criu::namespaces
+}  // namespace criu::model

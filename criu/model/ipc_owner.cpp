@@ -1,44 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/ipc_owner.hpp"
+#include "criu/model/ipc_owner.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <limits>
 
 #include "criu/base/error.hpp"
 
-namespace criu::namespaces {
-namespace {
-
-constexpr auto kKeep = static_cast<uid_t>(-1);
-
-/// By the kernel's calls: those of libc change all threads.
-class EffectiveIds {
-public:
-    EffectiveIds(uid_t user, gid_t group) : user_(::geteuid()), group_(::getegid()) {
-        set(SYS_setresgid, group);
-        set(SYS_setresuid, user);
-    }
-    // Going back is always possible: the real ids are unchanged.
-    ~EffectiveIds() {
-        ::syscall(SYS_setresuid, kKeep, user_, kKeep);
-        ::syscall(SYS_setresgid, kKeep, group_, kKeep);
-    }
-    EffectiveIds(const EffectiveIds&) = delete;
-    EffectiveIds& operator=(const EffectiveIds&) = delete;
-
-private:
-    static void set(long call, unsigned id) {
-        sys(static_cast<int>(::syscall(call, kKeep, id, kKeep)), "take the id {} for a moment", id);
-    }
-
-    uid_t user_;
-    gid_t group_;
-};
-
-}  // namespace
-
+namespace criu::model {
 IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept {
     IpcDescEntry desc = IPC_DESC_ENTRY__INIT;
     desc.key = static_cast<std::uint32_t>(permissions.__key);
@@ -73,11 +42,4 @@ void requireIpcDesc(const IpcDescEntry& desc, const char* what) {
         fail("{} can't have the id {}", what, desc.id);
 }
 
-void asCreator(const IpcDescEntry& desc, const std::function<void()>& work) {
-    if (desc.cuid == ::geteuid() && desc.cgid == ::getegid())
-        return work();
-    const EffectiveIds creator(desc.cuid, desc.cgid);
-    work();
-}
-
-}  // namespace criu::namespaces
+}  // namespace criu::model

@@ -4,13 +4,11 @@
 #include <sys/ipc.h>
 #include <sys/types.h>
 
-#include <functional>
-
-#include "criu/namespaces/id_map.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/ipc-desc.hpp"
 
-/// What the three kinds of System V IPC have in common.
-namespace criu::namespaces {
+/// Owner, creator and mode of System V IPC objects (shared memory, semaphores, messages), which images say alike.
+namespace criu::model {
 
 /// Key, owner, creator and mode, for images.
 [[nodiscard]] IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept;
@@ -23,8 +21,4 @@ void toOutside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 /// Throws Error if the numbers can't be those of an object; `what` names the kind.
 void requireIpcDesc(const IpcDescEntry& desc, const char* what);
 
-/// Runs `work` with the effective user and group of an object's creator, which only creating it sets. The calling
-/// thread must be root's; it alone is changed, and back afterwards. Throws Error.
-void asCreator(const IpcDescEntry& desc, const std::function<void()>& work);
-
-}  // namespace criu::namespaces
+}  // namespace criu::model
