@@ -78,7 +78,7 @@ private:
 
 Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
     if (rawPtrace(PTRACE_SEIZE, tid, 0, optionBits(options)) == 0)
-        return Tracee(tid);
+        return {tid, options};
     const int code = errno;
     if (code == ESRCH)
         throw TraceeGone(code, join("seize thread ", tid));
@@ -99,12 +99,16 @@ Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
 }
 
 Tracee::Tracee(Tracee&& other) noexcept
-    : tid_(std::exchange(other.tid_, -1)), state_(other.state_), stop_(std::exchange(other.stop_, std::nullopt)) {}
+    : tid_(std::exchange(other.tid_, -1)),
+      options_(other.options_),
+      state_(other.state_),
+      stop_(std::exchange(other.stop_, std::nullopt)) {}
 
 Tracee& Tracee::operator=(Tracee&& other) noexcept {
     if (this != &other) {
         releaseQuietly();
         tid_ = std::exchange(other.tid_, -1);
+        options_ = other.options_;
         state_ = other.state_;
         stop_ = std::exchange(other.stop_, std::nullopt);
     }
@@ -289,6 +293,7 @@ void Tracee::swallowSignal() noexcept {
 
 void Tracee::setOptions(SeizeOptions options) {
     request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, optionBits(options));
+    options_ = options;
 }
 
 Registers Tracee::registers() const {

@@ -115,6 +115,7 @@ public:
 
     /// May be used to change `suspendSeccomp` and `killOnExit` of a stopped thread.
     void setOptions(SeizeOptions options);
+    [[nodiscard]] SeizeOptions options() const noexcept { return options_; }
 
     [[nodiscard]] Registers registers() const;
     void setRegisters(const Registers& registers);
@@ -158,7 +159,7 @@ public:
 private:
     enum class State { Running, Stopped, Released };
 
-    explicit Tracee(pid_t tid) noexcept : tid_(tid) {}
+    Tracee(pid_t tid, SeizeOptions options) noexcept : tid_(tid), options_(options) {}
     void resume(long request, int signal);
     StopInfo noteStatus(int status);
     std::optional<StopInfo> pollStop(int flags);
@@ -168,6 +169,7 @@ private:
     [[noreturn]] void failRequest(const char* name, int code) const;
 
     pid_t tid_;
+    SeizeOptions options_;
     State state_ = State::Running;
     std::optional<StopInfo> stop_;
 };

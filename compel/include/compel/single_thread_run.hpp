@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#pragma once
+
+#include <compel/process.hpp>
+
+#include <chrono>
+#include <functional>
+
+namespace compel {
+
+/// Lets one thread of a frozen process run while all its other threads stay stopped: for drivers that have a helper
+/// thread in the processes they serve, and can do nothing for a process unless that thread runs.
+///
+/// While it runs the thread handles no signals but those it causes itself (a fault); others wait in their queues, where
+/// they were before. Its seccomp filters hold even if FreezeOptions suspended them. Signal mask and ptrace options are
+/// put back when it is stopped again, by stop() or by destruction. Where it is stopped then is the thread's own doing:
+/// its registers are other ones.
+///
+/// Threads that it creates run, too, and are stopped with it: afterwards they are among FrozenProcess::threads(), whose
+/// elements may have moved. If the process was stopped by a signal it still is, after it is detached.
+///
+/// Everything must be called from the thread that froze the process.
+class SingleThreadRun {
+public:
+    /// Throws Error if `tid` is none of the process' stopped threads. `patience`: how long stopping may take.
+    SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono::milliseconds patience = FreezeOptions().patience);
+    /// Stops the thread if stop() hasn't. One that can't be stopped in time, or has ended, is left as it is.
+    ~SingleThreadRun();
+    SingleThreadRun(const SingleThreadRun&) = delete;
+    SingleThreadRun& operator=(const SingleThreadRun&) = delete;
+
+    /// Returns when `done`, which is called again and again in the calling thread, says true; the thread still runs
+    /// then. What `done` throws ends the wait and is thrown on. Throws TraceeGone if the thread ends first, and Error
+    /// (ETIMEDOUT) if `limit` passes.
+    void await(const std::function<bool()>& done, std::chrono::milliseconds limit);
+
+    /// Stops the thread and puts back what was changed. Throws TraceeGone if the thread or its process has ended, Error
+    /// (ETIMEDOUT) if it doesn't stop: then its signal mask can't be put back.
+    void stop();
+
+private:
+    [[nodiscard]] Tracee* find() const noexcept;
+    [[nodiscard]] Tracee& thread() const;
+    void dealWithStop();
+
+    FrozenProcess& process_;
+    pid_t tid_;
+    FreezeOptions options_;
+    SignalMask mask_ = 0;     ///< from before
+    SignalMask blocked_ = 0;  ///< while it runs
+    bool running_ = false;
+};
+
+}  // namespace compel

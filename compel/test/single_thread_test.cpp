@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/error.hpp>
+#include <compel/remote_syscalls.hpp>
+#include <compel/single_thread_run.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "child.hpp"
+
+using namespace compel;
+using test::Child;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+enum class Order { Count, Exit, ExitProcess, Fault, CreateThread };
+
+/// What the test and its child see of each other.
+struct Shared {
+    std::atomic<long> helperRuns{0};
+    std::atomic<long> otherRuns{0};
+    std::atomic<long> createdRuns{0};
+    std::atomic<pid_t> helper{0};
+    std::atomic<Order> order{Order::Count};  ///< to the helper
+    std::atomic<long> handled{0};            ///< SIGUSR1s
+    std::atomic<long> faults{0};
+    std::atomic<long> parent{0};  ///< what getppid last told the helper
+    char* hidden = nullptr;       ///< a page that faults once
+};
+
+Shared* shared = nullptr;
+
+void countSignal(int) {
+    ++shared->handled;
+}
+
+void openPage(int) {
+    ++shared->faults;
+    ::mprotect(shared->hidden, kPage, PROT_READ | PROT_WRITE);
+}
+
+void obey() {
+    switch (shared->order.exchange(Order::Count)) {
+        case Order::Count:
+            return;
+        case Order::Exit:
+            ::syscall(SYS_exit, 0);
+            return;
+        case Order::ExitProcess:
+            ::_exit(9);
+        case Order::Fault:
+            *static_cast<volatile char*>(shared->hidden) = 1;
+            return;
+        case Order::CreateThread:
+            std::thread([] {
+                for (;;)
+                    ++shared->createdRuns;
+            }).detach();
+            return;
+    }
+}
+
+int live(const Child::Talk& talk) {
+    ::signal(SIGUSR1, countSignal);
+    ::signal(SIGSEGV, openPage);
+    std::thread([] {
+        shared->helper = static_cast<pid_t>(::syscall(SYS_gettid));
+        for (;;) {
+            shared->parent = ::syscall(SYS_getppid);
+            obey();
+            ++shared->helperRuns;
+        }
+    }).detach();
+    std::thread([] {
+        for (;;)
+            ++shared->otherRuns;
+    }).detach();
+    talk.say("ready");
+    return talk.hear() == "end" ? 7 : 1;
+}
+
+/// A process with a helper thread that does as it is told, and another one that counts.
+class Served {
+public:
+    Served() : memory_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+        shared = new (memory_) Shared;
+        shared->hidden = static_cast<char*>(::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    }
+    ~Served() {
+        ::munmap(shared->hidden, kPage);
+        ::munmap(memory_, kPage);
+    }
+    Served(const Served&) = delete;
+    Served& operator=(const Served&) = delete;
+
+private:
+    void* memory_;
+};
+
+bool goesOn(const std::atomic<long>& count) {
+    const long before = count;
+    return test::eventually([&] { return count > before + 1; });
+}
+
+/// Returns when the helper, which is let run alone, has gone on for a while.
+void awaitRounds(SingleThreadRun& run) {
+    const long wanted = shared->helperRuns + 1000;
+    run.await([&] { return shared->helperRuns > wanted; }, 10s);
+}
+
+bool standsStill(const std::atomic<long>& count) {
+    const long before = count;
+    std::this_thread::sleep_for(20ms);
+    return count == before;
+}
+
+Tracee& traceeOf(FrozenProcess& process, pid_t tid) {
+    for (FrozenThread& thread : process.threads())
+        if (thread.tracee.tid() == tid)
+            return thread.tracee;
+    throw std::runtime_error("no such thread");
+}
+
+void endWell(Child& child) {
+    CHECK(goesOn(shared->helperRuns));
+    CHECK(goesOn(shared->otherRuns));
+    child.say("end");
+    CHECK(child.exitCode() == 7);
+}
+
+}  // namespace
+
+TEST_CASE("one thread of a frozen process runs, and stops again") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    const SignalMask mask = traceeOf(process, shared->helper).signalMask();
+    REQUIRE(standsStill(shared->helperRuns));
+    for (int round = 0; round < 3; ++round) {
+        SingleThreadRun run(process, shared->helper);
+        awaitRounds(run);
+        CHECK(standsStill(shared->otherRuns));
+        if (round == 0)
+            continue;  // the destructor
+        run.stop();
+        CHECK(standsStill(shared->helperRuns));
+    }
+    CHECK(standsStill(shared->helperRuns));
+    CHECK(traceeOf(process, shared->helper).signalMask() == mask);
+    CHECK(process.threads().size() == 3);
+    process.detach();
+    endWell(child);
+}
+
+TEST_CASE("signals wait while one thread runs, but for its own faults") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    const SignalMask mask = traceeOf(process, shared->helper).signalMask();
+    REQUIRE(::syscall(SYS_tgkill, child.pid(), shared->helper.load(), SIGUSR1) == 0);
+    {
+        SingleThreadRun run(process, shared->helper);
+        awaitRounds(run);
+        REQUIRE(::kill(child.pid(), SIGUSR1) == 0);
+        shared->order = Order::Fault;
+        run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 10s);
+        // Sent by somebody it isn't a fault, though it has the same number.
+        REQUIRE(::syscall(SYS_tgkill, child.pid(), shared->helper.load(), SIGSEGV) == 0);
+        awaitRounds(run);
+        CHECK(shared->handled == 0);
+        CHECK(shared->faults == 1);
+        run.stop();
+    }
+    Tracee& helper = traceeOf(process, shared->helper);
+    CHECK(helper.signalMask() == mask);
+    CHECK(helper.pendingSignals(SignalQueue::Thread).size() == 2);
+    CHECK(helper.pendingSignals(SignalQueue::Process).size() == 1);
+    process.detach();
+    CHECK(test::eventually([] { return shared->handled == 2 && shared->faults == 2; }));
+    endWell(child);
+}
+
+TEST_CASE("a process that was stopped is so after one of its threads ran") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    const bool before = GENERATE(true, false);
+    if (before) {
+        ::kill(child.pid(), SIGSTOP);
+        child.awaitState('T');
+    }
+    auto process = FrozenProcess::freeze(child.pid());
+    {
+        SingleThreadRun run(process, shared->helper);
+        awaitRounds(run);
+        if (!before)
+            ::kill(child.pid(), SIGSTOP);
+        awaitRounds(run);
+        CHECK(standsStill(shared->otherRuns));
+    }
+    CHECK(standsStill(shared->helperRuns));
+    process.detach();
+    child.awaitState('T');
+    CHECK(standsStill(shared->helperRuns));
+    ::kill(child.pid(), SIGCONT);
+    endWell(child);
+}
+
+TEST_CASE("the end of a thread that runs alone is an error") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    SECTION("of the thread") {
+        {
+            SingleThreadRun run(process, shared->helper);
+            shared->order = Order::Exit;
+            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+            CHECK_THROWS_AS(run.stop(), TraceeGone);
+        }
+        CHECK(process.threads().size() == 2);
+        process.detach();
+        CHECK(goesOn(shared->otherRuns));
+        child.say("end");
+        CHECK(child.exitCode() == 7);
+    }
+    SECTION("of its process") {
+        {
+            SingleThreadRun run(process, shared->helper);
+            shared->order = Order::ExitProcess;
+            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+        }
+        process.kill();
+        CHECK(test::stateOf(child.pid()) == '?');
+    }
+    SECTION("by SIGKILL") {
+        {
+            SingleThreadRun run(process, shared->helper);
+            ::kill(child.pid(), SIGKILL);
+            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+        }
+        process.kill();
+        CHECK(test::stateOf(child.pid()) == '?');
+    }
+}
+
+TEST_CASE("waiting for a thread that runs alone ends") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    {
+        SingleThreadRun run(process, shared->helper);
+        try {
+            run.await([] { return false; }, 50ms);
+            FAIL("it has waited in vain without saying so");
+        } catch (const Error& error) {
+            CHECK(error.code() == ETIMEDOUT);
+        }
+        CHECK_THROWS_WITH(run.await([]() -> bool { throw std::runtime_error("stop wanted"); }, 10s), "stop wanted");
+    }
+    CHECK(standsStill(shared->helperRuns));
+    process.detach();
+    endWell(child);
+}
+
+TEST_CASE("only a stopped thread of the process can be let run") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    CHECK_THROWS_WITH(SingleThreadRun(process, ::getpid()), Catch::Contains("no stopped thread"));
+    {
+        const SingleThreadRun run(process, shared->helper);
+        CHECK_THROWS_WITH(SingleThreadRun(process, shared->helper), Catch::Contains("no stopped thread"));
+    }
+    process.detach();
+    endWell(child);
+}
+
+TEST_CASE("threads that a thread creates while it runs alone are stopped with it") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    {
+        SingleThreadRun run(process, shared->helper);
+        shared->order = Order::CreateThread;
+        run.await([] { return shared->createdRuns > 0; }, 10s);
+    }
+    CHECK(process.threads().size() == 4);
+    CHECK(standsStill(shared->createdRuns));
+    process.detach();
+    CHECK(goesOn(shared->createdRuns));
+    endWell(child);
+}
+
+TEST_CASE("seccomp filters hold while one thread runs, and are suspended again afterwards") {
+    const Served served;
+    Child child([](const Child::Talk& talk) {
+        sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog program{4, code};
+        if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+            return 3;
+        return live(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    FreezeOptions options;
+    options.seize.suspendSeccomp = true;
+    auto process = FrozenProcess::freeze(child.pid(), options);
+    {
+        SingleThreadRun run(process, shared->helper);
+        const long wanted = shared->helperRuns + 2;
+        run.await([&] { return shared->helperRuns > wanted; }, 10s);
+        CHECK(shared->parent == -1);
+    }
+    {
+        RemoteSyscalls remote(traceeOf(process, shared->helper));
+        CHECK(remote.call(SYS_getppid) == ::getpid());
+    }
+    process.detach();
+    endWell(child);
+}
