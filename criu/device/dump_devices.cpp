@@ -29,10 +29,10 @@ void DumpDevices::pause(pid_t pid) {
                   [&] { part.dump->pause(pid); });
 }
 
-void DumpDevices::checkpoint(pid_t pid) {
+void DumpDevices::checkpoint(compel::FrozenProcess& process) {
     for (const Part& part : parts_)
-        inContext([&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), pid); },
-                  [&] { part.dump->checkpoint(pid); });
+        inContext([&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), process.pid()); },
+                  [&] { part.dump->checkpoint(process); });
 }
 
 bool DumpDevices::claims(const MappedDevice& mapped) {

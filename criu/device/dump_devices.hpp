@@ -18,7 +18,7 @@ public:
     DumpDevices& operator=(const DumpDevices&) = delete;
 
     void pause(pid_t pid);
-    void checkpoint(pid_t pid);
+    void checkpoint(compel::FrozenProcess& process);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.

@@ -48,8 +48,8 @@ public:
     }
 
     void pause(pid_t pid) override { judge(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid), "PAUSE_DEVICES"); }
-    void checkpoint(pid_t pid) override {
-        judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, pid), "CHECKPOINT_DEVICES");
+    void checkpoint(compel::FrozenProcess& process) override {
+        judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, process.pid()), "CHECKPOINT_DEVICES");
     }
     bool claims(const MappedDevice& mapped) override {
         const struct stat* const stat = &mapped.stat;
@@ -146,8 +146,8 @@ public:
         return Relocated{offset, UniqueFd(fd)};
     }
 
-    void resume(pid_t pid) override {
-        judge(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, pid), "RESUME_DEVICES_LATE");
+    void resume(compel::FrozenProcess& process) override {
+        judge(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, process.pid()), "RESUME_DEVICES_LATE");
     }
     void finish() noexcept override {
         finished_ = true;

@@ -128,10 +128,10 @@ Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
     return where;
 }
 
-void RestoreDevices::resume(pid_t pid) {
+void RestoreDevices::resume(compel::FrozenProcess& process) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
-        inContext([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), pid); },
-                  [&] { part->restore->resume(pid); });
+        inContext([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), process.pid()); },
+                  [&] { part->restore->resume(process); });
 }
 
 void RestoreDevices::finish() noexcept {

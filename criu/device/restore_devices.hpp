@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
 
     /// Master: after this, the devices of the process work.
-    void resume(pid_t pid);
+    void resume(compel::FrozenProcess& process);
     void finish() noexcept;
 
 private:

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <compel/process.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,8 +60,10 @@ public:
 
     /// Before a process is stopped.
     virtual void pause(pid_t) {}
-    /// All processes are stopped; for each one that is alive.
-    virtual void checkpoint(pid_t) {}
+    /// All processes are stopped, and the calling thread traces them; nothing of them has been read yet. For each one
+    /// that is alive. One thread of it may be let run (compel::SingleThreadRun) for as long as this call lasts; what it
+    /// does to the process' memory and descriptors is part of the dump.
+    virtual void checkpoint(compel::FrozenProcess&) {}
     /// Whether this subsystem takes care of a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// Whether dump() is worth calling for a descriptor.
@@ -137,8 +141,12 @@ public:
     /// Target: where a mapping is now; nothing if it isn't this subsystem's or hasn't moved.
     virtual std::optional<Relocated> relocate(const DeviceMapping&) { return std::nullopt; }
 
-    /// Master: all is restored, everybody stopped; once for each live process.
-    virtual void resume(pid_t) {}
+    /// Master: once for each live process, when all of them are complete: memory, descriptors, credentials, and in
+    /// every thread the registers, the signal mask and the rseq area of the image. All are stopped, the calling thread
+    /// traces them, and no instruction of theirs has been executed. One thread of the process may be let run
+    /// (compel::SingleThreadRun) for as long as this call lasts. The tree is let go when this has returned for all
+    /// processes and all subsystems.
+    virtual void resume(compel::FrozenProcess&) {}
     /// Master, at the end: the tree runs. Without a call the restore failed.
     virtual void finish() noexcept {}
 };

@@ -111,7 +111,7 @@ public:
         enterNetwork();
         for (const auto& task : tree_->tasks())
             if (task->alive())
-                devices_->checkpoint(task->pid());
+                devices_->checkpoint(*task->process);
         log_.info("Stage: processes");
         dumpTasks();
         log_.info("Stage: memory");

@@ -508,9 +508,8 @@ private:
         log_.info("Stage: registers");
         resumed_.emplace(*state_, pids_);
         scripts_->require(Stage::PostRestore);
-        for (const auto& task : tree().tasks)
-            if (task->alive())
-                devices_->resume(pids_.outside(task->pid));
+        for (compel::FrozenProcess& process : resumed_->processes())
+            devices_->resume(process);
         frozenGroups_.emplace(cgroups_->freeze());
         if (options_.pidFile)
             pidFile_.emplace(*options_.pidFile, root_);

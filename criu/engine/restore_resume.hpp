@@ -19,6 +19,8 @@ class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
 
+    [[nodiscard]] std::vector<compel::FrozenProcess>& processes() noexcept { return processes_; }
+
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
     void letGo(bool stopAll);
 

@@ -440,7 +440,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
          path);
 }
 
-void AmdgpuRestore::resume(pid_t pid) {
+void AmdgpuRestore::resume(compel::FrozenProcess& process) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
     if (channel_ && channel_->finish())
         channel_->report(context_.log);
@@ -448,7 +448,7 @@ void AmdgpuRestore::resume(pid_t pid) {
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
-    if (!Kfd(kernel_, masterKfd_.get()).resume(pid) && pids_.contains(pid))
+    if (!Kfd(kernel_, masterKfd_.get()).resume(process.pid()) && pids_.contains(process.pid()))
         fail("the driver doesn't know of the process' compute state");
 }
 

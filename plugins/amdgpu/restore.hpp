@@ -36,7 +36,7 @@ public:
     Opened open(FileId id, files::FileOpener& opener) override;
     void complete(FileId id, files::PlacedFiles& files) override;
     std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
-    void resume(pid_t pid) override;
+    void resume(compel::FrozenProcess& process) override;
 
 private:
     /// Like AmdgpuDump::Object; buffers in images of 4.2 are given one when they are read.
