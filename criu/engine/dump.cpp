@@ -69,9 +69,9 @@ public:
               [this](const kernel::NetworkLink& link) {
                   return devices_->takeLink(static_cast<int>(link.index), link.hardware, link.kind);
               },
-              numbers_, run.log),
+              numbers_, run.stop, run.log),
           devices_(std::in_place, run.devices, run.options, run.log, images_, run.stop),
-          files_(run.options, run.log, images_, segments_, network_, networks_, *devices_),
+          files_(run.options, run.log, run.stop, images_, segments_, network_, networks_, *devices_),
           memory_(run.options, images_, files_, segments_, *devices_, statistics_),
           cgroups_(run.options),
           progress_("Dumping", bytesDone_, Progress::terminal(run.options)) {}
@@ -124,7 +124,7 @@ public:
         log_.info("Stage: files");
         files_.finish();
         if (mounts_)
-            mounts_->write(images_, ids_, numbers_.isOwn(kernel::NamespaceKind::Ipc));
+            mounts_->write(images_, ids_, numbers_.isOwn(kernel::NamespaceKind::Ipc), stop_);
         networks_.write(images_);
         inNamespace(kernel::NamespaceKind::Uts,
                     [this](std::uint32_t number) { namespaces::UtsDump(number).write(images_); });
@@ -358,7 +358,7 @@ private:
             memory::Drainer::Options how;
             how.stopWanted = [this] { return stop_.requested(); };
             memory::Drainer drainer(how);
-            statistics_.sharedPagesWritten += ipcDump_->write(images_, memory_.pagesIds(), drainer);
+            statistics_.sharedPagesWritten += ipcDump_->write(images_, memory_.pagesIds(), drainer, stop_);
         });
     }
 

@@ -20,11 +20,12 @@
 
 namespace criu::engine {
 
-FileCollector::FileCollector(const model::Options& options, Log& log, const ImageDir& images,
+FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                              memory::SegmentsDump& segments, sockets::NetworkLock& network,
                              namespaces::NetworksDump& networks, device::DumpDevices& devices)
     : options_(options),
       log_(log),
+      stop_(stop),
       images_(images),
       networks_(networks),
       devices_(devices),
@@ -129,6 +130,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
             last = middle;
     }
 
+    stop_.throwIfRequested();
     files::FileKind& kind = kindOf(file);
     auto& entry = *arena_.make<FileEntry>();
     // Known before it is dumped: a socket may be in flight in its own queue.

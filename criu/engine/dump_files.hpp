@@ -27,8 +27,9 @@ namespace criu::engine {
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
-    FileCollector(const model::Options& options, Log& log, const ImageDir& images, memory::SegmentsDump& segments,
-                  sockets::NetworkLock& network, namespaces::NetworksDump& networks, device::DumpDevices& devices);
+    FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
+                  memory::SegmentsDump& segments, sockets::NetworkLock& network, namespaces::NetworksDump& networks,
+                  device::DumpDevices& devices);
     ~FileCollector() override;
 
     /// The processes of the tree, dead ones included. Before any table is dumped.
@@ -69,6 +70,7 @@ public:
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
+    [[nodiscard]] StopRequest& stop() override { return stop_; }
     [[nodiscard]] Arena& arena() override { return arena_; }
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
@@ -127,6 +129,7 @@ private:
 
     const model::Options& options_;
     Log& log_;
+    StopRequest& stop_;
     const ImageDir& images_;
     namespaces::NetworksDump& networks_;
     device::DumpDevices& devices_;

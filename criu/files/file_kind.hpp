@@ -11,6 +11,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
@@ -161,6 +162,8 @@ public:
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// To be looked at between pieces of whatever takes long.
+    [[nodiscard]] virtual StopRequest& stop() = 0;
     /// Messages made here live until they are written.
     [[nodiscard]] virtual Arena& arena() = 0;
     /// A new id, for entries without a descriptor (a fifo's path, link-remap names).

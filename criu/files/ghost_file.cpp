@@ -24,9 +24,10 @@ Timeval timeOf(const timespec& time) {
     return out;
 }
 
-void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter& to) {
+void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter& to, StopRequest& stop) {
     std::vector<std::byte> block(std::min<std::uint64_t>(length, kCopyBlock));
     while (length > 0) {
+        stop.throwIfRequested();
         const std::size_t want = std::min<std::uint64_t>(length, block.size());
         const ssize_t got = ::pread(from, block.data(), want, static_cast<off_t>(offset));
         if (got < 0)
@@ -40,7 +41,7 @@ void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter
 }
 
 /// Data extents only; holes stay holes.
-void copyChunks(int from, std::uint64_t size, ImageWriter& to) {
+void copyChunks(int from, std::uint64_t size, ImageWriter& to, StopRequest& stop) {
     off_t at = 0;
     while (static_cast<std::uint64_t>(at) < size) {
         const off_t data = ::lseek(from, at, SEEK_DATA);
@@ -54,7 +55,7 @@ void copyChunks(int from, std::uint64_t size, ImageWriter& to) {
         chunk.off = static_cast<std::uint64_t>(data);
         chunk.len = static_cast<std::uint64_t>(hole - data);
         to.write(chunk);
-        copyRange(from, chunk.off, chunk.len, to);
+        copyRange(from, chunk.off, chunk.len, to, stop);
         at = hole;
     }
 }
@@ -137,18 +138,20 @@ UniqueFd openPathOnly(const std::string& path) {
 
 }  // namespace
 
-std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids) {
+std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids,
+                                 StopRequest& stop) {
     const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
     const auto known = ids_.find(key);
     if (known != ids_.end())
         return known->second;
     const auto id = static_cast<std::uint32_t>(ids_.size() + 1);
-    write(id, file, images, ids);
+    write(id, file, images, ids, stop);
     ids_.emplace(key, id);
     return id;
 }
 
-void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids) const {
+void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids,
+                          StopRequest& stop) const {
     const struct stat& stat = file.stat;
     const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
     if (S_ISREG(stat.st_mode) && onDisk > limit_) {
@@ -188,10 +191,10 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
             entry.has_chunks = 1;
             entry.chunks = 1;
             image.write(entry);
-            copyChunks(content.get(), size, image);
+            copyChunks(content.get(), size, image, stop);
         } else {
             image.write(entry);
-            copyRange(content.get(), 0, size, image);
+            copyRange(content.get(), 0, size, image, stop);
         }
     } else {
         if (S_ISLNK(stat.st_mode)) {

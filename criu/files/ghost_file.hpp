@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
@@ -21,13 +22,14 @@ public:
     /// `limit`: largest content that goes into the images (--ghost-limit), in bytes on disk.
     explicit GhostFileDump(std::uint64_t limit) : limit_(limit) {}
 
-    /// Number of the ghost for this file; written now if it is new.
-    std::uint32_t add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids);
+    /// Number of the ghost for this file; written now if it is new. Throws Error, also as soon as `stop` is requested.
+    std::uint32_t add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids, StopRequest& stop);
 
     [[nodiscard]] bool has(dev_t device, ino_t inode) const { return ids_.contains({device, inode}); }
 
 private:
-    void write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids) const;
+    void write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids,
+               StopRequest& stop) const;
 
     std::uint64_t limit_;
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;

@@ -179,7 +179,7 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
     const bool directory = S_ISDIR(file.stat.st_mode);
     if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kernel::kDeletedMark))) {
         entry.remap_type = REMAP_TYPE__GHOST;
-        entry.remap_id = ghosts_.add(file, dump.images(), dump.ids());
+        entry.remap_id = ghosts_.add(file, dump.images(), dump.ids(), dump.stop());
         dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);
     } else {
         entry.remap_type = REMAP_TYPE__LINKED;

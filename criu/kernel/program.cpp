@@ -2,6 +2,7 @@
 #include "criu/kernel/program.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::kernel {
 namespace {
@@ -70,6 +72,30 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
+int awaitEnd(pid_t pid, const std::string& program) {
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            failErrno("wait for {}", program);
+    return status;
+}
+
+/// Returns when the program has ended; kills it and throws if a stop is requested before.
+void watch(pid_t pid, const std::string& program, StopRequest& stop) {
+    const PidFd process(pid);
+    while (!process.waitExit(std::chrono::milliseconds(0))) {
+        pollfd events[] = {{process.fd(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            failErrno("wait for {}", program);
+        if (events[1].revents == 0)
+            continue;
+        ::kill(-pid, SIGKILL);  // it leads a process group, see Attributes
+        (void)awaitEnd(pid, program);
+        stop.throwIfRequested();
+        return;
+    }
+}
+
 }  // namespace
 
 std::string findProgram(const std::string& name) {
@@ -87,7 +113,8 @@ std::string findProgram(const std::string& name) {
     return {};
 }
 
-std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input) {
+std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input,
+                       StopRequest* stop) {
     const UniqueFd in = memoryFile(input);
     const UniqueFd out = memoryFile({});
     const UniqueFd problems = memoryFile({});
@@ -105,10 +132,9 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     const int problem = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
     if (problem != 0)
         failWith(problem, "start {}", program);
-    int status = 0;
-    while (::waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            failErrno("wait for {}", program);
+    if (stop != nullptr)
+        watch(pid, program, *stop);
+    const int status = awaitEnd(pid, program);
     if (status != 0) {
         std::string text = contentOf(problems);
         while (text.ends_with('\n'))

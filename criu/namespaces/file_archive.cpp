@@ -34,7 +34,14 @@ struct FreeEntry {
     void operator()(archive_entry* entry) const noexcept { ::archive_entry_free(entry); }
 };
 struct FreeWriter {
-    void operator()(archive* writer) const noexcept { ::archive_write_free(writer); }
+    void operator()(archive* writer) const noexcept {
+        // Else freeing would first fill up the file that was being packed, and end the archive.
+        ::archive_write_fail(writer);
+        ::archive_write_free(writer);
+    }
+};
+struct FreeDisk {
+    void operator()(archive* disk) const noexcept { ::archive_write_free(disk); }
 };
 struct FreeReader {
     void operator()(archive* reader) const noexcept { ::archive_read_free(reader); }
@@ -59,7 +66,8 @@ std::string pathAt(int directory, const std::string& name) {
 
 class ArchiveWriter {
 public:
-    ArchiveWriter(int to, const model::IdMap& ids) : ids_(ids), writer_(::archive_write_new()), block_(kBlock) {
+    ArchiveWriter(int to, const model::IdMap& ids, StopRequest& stop)
+        : ids_(ids), stop_(stop), writer_(::archive_write_new()), block_(kBlock) {
         archive* const writer = writer_.get();
         check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
         // Names are bytes, whatever the locale of criu is.
@@ -104,6 +112,7 @@ private:
 
     /// Whether it is a directory.
     bool add(int directory, const std::string& name, const std::string& path) {
+        stop_.throwIfRequested();
         struct stat stat {};
         sys(::fstatat(directory, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW), "stat {}", path);
         stat.st_uid = ids_.seenUid(stat.st_uid);
@@ -190,6 +199,7 @@ private:
     }
 
     void put(std::size_t length, const std::string& path) {
+        stop_.throwIfRequested();
         for (std::size_t done = 0; done < length;) {
             const la_ssize_t put = ::archive_write_data(writer_.get(), block_.data() + done, length - done);
             check(static_cast<int>(std::min<la_ssize_t>(put, 0)), writer_.get(), "put content of {} into an archive",
@@ -222,6 +232,7 @@ private:
     }
 
     const model::IdMap& ids_;
+    StopRequest& stop_;
     std::unique_ptr<archive, FreeWriter> writer_;
     std::vector<std::byte> block_;
     std::map<ino_t, std::string> links_;
@@ -248,8 +259,8 @@ private:
 
 }  // namespace
 
-std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids) {
-    ArchiveWriter writer(to, ids);
+std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids, StopRequest& stop) {
+    ArchiveWriter writer(to, ids, stop);
     writer.addTree(directory, ".");
     return writer.finish();
 }
@@ -260,7 +271,7 @@ void extractFiles(int from, int directory) {
     check(::archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
     check(::archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
     check(::archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
-    const std::unique_ptr<archive, FreeWriter> disk(::archive_write_disk_new());
+    const std::unique_ptr<archive, FreeDisk> disk(::archive_write_disk_new());
     // An archive is foreign text: it may not lead out of the directory.
     check(::archive_write_disk_set_options(
               disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_XATTR |

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/stop_request.hpp"
 #include "criu/model/id_map.hpp"
 
 /// The files of a file system in memory as a compressed tar archive, which is the form in which images have them.
@@ -23,8 +24,8 @@ struct SocketFile {
 
 /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices, owners,
 /// modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it. Returns what
-/// isn't in the archive. Throws Error.
-[[nodiscard]] std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids);
+/// isn't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no end.
+[[nodiscard]] std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids, StopRequest& stop);
 
 /// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
 /// other thread: it goes there for the time. Throws Error.

@@ -39,7 +39,8 @@ void IpcDump::check() {
     throw error;
 }
 
-std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer) const {
+std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer,
+                             StopRequest& stop) const {
     Arena arena;
     IpcVarEntry& limits = *arena.make<IpcVarEntry>();
     readIpcLimits(limits, arena);
@@ -48,7 +49,7 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     image.finish();
 
     ImageWriter messages = images.create(ImageKind::IpcMsg, number_);
-    std::vector<MessageQueue> queues = readMessageQueues();
+    std::vector<MessageQueue> queues = readMessageQueues(stop);
     for (MessageQueue& queue : queues)
         model::toInside(queue.desc, owners_);
     writeMessageQueues(messages, queues);

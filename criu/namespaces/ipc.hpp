@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
@@ -30,8 +31,10 @@ public:
     /// As they were in check(). Whoever knows adjustments adds them before write().
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
-    /// Writes the images; returns pages of shared memory written. Not before the namespace stands still.
-    std::uint64_t write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer) const;
+    /// Writes the images; returns pages of shared memory written. Not before the namespace stands still. Throws Error,
+    /// also as soon as `stop` is requested.
+    std::uint64_t write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer,
+                        StopRequest& stop) const;
 
 private:
     std::uint32_t number_;

@@ -58,15 +58,17 @@ QueuedMessage copyMessage(int id, long position, MessageBuffer& buffer) {
     return message;
 }
 
-MessageQueue readQueue(int id) {
+MessageQueue readQueue(int id, StopRequest& stop) {
     msqid_ds status{};
     sys(::msgctl(id, IPC_STAT, &status), "look at message queue {}", id);
     MessageQueue queue;
     queue.desc = model::describeIpc(id, status.msg_perm);
     queue.limit = static_cast<std::uint32_t>(status.msg_qbytes);
     MessageBuffer buffer(status.__msg_cbytes);  // the largest there may be
-    for (msgqnum_t position = 0; position < status.msg_qnum; ++position)
+    for (msgqnum_t position = 0; position < status.msg_qnum; ++position) {
+        stop.throwIfRequested();
         queue.messages.push_back(copyMessage(id, static_cast<long>(position), buffer));
+    }
     return queue;
 }
 
@@ -79,10 +81,10 @@ std::uint64_t MessageQueue::bytes() const noexcept {
     return sum;
 }
 
-std::vector<MessageQueue> readMessageQueues() {
+std::vector<MessageQueue> readMessageQueues(StopRequest& stop) {
     std::vector<MessageQueue> queues;
     for (const int id : kernel::listIpcIds(IpcKind::Messages))
-        queues.push_back(readQueue(id));
+        queues.push_back(readQueue(id, stop));
     return queues;
 }
 

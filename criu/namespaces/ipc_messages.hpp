@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "criu/base/stop_request.hpp"
 #include "criu/image/image_dir.hpp"
 #include "images/ipc-desc.hpp"
 
@@ -26,8 +27,8 @@ struct MessageQueue {
 };
 
 /// Reads all queues and leaves them as they are. Throws Error, also for messages larger than the present limit, which
-/// the kernel doesn't copy.
-[[nodiscard]] std::vector<MessageQueue> readMessageQueues();
+/// the kernel doesn't copy, and as soon as `stop` is requested.
+[[nodiscard]] std::vector<MessageQueue> readMessageQueues(StopRequest& stop);
 
 void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& queues);
 

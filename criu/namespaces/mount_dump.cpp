@@ -400,14 +400,15 @@ bool MountDump::hasContent(const Mount& mount) const {
 }
 
 std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const model::IdMap& ids,
-                                                int opened) {
+                                                int opened, StopRequest& stop) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
     const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
-    return inContext([&] { return mount.describe(); }, [&] { return archiveFiles(directory.get(), image.get(), ids); });
+    return inContext([&] { return mount.describe(); },
+                     [&] { return archiveFiles(directory.get(), image.get(), ids, stop); });
 }
 
-void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues) {
+void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
@@ -419,11 +420,11 @@ void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQ
             wanted.insert(mount->id);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
-        writeSpace(images, space, ids, opened);
+        writeSpace(images, space, ids, opened, stop);
 }
 
 void MountDump::writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
-                           const std::map<int, UniqueFd>& opened) const {
+                           const std::map<int, UniqueFd>& opened, StopRequest& stop) const {
     Arena arena;
     ImageWriter image = images.create(ImageKind::Mountpoints, space.number);
     for (const Mount& mount : space.mounts.all()) {
@@ -435,7 +436,7 @@ void MountDump::writeSpace(const ImageDir& images, const Space& space, const mod
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get());
+                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get(), stop);
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -63,7 +64,8 @@ public:
 
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
     /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
-    void write(const ImageDir& images, const model::IdMap& ids, bool ownQueues);
+    /// Throws Error, also as soon as `stop` is requested.
+    void write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop);
 
 private:
     struct Space {
@@ -87,9 +89,9 @@ private:
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
-                    const std::map<int, UniqueFd>& opened) const;
+                    const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
-                                                              const model::IdMap& ids, int opened);
+                                                              const model::IdMap& ids, int opened, StopRequest& stop);
 
     const model::Options& options_;
     ExternalMounts externals_;

@@ -47,12 +47,12 @@ void refuseRules6() {
 }
 
 /// The rules of the packet filter, by the images that they go into.
-std::map<ImageKind, std::string> filtersHere() {
+std::map<ImageKind, std::string> filtersHere(StopRequest& stop) {
     std::map<ImageKind, std::string> filters;
     for (const int family : {AF_INET, AF_INET6})
         if (hasLegacyRules(family))
             filters.emplace(family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables,
-                            kernel::runProgram(legacyIptables(family, "save"), {}, {}));
+                            kernel::runProgram(legacyIptables(family, "save"), {}, {}, &stop));
     filters.emplace(ImageKind::Nftables, kernel::Nftables().run("list ruleset"));
     return filters;
 }
@@ -94,7 +94,7 @@ void NetworkDump::write(const ImageDir& images, const TunDevices& tunDevices,
 void NetworkDump::writeContent(const ImageDir& images) const {
     const std::string ip = ipProgram();
     const auto saved = [&](std::vector<std::string> arguments) {
-        return kernel::runProgram(ip, std::move(arguments), {});
+        return kernel::runProgram(ip, std::move(arguments), {}, &stop_);
     };
     writeText(images, ImageKind::Ifaddr, saved({"addr", "save"}));
     writeText(images, ImageKind::Route, cleanedRoutes(saved({"route", "save", "table", "all"})));
@@ -105,11 +105,11 @@ void NetworkDump::writeContent(const ImageDir& images) const {
 
 void NetworkDump::readFilters() {
     if (carriesDevices())
-        filters_ = filtersHere();
+        filters_ = filtersHere(stop_);
 }
 
 void NetworkDump::writeFilters(const ImageDir& images) const {
-    for (const auto& [kind, rules] : filters_.empty() ? filtersHere() : filters_)
+    for (const auto& [kind, rules] : filters_.empty() ? filtersHere(stop_) : filters_)
         writeText(images, kind, rules);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/namespaces/device_dump.hpp"
 #include "criu/namespaces/tun_devices.hpp"
@@ -23,10 +24,11 @@ struct NetworkRule {
 class NetworkDump {
 public:
     /// `number`: of the namespace, in images.
-    NetworkDump(std::uint32_t number, NetworkRule rule, const ExternalLinks& links, Log& log)
+    NetworkDump(std::uint32_t number, NetworkRule rule, const ExternalLinks& links, StopRequest& stop, Log& log)
         : number_(number),
           externalName_(std::move(rule.externalName)),
           empty_(rule.empty),
+          stop_(stop),
           log_(log),
           devices_(number, links, log) {}
 
@@ -57,6 +59,7 @@ private:
     std::uint32_t number_;
     std::optional<std::string> externalName_;
     bool empty_;
+    StopRequest& stop_;
     Log& log_;
     DeviceDump devices_;
     std::map<ImageKind, std::string> filters_;  ///< if they were read

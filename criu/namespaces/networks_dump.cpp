@@ -42,12 +42,13 @@ std::uint64_t inodeOf(int fd) {
 }  // namespace
 
 NetworksDump::NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId,
-                           ExternalLinks links, NamespaceNumbers& numbers, Log& log)
+                           ExternalLinks links, NamespaceNumbers& numbers, StopRequest& stop, Log& log)
     : options_(options),
       rootLock_(lock),
       runId_(std::move(runId)),
       links_(std::move(links)),
       numbers_(numbers),
+      stop_(stop),
       log_(log) {}
 
 NetworksDump::~NetworksDump() {
@@ -79,7 +80,7 @@ NetworkRule NetworksDump::ruleOf(std::uint64_t inode) const {
 }
 
 void NetworksDump::check(Space& space) {
-    space.dump.emplace(space.number, ruleOf(space.inode), links_, log_);
+    space.dump.emplace(space.number, ruleOf(space.inode), links_, stop_, log_);
     if (space.dump->carriesDevices())
         tunDevices_.setCarried(space.number);
     inContext([&] { return fmt::format("network namespace {}", space.number); },

@@ -29,7 +29,7 @@ class NetworksDump {
 public:
     /// `lock`: of the root's namespace.
     NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId, ExternalLinks links,
-                 NamespaceNumbers& numbers, Log& log);
+                 NamespaceNumbers& numbers, StopRequest& stop, Log& log);
     /// Lifts the locks but that of the root's, unless they are to stay.
     ~NetworksDump();
     NetworksDump(const NetworksDump&) = delete;
@@ -85,6 +85,7 @@ private:
     ExternalLinks links_;
     NamespaceNumbers& numbers_;
     TunDevices tunDevices_;
+    StopRequest& stop_;
     Log& log_;
     mutable std::recursive_mutex mutex_;  ///< of the list and of tools that are at work in a namespace
     std::list<Space> spaces_;             ///< the root's first

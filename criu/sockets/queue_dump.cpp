@@ -187,6 +187,7 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     Peeker peeker(fd);
     // A look into an empty stream would take away a connection error that waits there for the reader.
     while (!stream || peeker.position() < waiting) {
+        dump.stop().throwIfRequested();
         Peeked piece = peeker.next();
         if (stream && (!piece.any || piece.length == 0))
             fail("only {} of {} bytes that wait in it could be read", peeker.position(), waiting);

@@ -194,6 +194,48 @@ def other_vdso(subject, _task):
     subject.check()
 
 
+def packing_stopped(subject, _task):
+    """Criu that is asked to end, or killed, while it packs a large tmpfs doesn't go on to pack the rest."""
+    subject.dump(subject.ours, "whole", ["--leave-running"])
+    subject.require_unchanged("after dump --leave-running")
+    whole = archive_size(subject.images("whole"))
+    counted = 0
+    for turn in range(12):
+        number = signal.SIGTERM if turn % 2 == 0 else signal.SIGKILL
+        images = subject.images(f"stopped-{turn}")
+        options = ["-t", str(subject.root), *subject.dump_options, "--leave-running"]
+        pid = subject.ours.start("dump", images, "dump.log", options)
+        subject.init.until(lambda at=images, who=pid: archive_size(at) > 0 or who in subject.init.ended, 60,
+                           "an archive")
+        packed = archive_size(images)
+        if pid not in subject.init.ended:
+            os.kill(pid, number)
+        code = subject.init.wait(pid, 60, f"criu dump after {number.name}").code
+        when = f"after {number.name} when {packed} of {whole} bytes were packed"
+        subject.require_running(when)
+        if packed > whole // 2:
+            continue  # the signal came late: another turn tells
+        counted += 1
+        if code == 0:
+            raise Failed(f"{when} the dump went on to its end")
+        if archive_size(images) >= whole:
+            raise Failed(f"{when} the rest was packed as well")
+        subject.require_unchanged(when, seconds=3, leftovers=number == signal.SIGKILL)
+        if counted == 4:
+            break
+    if counted == 0:
+        raise Failed("no signal came in time")
+    subject.check()
+
+
+def archive_size(images):
+    """How many bytes of a file system in memory are packed so far."""
+    if not os.path.isdir(images):
+        return 0
+    return sum(os.path.getsize(os.path.join(images, name)) for name in os.listdir(images)
+               if name.startswith("tmpfs-dev-"))
+
+
 def change_vdso(images):
     """Turns a letter of the vDSO's name in each of the pages files; returns how many were found."""
     count = 0
@@ -238,5 +280,6 @@ SCENARIOS = [
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),
+    modes.Mode("packing-stopped", packing_stopped, scenario=True, beyond_42=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
 ]
