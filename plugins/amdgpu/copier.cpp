@@ -132,12 +132,12 @@ private:
     bool mapped_ = false;
 };
 
-Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, Pulse pulse)
+Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, device::StopCheck checkStop)
     : kernel_(kernel),
       fd_(kernel.open(renderPath(renderMinor), O_RDWR)),
       drm_(kernel, fd_.get()),
       limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)),
-      pulse_(std::move(pulse)) {
+      checkStop_(std::move(checkStop)) {
     preparing([&] {
         const drm_amdgpu_info_device device = drm_.information();
         family_ = device.family;
@@ -215,7 +215,7 @@ void Copier::submit(std::size_t half, std::uint64_t from, std::uint64_t to, std:
 void Copier::await(Pending& pending) {
     const std::uint64_t patience = monotonic() + kPatienceSeconds * kSecond;
     for (;;) {
-        pulse_();
+        checkStop_();
         const std::uint64_t now = monotonic();
         drm_amdgpu_wait_cs args{};
         args.in.handle = pending.sequence;

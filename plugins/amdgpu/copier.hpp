@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "criu/device/content.hpp"
 #include "plugins/amdgpu/drm.hpp"
-#include "plugins/amdgpu/pulse.hpp"
 
 namespace criu::amdgpu {
 
@@ -27,7 +27,7 @@ public:
 class Copier {
 public:
     /// `limit`: most bytes of the bounce buffer.
-    Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, Pulse pulse);
+    Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, device::StopCheck checkStop);
     ~Copier();
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
@@ -63,7 +63,7 @@ private:
     UniqueFd fd_;
     Drm drm_;
     std::uint64_t limit_;
-    Pulse pulse_;
+    device::StopCheck checkStop_;
     std::uint32_t family_ = 0;
     std::uint64_t base_ = 0;
     std::uint32_t context_ = 0;

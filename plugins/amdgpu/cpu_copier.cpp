@@ -29,18 +29,18 @@ private:
 
 }  // namespace
 
-CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, Pulse pulse)
+CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop)
     : kernel_(kernel),
       fd_(kernel.open(renderPath(renderMinor), O_RDWR)),
       drm_(kernel, fd_.get()),
-      pulse_(std::move(pulse)) {}
+      checkStop_(std::move(checkStop)) {}
 
 template <typename Piece>
 void CpuCopier::forEachPiece(int dmabuf, std::uint64_t size, const Piece& piece) {
     const Import buffer(drm_, dmabuf);
     const std::uint64_t offset = drm_.mmapOffset(buffer.handle());
     for (std::uint64_t done = 0; done < size; done += kPiece) {
-        pulse_();
+        checkStop_();
         const std::uint64_t bytes = std::min(kPiece, size - done);
         const Mapping mapping = kernel_.map(fd_.get(), offset + done, pageAlignUp(bytes));
         piece(mapping.bytes().first(bytes), done);

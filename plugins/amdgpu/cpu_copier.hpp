@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "criu/device/content.hpp"
 #include "plugins/amdgpu/drm.hpp"
-#include "plugins/amdgpu/pulse.hpp"
 
 namespace criu::amdgpu {
 
@@ -12,7 +12,7 @@ namespace criu::amdgpu {
 /// and video memory within its window. Needs no engine, but is slow for video memory. For one thread; throws Error.
 class CpuCopier {
 public:
-    CpuCopier(Kernel& kernel, std::uint32_t renderMinor, Pulse pulse);
+    CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop);
 
     void save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
     void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
@@ -24,7 +24,7 @@ private:
     Kernel& kernel_;
     UniqueFd fd_;
     Drm drm_;
-    Pulse pulse_;
+    device::StopCheck checkStop_;
 };
 
 }  // namespace criu::amdgpu

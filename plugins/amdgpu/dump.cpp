@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "criu/device/content_mover.hpp"
+#include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 
@@ -251,7 +253,8 @@ GpuId AmdgpuDump::userId(GpuId local) const {
 
 void AmdgpuDump::saveContents(const Topology& topology) {
     std::vector<UniqueFd> files;
-    ContentMover mover(kernel_, Direction::Save, bufferLimit_(), &context_.stop);
+    GpuContents contents(kernel_);
+    device::ContentMover mover(contents, device::Direction::Save, bufferLimit_(), &context_.stop);
     for (Process& process : processes_)
         for (const uapi::KfdDevice& device : process.state.devices) {
             const Node* const gpu = topology.findGpu(device.actualGpuId);

@@ -7,7 +7,7 @@
 
 #include "criu/device/subsystem.hpp"
 #include "criu/image/arena.hpp"
-#include "plugins/amdgpu/content.hpp"
+#include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/restore.hpp"
+#include "plugins/amdgpu/drm.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,7 +38,11 @@ bool hasContentOf(const KfdBoEntry& entry) {
 
 AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
                              std::function<std::uint64_t()> bufferLimit)
-    : kernel_(kernel), context_(context), rules_(std::move(rules)), bufferLimit_(std::move(bufferLimit)) {}
+    : kernel_(kernel),
+      context_(context),
+      rules_(std::move(rules)),
+      bufferLimit_(std::move(bufferLimit)),
+      contents_(kernel) {}
 
 void AmdgpuRestore::prepare(files::FileRestore& files) {
     for (const FileEntry* const entry : files.entries(FD_TYPES__EXT)) {
@@ -201,7 +206,7 @@ void AmdgpuRestore::collectObjects() {
 }
 
 std::size_t AmdgpuRestore::descriptors() const {
-    std::size_t own = ContentChannel::kDescriptors;
+    std::size_t own = device::ContentChannel::kDescriptors;
     for (const auto& [id, image] : kfds_)
         own += 1 + 2 * image->num_of_gpus;
     return own + wanted_ + nodes_.size();
@@ -214,7 +219,7 @@ void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
                 hostNodes_.emplace(minor, lift(kernel_.open(renderPath(minor), O_PATH)));
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
-        channel_.emplace(kernel_, context_.images, bufferLimit_(), context_.stop, lift);
+        channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, lift);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
@@ -247,9 +252,9 @@ int AmdgpuRestore::keep(files::FileOpener& opener, UniqueFd fd) {
 }
 
 /// Hands contents to the master, or moves them here.
-void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
+void AmdgpuRestore::addContent(std::vector<device::ContentRequest>& requests) {
     if (channel_) {
-        for (const ContentRequest& request : requests)
+        for (const device::ContentRequest& request : requests)
             channel_->send(request);
         requests.clear();
         return;
@@ -257,17 +262,17 @@ void AmdgpuRestore::addContent(std::vector<ContentRequest>& requests) const {
     if (requests.empty())
         return;
     std::map<std::string, std::uint64_t> needed;
-    for (const ContentRequest& request : requests) {
-        std::uint64_t& size = needed[request.image];
-        size = std::max(size, request.offset - kContentStart + request.size);
+    for (const device::ContentRequest& request : requests) {
+        std::uint64_t& end = needed[request.file];
+        end = std::max(end, request.offset + request.size);
     }
     std::map<std::string, UniqueFd> files;
-    for (const auto& [name, size] : needed)
-        files.emplace(name, openContent(context_.images, name, size));
-    ContentMover mover(kernel_, Direction::Load, bufferLimit_(), nullptr);
-    for (ContentRequest& request : requests)
-        mover.add(request.renderMinor,
-                  {std::move(request.dmabuf), request.size, files.at(request.image).get(), request.offset});
+    for (const auto& [name, end] : needed)
+        files.emplace(name, contents_.openContent(context_.images, name, end));
+    device::ContentMover mover(contents_, device::Direction::Load, bufferLimit_(), nullptr);
+    for (device::ContentRequest& request : requests)
+        mover.add(request.device,
+                  {std::move(request.buffer), request.size, files.at(request.file).get(), request.offset});
     mover.finish();
     mover.report(context_.log);
 }
@@ -335,7 +340,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     const int kept = own().kfd = keep(opener, copyOf(file.get()));
 
     std::map<GpuId, std::uint64_t> filled;
-    std::vector<ContentRequest> contents;
+    std::vector<device::ContentRequest> contents;
     for (std::size_t at = 0; at < state.buffers.size(); ++at) {
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
@@ -376,7 +381,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
     const int fd = own().renderFds[id] = keep(opener, copyOf(file.get()));
     const Drm drm(kernel_, fd);
-    std::vector<ContentRequest> contents;
+    std::vector<device::ContentRequest> contents;
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
         const DrmBoEntry& entry = *image.bo_entries[at];
         if (isImported(entry))

@@ -7,9 +7,10 @@
 #include <set>
 #include <vector>
 
+#include "criu/device/content_channel.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/image/record.hpp"
-#include "plugins/amdgpu/content_channel.hpp"
+#include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/object_table.hpp"
@@ -61,7 +62,7 @@ private:
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
-    void addContent(std::vector<ContentRequest>& requests) const;
+    void addContent(std::vector<device::ContentRequest>& requests);
     int keep(files::FileOpener& opener, UniqueFd fd);
 
     Kernel& kernel_;
@@ -82,7 +83,8 @@ private:
     std::set<Object> owned_;
     std::optional<ObjectTable> objects_;
     std::size_t wanted_ = 0;
-    std::optional<ContentChannel> channel_;
+    GpuContents contents_;
+    std::optional<device::ContentChannel> channel_;
     UniqueFd masterKfd_;
 
     /// Of the process that this runs in.

@@ -3,7 +3,7 @@
 
 namespace criu::amdgpu {
 
-void Transfer::move(const ContentJob& job) {
+void Transfer::copy(const device::ContentJob& job) {
     std::string why;
     try {
         byEngine(job);
@@ -18,22 +18,22 @@ void Transfer::move(const ContentJob& job) {
               [&] { byProcessor(job); });
 }
 
-void Transfer::byEngine(const ContentJob& job) {
+void Transfer::byEngine(const device::ContentJob& job) {
     if (!engine_)
-        engine_ = std::make_unique<Copier>(kernel_, minor_, limit_, pulse_);
-    if (direction_ == Direction::Save)
-        engine_->save(job.dmabuf.get(), job.size, job.file, job.offset);
+        engine_ = std::make_unique<Copier>(kernel_, minor_, limit_, checkStop_);
+    if (direction_ == device::Direction::Save)
+        engine_->save(job.buffer.get(), job.size, job.file, job.offset);
     else
-        engine_->load(job.dmabuf.get(), job.size, job.file, job.offset);
+        engine_->load(job.buffer.get(), job.size, job.file, job.offset);
 }
 
-void Transfer::byProcessor(const ContentJob& job) {
+void Transfer::byProcessor(const device::ContentJob& job) {
     if (!processor_)
-        processor_ = std::make_unique<CpuCopier>(kernel_, minor_, pulse_);
-    if (direction_ == Direction::Save)
-        processor_->save(job.dmabuf.get(), job.size, job.file, job.offset);
+        processor_ = std::make_unique<CpuCopier>(kernel_, minor_, checkStop_);
+    if (direction_ == device::Direction::Save)
+        processor_->save(job.buffer.get(), job.size, job.file, job.offset);
     else
-        processor_->load(job.dmabuf.get(), job.size, job.file, job.offset);
+        processor_->load(job.buffer.get(), job.size, job.file, job.offset);
 }
 
 }  // namespace criu::amdgpu

@@ -6,16 +6,20 @@
 
 #include "amdgpu_fake_kernel.hpp"
 #include "criu/base/error.hpp"
+#include "criu/device/content_channel.hpp"
 #include "images/criu-amdgpu.hpp"
-#include "plugins/amdgpu/content.hpp"
-#include "plugins/amdgpu/content_channel.hpp"
+#include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/object_table.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
+#include "plugins/amdgpu/transfer.hpp"
 
 using namespace criu;
 using namespace criu::amdgpu;
 using namespace criu::amdgpu::test;
+using device::ContentChannel;
+using device::ContentMover;
+using device::Direction;
 
 namespace {
 
@@ -123,7 +127,8 @@ TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
         const UniqueFd file = FakeKernel::makeBuffer(0);
         bool threw = false;
         try {
-            ContentMover mover(kernel, Direction::Save, std::uint64_t{1} << 20, nullptr);
+            GpuContents contents(kernel);
+            ContentMover mover(contents, Direction::Save, std::uint64_t{1} << 20, nullptr);
             mover.add(128, {UniqueFd(::dup(source.get())), kSize, file.get(), 0});
             mover.finish();
         } catch (const Error&) {
@@ -147,8 +152,8 @@ TEST_CASE("amdgpu: where the copy engine refuses the processor copies") {
     const UniqueFd file = FakeKernel::makeBuffer(0);
     const auto run = [&](Direction direction, int buffer) {
         Transfer transfer(kernel, 128, direction, 1 << 20, [] {});
-        transfer.move({UniqueFd(::dup(buffer)), kSize, file.get(), 8});
-        return transfer.refusal();
+        transfer.copy({UniqueFd(::dup(buffer)), kSize, file.get(), 8});
+        return transfer.fallback();
     };
     SECTION("both ways") {
         kernel.refuseCopies(EINVAL);
@@ -212,65 +217,28 @@ TEST_CASE("amdgpu: a content image that is cut short is refused") {
 TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
     const Folder folder;
     FakeKernel kernel(kNewFamily);
+    GpuContents driver(kernel);
     constexpr std::size_t kSize = 1 << 20;
-    constexpr std::size_t kBuffers = 20;
+    constexpr std::size_t kBuffers = 5;
     std::vector<std::vector<char>> contents;
     std::vector<UniqueFd> targets;
+    StopRequest stop;
+    ContentChannel channel(driver, folder.images(), 1 << 20, stop, [](UniqueFd fd) { return fd; });
+    channel.start();
     for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
-        const UniqueFd file = createContent(folder.images(), pagesImageName(FileId{1}, gpu), kSize * kBuffers);
+        const std::string name = pagesImageName(FileId{1}, gpu);
+        const UniqueFd file = createContent(folder.images(), name, kSize * kBuffers);
         for (std::size_t at = 0; at < kBuffers; ++at) {
+            const std::uint64_t offset = kContentStart + at * kSize;
             contents.push_back(randomBytes(kSize, static_cast<unsigned>(100 * gpu + at)));
-            put(file.get(), contents.back(), kContentStart + at * kSize);
+            put(file.get(), contents.back(), offset);
             targets.push_back(FakeKernel::makeBuffer(kSize));
+            channel.send({128 + gpu, name, offset, kSize, UniqueFd(::dup(targets.back().get()))});
         }
     }
-    const auto send = [&](ContentChannel& channel) {
-        for (std::uint32_t gpu = 0; gpu < 2; ++gpu)
-            for (std::size_t at = 0; at < kBuffers; ++at)
-                channel.send({128 + gpu, pagesImageName(FileId{1}, gpu), kContentStart + at * kSize, kSize,
-                              UniqueFd(::dup(targets[gpu * kBuffers + at].get()))});
-    };
-    const auto same = [](UniqueFd fd) { return fd; };
-    StopRequest stop;
-    SECTION("well") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        channel.start();
-        send(channel);
-        CHECK(channel.finish());
-        CHECK_FALSE(channel.finish());
-        for (std::size_t at = 0; at < targets.size(); ++at)
-            CHECK(get(targets[at].get(), kSize) == contents[at]);
-    }
-    SECTION("nothing at all is sent") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        channel.start();
-        CHECK(channel.finish());
-    }
-    SECTION("with an error on the way") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        kernel.failFrom(50);
-        channel.start();
-        send(channel);
-        CHECK_THROWS_AS(channel.finish(), Error);
-    }
-    SECTION("from an image that isn't there") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        channel.start();
-        channel.send({128, "missing", kContentStart, kSize, UniqueFd(::dup(targets[0].get()))});
-        CHECK_THROWS_WITH(channel.finish(), Catch::Contains("missing"));
-    }
-    SECTION("stopped by the user") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        ::kill(::getpid(), SIGTERM);
-        channel.start();
-        send(channel);
-        CHECK_THROWS_WITH(channel.finish(), Catch::Contains("stopped by SIGTERM"));
-    }
-    SECTION("given up before the end") {
-        ContentChannel channel(kernel, folder.images(), 1 << 20, stop, same);
-        channel.start();
-        send(channel);
-    }
+    CHECK(channel.finish());
+    for (std::size_t at = 0; at < targets.size(); ++at)
+        CHECK(get(targets[at].get(), kSize) == contents[at]);
 }
 
 TEST_CASE("amdgpu: images are a length and a message") {

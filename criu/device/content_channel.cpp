@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/content_channel.hpp"
+#include "criu/device/content_channel.hpp"
 
 #include <sys/socket.h>
 
@@ -8,9 +8,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
-#include "plugins/amdgpu/image_file.hpp"
 
-namespace criu::amdgpu {
+namespace criu::device {
 namespace {
 
 constexpr std::size_t kNameSize = 64;
@@ -25,17 +24,17 @@ std::span<std::byte> bytesOf(Message& message) {
 /// What goes over the sockets; both ends are this program.
 struct ContentChannel::Message {
     std::uint32_t end = 0;  ///< 1: the last one
-    std::uint32_t renderMinor = 0;
+    std::uint32_t device = 0;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    char image[kNameSize] = {};
+    char file[kNameSize] = {};
 };
 
-ContentChannel::ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
-                               const std::function<UniqueFd(UniqueFd)>& lift)
-    : images_(images), mover_(kernel, Direction::Load, bufferLimit, &stop) {
+ContentChannel::ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit,
+                               StopRequest& stop, const std::function<UniqueFd(UniqueFd)>& lift)
+    : driver_(driver), images_(images), mover_(driver, Direction::Load, bufferLimit, &stop) {
     int ends[2] = {-1, -1};
-    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make sockets for GPU buffers");
+    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make sockets for device buffers");
     sending_.reset(ends[0]);
     receiving_.reset(ends[1]);
     sending_ = lift(std::move(sending_));
@@ -52,14 +51,14 @@ ContentChannel::~ContentChannel() {
 
 void ContentChannel::send(const ContentRequest& request) const {
     Message message;
-    message.renderMinor = request.renderMinor;
+    message.device = request.device;
     message.offset = request.offset;
     message.size = request.size;
-    if (request.image.size() >= kNameSize)
-        fail("image name {} is too long", request.image);
-    request.image.copy(message.image, kNameSize - 1);
-    inContext([] { return "hand a GPU buffer to the master"; },
-              [&] { kernel::sendMessage(sending_.get(), bytesOf(message), request.dmabuf.get()); });
+    if (request.file.size() >= kNameSize)
+        fail("file name {} is too long", request.file);
+    request.file.copy(message.file, kNameSize - 1);
+    inContext([] { return "hand a device buffer to the master"; },
+              [&] { kernel::sendMessage(sending_.get(), bytesOf(message), request.buffer.get()); });
 }
 
 void ContentChannel::start() {
@@ -78,7 +77,7 @@ void ContentChannel::serve() {
             ::shutdown(receiving_.get(), SHUT_RDWR);
             return;
         }
-        // After a failure the rest is taken and dropped: whoever sends must not be the one that tells of it.
+        // After a failure the rest is taken and dropped: whoever sends must not be the one that reports it.
         try {
             more = received.size != 0 && take(message, std::move(received));
         } catch (...) {
@@ -92,28 +91,28 @@ void ContentChannel::noteFailure() noexcept {
         failure_ = std::current_exception();
 }
 
-int ContentChannel::fileOf(const std::string& name, std::uint64_t needed) {
+int ContentChannel::fileOf(const std::string& name, std::uint64_t end) {
     const auto known = files_.find(name);
     if (known != files_.end())
         return known->second.get();
-    return files_.emplace(name, openContent(images_, name, needed)).first->second.get();
+    return files_.emplace(name, driver_.openContent(images_, name, end)).first->second.get();
 }
 
 /// Whether more will come.
 bool ContentChannel::take(const Message& message, kernel::ReceivedMessage received) {
     if (received.size != sizeof(message))
-        fail("a message about a GPU buffer has {} bytes", received.size);
+        fail("a message about a device buffer has {} bytes", received.size);
     if (message.end != 0)
         return false;
     if (failure_)
         return true;
     if (received.lost)
-        fail("there was no room for the DMA-BUF of a GPU buffer: too many files are open");
+        fail("there was no room for the descriptor of a device buffer: too many files are open");
     if (!received.fd)
-        fail("a GPU buffer was announced without its DMA-BUF");
-    const std::string name(message.image, ::strnlen(message.image, kNameSize));
-    const int file = fileOf(name, message.offset - kContentStart + message.size);
-    mover_.add(message.renderMinor, {std::move(received.fd), message.size, file, message.offset});
+        fail("a device buffer was announced without its descriptor");
+    const std::string name(message.file, ::strnlen(message.file, kNameSize));
+    const int file = fileOf(name, message.offset + message.size);
+    mover_.add(message.device, {std::move(received.fd), message.size, file, message.offset});
     return true;
 }
 
@@ -127,7 +126,7 @@ bool ContentChannel::finish() {
         try {
             kernel::sendMessage(sending_.get(), bytesOf(last), -1);
         } catch (const Error&) {
-            // The thread has shut the sockets down after a failure, which is told below.
+            // The thread has shut the sockets down after a failure, which is thrown below.
             ::shutdown(receiving_.get(), SHUT_RDWR);
         }
         thread_.join();
@@ -139,4 +138,4 @@ bool ContentChannel::finish() {
     return true;
 }
 
-}  // namespace criu::amdgpu
+}  // namespace criu::device

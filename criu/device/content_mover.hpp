@@ -16,39 +16,40 @@
 
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
-#include "plugins/amdgpu/transfer.hpp"
+#include "criu/device/content.hpp"
 
-namespace criu::amdgpu {
+namespace criu::device {
 
-/// Moves contents, by two threads for each GPU: while the engine copies one buffer, the next one is read or written.
-/// They have half of the bounce buffer each. The first failure is kept, the rest given up, as it is by destruction.
+/// Moves contents of device buffers, by two threads for each device: while the device copies one buffer, the next one
+/// is read or written. The first failure is remembered and the rest given up, as it is by destruction.
 class ContentMover {
 public:
-    /// `stop`: ends what is under way; may be null.
-    ContentMover(Kernel& kernel, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
-        : kernel_(kernel), direction_(direction), limit_(bufferLimit), stop_(stop) {}
+    /// `bufferLimit`: bytes that the copiers of one device may use together. `stop`: ends what is under way; may be
+    /// null.
+    ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
+        : driver_(driver), direction_(direction), limit_(bufferLimit), stop_(stop) {}
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
 
-    void add(std::uint32_t renderMinor, ContentJob job);
+    void add(std::uint32_t device, ContentJob job);
     /// Returns when all is moved; throws the first failure. Afterwards there are no threads.
     void finish();
-    /// After finish(): how much it was, how long it took, and whether GPUs did it.
+    /// After finish(): how much it was, how long it took, and whether a copier took a slower way.
     void report(Log& log) const;
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Gpu {
+    struct Device {
         std::deque<ContentJob> jobs;
         std::condition_variable ready;
         std::vector<std::thread> threads;
     };
-    void work(std::uint32_t renderMinor, Gpu& gpu);
-    void stop(bool drop) noexcept;
+    void work(std::uint32_t number, Device& device);
+    void endThreads(bool drop) noexcept;
     void throwIfOver();
 
-    Kernel& kernel_;
+    ContentDriver& driver_;
     Direction direction_;
     std::uint64_t limit_;
     StopRequest* stop_;
@@ -59,8 +60,8 @@ private:
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;
-    std::string refusal_;
-    std::map<std::uint32_t, std::unique_ptr<Gpu>> gpus_;  ///< by their render nodes
+    std::string fallback_;
+    std::map<std::uint32_t, std::unique_ptr<Device>> devices_;
 };
 
-}  // namespace criu::amdgpu
+}  // namespace criu::device

@@ -6,19 +6,18 @@
 #include <mutex>
 #include <thread>
 
-#include "criu/image/image_dir.hpp"
+#include "criu/device/content_mover.hpp"
 #include "criu/kernel/pass_fd.hpp"
-#include "plugins/amdgpu/content.hpp"
 
-namespace criu::amdgpu {
+namespace criu::device {
 
 /// A buffer that is to be filled, and from where.
 struct ContentRequest {
-    std::uint32_t renderMinor = 0;
-    std::string image;
+    std::uint32_t device = 0;  ///< as the driver numbers them
+    std::string file;          ///< name of the content file in the images directory
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    UniqueFd dmabuf;
+    UniqueFd buffer;
 };
 
 /// How restored processes hand buffers to the master, which fills them meanwhile: a pair of sockets that all inherit.
@@ -27,7 +26,7 @@ struct ContentRequest {
 class ContentChannel {
 public:
     /// `stop`: ends copies that are under way.
-    ContentChannel(Kernel& kernel, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
+    ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
                    const std::function<UniqueFd(UniqueFd)>& lift);
     ~ContentChannel();
     ContentChannel(const ContentChannel&) = delete;
@@ -50,8 +49,9 @@ private:
     void serve();
     bool take(const Message& message, kernel::ReceivedMessage received);
     void noteFailure() noexcept;
-    int fileOf(const std::string& name, std::uint64_t needed);
+    int fileOf(const std::string& name, std::uint64_t end);
 
+    ContentDriver& driver_;
     const ImageDir& images_;
     UniqueFd sending_;
     UniqueFd receiving_;
@@ -62,4 +62,4 @@ private:
     bool finished_ = false;
 };
 
-}  // namespace criu::amdgpu
+}  // namespace criu::device

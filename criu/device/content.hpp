@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/image_dir.hpp"
+
+/// What a driver does for the engine that moves the contents of device buffers between devices and image files
+/// (ContentMover, ContentChannel). The engine knows of buffers only that each belongs to a device, has a size and is
+/// held by a descriptor; a driver knows how to copy one.
+namespace criu::device {
+
+enum class Direction { Save, Load };
+
+/// Called between the pieces of a copy; throws Error if the copy is to end.
+using StopCheck = std::function<void()>;
+
+/// The content of one buffer and its place in a file.
+struct ContentJob {
+    UniqueFd buffer;         ///< such as a DMA-BUF
+    std::uint64_t size = 0;  ///< bytes
+    int file = -1;           ///< stays the caller's, open as long as the job
+    std::uint64_t offset = 0;
+};
+
+/// Copies contents of one device's buffers, in one direction. Used by one thread.
+class ContentCopier {
+public:
+    virtual ~ContentCopier() = default;
+    /// Throws Error if not everything was copied.
+    virtual void copy(const ContentJob& job) = 0;
+    /// Why it had to take a slower way than the device's own, for the first time; empty if it never had to.
+    [[nodiscard]] virtual const std::string& fallback() const = 0;
+};
+
+/// A driver's side of the engine. May be used by several threads.
+class ContentDriver {
+public:
+    virtual ~ContentDriver() = default;
+    /// For log lines.
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// A device in messages; `device` is the driver's own number for it.
+    [[nodiscard]] virtual std::string describe(std::uint32_t device) const = 0;
+    /// Called in the thread that is going to use it. `bufferLimit`: most bytes of memory it may use to copy through.
+    /// Opens nothing yet: what fails, fails in copy().
+    virtual std::unique_ptr<ContentCopier> makeCopier(std::uint32_t device, Direction direction,
+                                                      std::uint64_t bufferLimit, StopCheck checkStop) = 0;
+    /// A file that contents are loaded from; throws Error if it is shorter than `end`.
+    virtual UniqueFd openContent(const ImageDir& images, const std::string& file, std::uint64_t end) = 0;
+};
+
+}  // namespace criu::device

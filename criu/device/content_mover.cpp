@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/content_mover.hpp"
+
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/signals_blocked.hpp"
+
+namespace criu::device {
+namespace {
+
+constexpr std::size_t kThreads = 2;  ///< of each device
+
+}  // namespace
+
+ContentMover::~ContentMover() {
+    endThreads(true);
+}
+
+void ContentMover::endThreads(bool drop) noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        over_ = over_ || drop;
+        for (const auto& [number, device] : devices_) {
+            if (drop)
+                device->jobs.clear();
+            device->ready.notify_all();
+        }
+    }
+    for (const auto& [number, device] : devices_)
+        for (std::thread& thread : device->threads)
+            thread.join();
+    devices_.clear();
+    ending_ = false;
+}
+
+void ContentMover::add(std::uint32_t number, ContentJob job) {
+    const std::lock_guard lock(mutex_);
+    if (failure_)
+        return;
+    if (bytes_ == 0)
+        began_ = Clock::now();
+    bytes_ += job.size;
+    auto& device = devices_[number];
+    if (!device)
+        device = std::make_unique<Device>();
+    device->jobs.push_back(std::move(job));
+    device->ready.notify_one();
+    if (device->threads.size() < kThreads) {
+        const SignalsBlocked blocked;
+        device->threads.emplace_back([this, number, &of = *device] { work(number, of); });
+    }
+}
+
+void ContentMover::throwIfOver() {
+    if (over_)
+        fail("given up");
+    if (stop_ != nullptr)
+        stop_->throwIfRequested();
+}
+
+void ContentMover::work(std::uint32_t number, Device& device) {
+    const std::unique_ptr<ContentCopier> copier =
+        driver_.makeCopier(number, direction_, limit_ / kThreads, [this] { throwIfOver(); });
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        device.ready.wait(lock, [&] { return !device.jobs.empty() || ending_; });
+        if (device.jobs.empty())
+            return;
+        ContentJob job = std::move(device.jobs.front());
+        device.jobs.pop_front();
+        lock.unlock();
+        std::exception_ptr failure;
+        try {
+            inContext([&] { return fmt::format("content of {} bytes, {}", job.size, driver_.describe(number)); },
+                      [&] { copier->copy(job); });
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        job.buffer.reset();
+        lock.lock();
+        ended_ = Clock::now();
+        if (fallback_.empty())
+            fallback_ = copier->fallback();
+        if (failure) {
+            if (!failure_)
+                failure_ = failure;
+            over_ = true;
+            for (const auto& [other, queue] : devices_)
+                queue->jobs.clear();
+        }
+    }
+}
+
+void ContentMover::report(Log& log) const {
+    const auto time = bytes_ == 0 ? Clock::duration::zero() : ended_ - began_;
+    log.info("{}: {} bytes of device memory {} in {} ms", driver_.name(), bytes_,
+             direction_ == Direction::Save ? "saved" : "restored",
+             std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+    if (!fallback_.empty())
+        log.warn("{}: buffers were copied by the processor, since the device's copy engine refused: {}", driver_.name(),
+                 fallback_);
+}
+
+void ContentMover::finish() {
+    endThreads(false);
+    if (failure_)
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+}  // namespace criu::device
