@@ -14,6 +14,7 @@
 
 #include "fail.hpp"
 #include "proc.hpp"
+#include "ptrace_call.hpp"
 
 namespace compel {
 
@@ -26,8 +27,6 @@ constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
 constexpr long setUserDispatchNumber = 0x4210;
 constexpr long getUserDispatch = 0x4211;
-constexpr long getThreadArea = 25;  // PTRACE_…_THREAD_AREA of asm/ptrace-abi.h
-constexpr long setThreadArea = 26;
 constexpr std::size_t seccompInstructionSize = 8;  // struct sock_filter
 
 /// struct ptrace_sud_config of linux/ptrace.h (6.4).
@@ -37,14 +36,6 @@ struct UserDispatchConfiguration {
     std::uint64_t start;
     std::uint64_t size;
 };
-
-long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
-    return ::syscall(SYS_ptrace, number, static_cast<long>(tid), address, data);
-}
-
-std::uint64_t addressOf(const void* pointer) noexcept {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-}
 
 std::uint64_t optionBits(SeizeOptions options) noexcept {
     std::uint64_t bits = PTRACE_O_TRACESYSGOOD;
@@ -296,16 +287,6 @@ void Tracee::setOptions(SeizeOptions options) {
     options_ = options;
 }
 
-Registers Tracee::registers() const {
-    Registers registers;
-    request("PTRACE_GETREGS", PTRACE_GETREGS, 0, addressOf(&registers.raw));
-    return registers;
-}
-
-void Tracee::setRegisters(const Registers& registers) {
-    request("PTRACE_SETREGS", PTRACE_SETREGS, 0, addressOf(&registers.raw));
-}
-
 std::vector<std::byte> Tracee::registerSet(unsigned note) const {
     std::vector<std::byte> buffer(4096);
     for (;;) {
@@ -323,44 +304,6 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
         // The kernel cuts to the given length without a word: full means perhaps not everything.
         buffer.resize(buffer.size() * 2);
     }
-}
-
-std::vector<std::byte> Tracee::extendedState() const {
-    return registerSet(extendedStateNote);
-}
-
-void Tracee::setExtendedState(std::span<const std::byte> state) {
-    iovec window{const_cast<std::byte*>(state.data()), state.size()};
-    request("PTRACE_SETREGSET", PTRACE_SETREGSET, extendedStateNote, addressOf(&window));
-}
-
-std::optional<std::uint64_t> Tracee::shadowStackPointer() const {
-    std::uint64_t pointer = 0;
-    iovec window{&pointer, sizeof(pointer)};
-    if (rawPtrace(PTRACE_GETREGSET, tid_, shadowStackNote, addressOf(&window)) < 0) {
-        const int code = errno;
-        if (code == ENODEV || code == EINVAL || code == EIO)
-            return std::nullopt;
-        failRequest("PTRACE_GETREGSET (shadow stack)", code);
-    }
-    return pointer;
-}
-
-void Tracee::setShadowStackPointer(std::uint64_t pointer) {
-    iovec window{&pointer, sizeof(pointer)};
-    request("PTRACE_SETREGSET (shadow stack)", PTRACE_SETREGSET, shadowStackNote, addressOf(&window));
-}
-
-ThreadSegments Tracee::threadSegments() const {
-    ThreadSegments segments{};
-    for (unsigned i = 0; i < segments.size(); ++i)
-        request("PTRACE_GET_THREAD_AREA", getThreadArea, firstThreadSegment + i, addressOf(&segments[i]));
-    return segments;
-}
-
-void Tracee::setThreadSegments(const ThreadSegments& segments) {
-    for (unsigned i = 0; i < segments.size(); ++i)
-        request("PTRACE_SET_THREAD_AREA", setThreadArea, firstThreadSegment + i, addressOf(&segments[i]));
 }
 
 SignalMask Tracee::signalMask() const {

@@ -392,7 +392,7 @@ void dumpDead(const FrozenTask& task, const ImageDir& images) {
     CoreEntry core = CORE_ENTRY__INIT;
     TaskCoreEntry process = TASK_CORE_ENTRY__INIT;
     std::string name = task.status.name;
-    core.mtype = CORE_ENTRY__MARCH__X86_64;
+    core.mtype = task::coreMachine();
     core.tc = &process;
     process.task_state = static_cast<std::uint32_t>(model::TaskState::Dead);
     process.exit_code = static_cast<std::uint32_t>(task.stat.exitCode);

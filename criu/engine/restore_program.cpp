@@ -63,14 +63,14 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
 
     memory::RangeSet avoid = memory::ownMappings();
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
-        if (vma->start < memory::kTaskSize)
+        if (vma->start < taskSize())
             avoid.add({vma->start, vma->end});
     const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size());
     const std::uint64_t control = in_.run.control.size();
     const std::uint64_t parking = vdso_.parkingSize();
     const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
     // 32-bit system calls get arguments from there.
-    const std::uint64_t limit = task::isCompat(in_.task.core()) ? task::kCompatLimit : memory::kTaskSize;
+    const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
     auto hole = avoid.findHole(room, kAreaBase, limit);
     if (!hole)
         hole = avoid.findHole(room, kLowest, limit);

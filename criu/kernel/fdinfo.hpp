@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kLockToEof = INT64_MAX;
 /// below.
 struct FdInfo {
     std::int64_t pos = 0;
-    /// O_… of open(2); O_CLOEXEC if the descriptor has FD_CLOEXEC. Has O_LARGEFILE (0100000 on x86).
+    /// O_… of open(2); O_CLOEXEC if the descriptor has FD_CLOEXEC. Has O_LARGEFILE (kLargeFile of interface.hpp).
     std::uint32_t flags = 0;
     /// Absent on kernels before 3.15.
     std::optional<int> mountId;

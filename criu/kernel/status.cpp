@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "criu/kernel/interface.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {
@@ -153,8 +154,8 @@ constexpr std::array kLines{
          }},
     Line{"Speculation_Store_Bypass", false, text<&TaskStatus::speculationStoreBypass>},
     Line{"SpeculationIndirectBranch", false, text<&TaskStatus::speculationIndirectBranch>},
-    Line{"x86_Thread_features", false, features<&TaskStatus::shadowStack>},
-    Line{"x86_Thread_features_locked", false, features<&TaskStatus::shadowStackLocked>},
+    Line{kProtectionLine, false, features<&TaskStatus::shadowStack>},
+    Line{kLockedProtectionLine, false, features<&TaskStatus::shadowStackLocked>},
 };
 static_assert(kLines.size() < 64);
 

@@ -89,7 +89,7 @@ struct TaskStatus {
     /// Text after "Speculation_Store_Bypass:" and "SpeculationIndirectBranch:", as printed.
     std::optional<std::string> speculationStoreBypass;
     std::optional<std::string> speculationIndirectBranch;
-    /// User-mode shadow stack is switched on ("x86_Thread_features: shstk").
+    /// User-mode shadow stack is switched on ("shstk" in the line kProtectionLine).
     bool shadowStack = false;
     bool shadowStackLocked = false;
 };

@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
+#include "criu/kernel/interface.hpp"
 
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
@@ -195,7 +196,6 @@ UniqueFd openControllingTerminal() {
 
 int openSlaveOf(int master, int flags) {
     // Unlike open(2) it leaves out the first of these, and would keep the second in the description for good.
-    constexpr int kLargeFile = 0100000;
     const int fd = control(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);

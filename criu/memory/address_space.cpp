@@ -197,7 +197,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
     RangeSet occupied = ownMappings();
     RangeSet avoid = occupied;  // where temporary places may not be
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
-        if (vma->start < kTaskSize)
+        if (vma->start < taskSize())
             avoid.add({vma->start, vma->end});
 
     FileCache cache(files);
@@ -252,7 +252,7 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
     RangeSet occupied = ownMappings();
     RangeSet avoid = occupied;
     for (const VmaEntry* vma : all)
-        if (vma->start < kTaskSize)
+        if (vma->start < taskSize())
             avoid.add({vma->start, vma->end});
     for (const VmaEntry* vma : all) {
         if (!is(*vma, VmaStatus::Plugin))
@@ -381,7 +381,7 @@ void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, 
     RangeSet occupied = ownMappings();
     if (occupied.overlaps({vma.start, vma.end}))
         for (const VmaEntry* other : list(mm.vmas, mm.n_vmas))
-            if (other->start < kTaskSize)
+            if (other->start < taskSize())
                 occupied.add({other->start, other->end});
     choosePlace(placed, occupied);
     void* const at = ::mremap(reinterpret_cast<void*>(made.start), made.size(), made.size(),

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,8 @@
 namespace criu::memory {
 namespace {
 
-/// What the child has to say, followed by the code. All of it fits into a pipe that nobody reads yet, unless pipes are
-/// limited; then it fails.
+/// What the child writes to the pipe before the code. The parent reads when the child has ended, so all of it has to
+/// fit into the pipe; where pipes are too small for that (fs.pipe-user-pages-soft), writing fails.
 struct Found {
     std::uint64_t codeStart = 0;
     std::uint64_t codeSize = 0;
@@ -31,12 +30,13 @@ void unmap(const Range& range) {
         sys(::munmap(reinterpret_cast<void*>(range.start), range.size()), "unmap the vDSO");
 }
 
-bool tell(int pipe) {
+/// In the child: maps the vDSO and writes where its parts lie, and its code, to the pipe.
+bool describe(int pipe) {
     const VdsoLayout own = VdsoLayout::ofSelf();
     unmap(own.code);
     for (const Range& range : own.data)
         unmap(range);
-    if (::syscall(SYS_arch_prctl, kMapCompatVdso, 0) < 0)
+    if (!mapCompatVdso())
         return false;
     const VdsoLayout layout = VdsoLayout::ofSelf();
     Found found;
@@ -70,9 +70,9 @@ CompatVdso CompatVdso::ofKernel() {
     sys(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "create a pipe");
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
-    if (!kernel::probe::inChild([&writing] { return tell(writing.get()); })) {
+    if (!kernel::probe::inChild([&writing] { return describe(writing.get()); })) {
         Error error(0, "this kernel has no vDSO for 32-bit programs");
-        error.addHint("it needs CONFIG_IA32_EMULATION, and to be booted without ia32_emulation=0 and vdso32=0");
+        error.addHint(std::string(compatVdsoHint()));
         throw error;
     }
     writing.reset();

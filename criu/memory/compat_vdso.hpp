@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "criu/memory/ranges.hpp"
 #include "criu/memory/vdso.hpp"
+#include "criu/pie/program_builder.hpp"
 
 namespace criu::memory {
 
@@ -20,8 +23,17 @@ struct CompatVdso {
     [[nodiscard]] std::uint64_t size() const noexcept;
 };
 
-/// Number of the arch_prctl(2) request that maps it (ARCH_MAP_VDSO_32 of <asm/prctl.h>), its lowest address where the
-/// second argument says.
-inline constexpr int kMapCompatVdso = 0x2002;
+/// Architecture: maps it into the calling process, which must have no vDSO, where the kernel likes. False if the kernel
+/// has none or can't do it.
+bool mapCompatVdso() noexcept;
+
+/// Architecture: what a kernel needs to have it, for the user who meets one that hasn't.
+std::string_view compatVdsoHint() noexcept;
+
+/// Architecture: adds the step by which a process without a vDSO maps it, its lowest address at `at`.
+void addMapCompatVdso(std::uint64_t at, pie::StepList& steps);
+
+/// Architecture: where the kernel's vDSO may lie in a 32-bit task.
+Range compatVdsoRange() noexcept;
 
 }  // namespace criu::memory

@@ -15,7 +15,7 @@ constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
 RangeSet ownMappings() {
     RangeSet occupied;
     for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().self())) {
-        if (vma.start >= kTaskSize)
+        if (vma.start >= taskSize())
             continue;
         const std::uint64_t room = vma.name == "[stack]" ? std::min(kStackRoom, vma.start) : 0;
         occupied.add({vma.start - room, vma.end});

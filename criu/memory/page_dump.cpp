@@ -105,7 +105,7 @@ private:
     /// Mappings of files and shared memory are looked at for guard regions only.
     [[nodiscard]] bool isScanned(const DumpedVma& vma) const {
         const VmaEntry& entry = *vma.entry;
-        if (isKernels(entry) || entry.end > kTaskSize)
+        if (isKernels(entry) || entry.end > taskSize())
             return false;
         if (walksTables())
             return hasPagesToDump(entry) || scanner_.seesGuards();
@@ -119,7 +119,7 @@ private:
             return last;  // each page costs, also where nothing is mapped
         for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
             const VmaEntry& vma = *memory_.vmas[next].entry;
-            if (vma.end > kTaskSize)
+            if (vma.end > taskSize())
                 break;
             if (isScanned(memory_.vmas[next]))
                 last = next;

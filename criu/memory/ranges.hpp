@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "criu/base/machine.hpp"
+
 namespace criu::memory {
 
 struct Range {
@@ -14,9 +16,6 @@ struct Range {
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
     friend bool operator==(const Range&, const Range&) = default;
 };
-
-/// First address user space can't have (x86-64, four page-table levels).
-inline constexpr std::uint64_t kTaskSize = 0x7ffffffff000;
 
 /// A set of addresses as disjoint, merged ranges.
 class RangeSet {
@@ -58,7 +57,7 @@ public:
 
     /// Start of a range of `size` bytes that is free, at or above `from`; nothing if there is none below `limit`.
     [[nodiscard]] std::optional<std::uint64_t> findHole(std::uint64_t size, std::uint64_t from,
-                                                        std::uint64_t limit = kTaskSize) const {
+                                                        std::uint64_t limit = taskSize()) const {
         std::uint64_t candidate = from;
         for (const auto& [start, end] : ranges_) {
             if (end <= candidate)
@@ -73,7 +72,7 @@ public:
     }
 
     /// What lies between the ranges, from 0 to `limit`.
-    [[nodiscard]] std::vector<Range> gaps(std::uint64_t limit = kTaskSize) const {
+    [[nodiscard]] std::vector<Range> gaps(std::uint64_t limit = taskSize()) const {
         std::vector<Range> out;
         std::uint64_t at = 0;
         for (const auto& [start, end] : ranges_) {

@@ -23,10 +23,6 @@ namespace {
 /// Where room is looked for when there is none near the vDSO's old place.
 constexpr std::uint64_t kScratchBase = 0x100000000;
 
-/// Where the kernel's vDSO for a 32-bit task may lie.
-constexpr std::uint64_t kLowestCompat = 0x100000;
-constexpr std::uint64_t kCompatEnd = 0xffffe000;
-
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
@@ -163,9 +159,9 @@ void VdsoMove::planCompat(const model::Task& task, const CompatVdso& kernels, co
     }
     RangeSet occupied = ownMappings();
     for (const VmaEntry* vma : list((*task.mm)->vmas, (*task.mm)->n_vmas))
-        if (vma->start < kTaskSize)
+        if (vma->start < taskSize())
             occupied.add({vma->start, vma->end});
-    const auto room = occupied.findHole(compatSize_, kLowestCompat, kCompatEnd);
+    const auto room = occupied.findHole(compatSize_, compatVdsoRange().start, compatVdsoRange().end);
     if (!room)
         fail("no room of {} bytes for the vDSO of 32-bit tasks", compatSize_);
     reserved_ = mapAt(*room, compatSize_, PROT_NONE);
@@ -193,7 +189,7 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
     RangeSet image;
     RangeSet occupied = ownMappings();
     for (const VmaEntry* vma : list((*task.mm)->vmas, (*task.mm)->n_vmas)) {
-        if (vma->start >= kTaskSize)
+        if (vma->start >= taskSize())
             continue;
         image.add({vma->start, vma->end});
         occupied.add({vma->start, vma->end});
@@ -260,7 +256,7 @@ std::uint64_t VdsoMove::parkingSize() const noexcept {
 }
 
 void VdsoMove::addCompatSteps(std::uint64_t parking, pie::StepList& steps) const {
-    steps.call(pie::Subject::MoveVdso, parking, SYS_arch_prctl, kMapCompatVdso, parking);
+    addMapCompatVdso(parking, steps);
     for (const Piece& piece : pieces_)
         addMove(parking + piece.from.start, piece.from.size(), piece.to, steps);
     if (compatOld_.from.size() != 0)

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -27,22 +26,6 @@ bool isCompat(compel::FrozenProcess& process, const kernel::ProcPid& dir) {
         fail("process {} runs 32-bit code, but its program isn't a 32-bit one (Wine does so), which can't be dumped",
              process.pid());
     return true;
-}
-
-LocalTableQuery::LocalTableQuery(pie::StepList& steps, pie::RemoteData& data)
-    : sizeAt_(data.reserve(sizeof(std::uint64_t))) {
-    constexpr int kRead = 0;
-    constexpr std::size_t kOneEntry = 8;
-    // Kernels can be built without it. The result is 0 as long as there is no table.
-    steps.call(pie::Subject::Query, 0, SYS_modify_ldt, kRead, data.reserve(kOneEntry), kOneEntry).judge =
-        pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, sizeAt_).judge = pie::Judge::Any;
-}
-
-void LocalTableQuery::refuse(pie::RemoteData& answers) const {
-    // The 32-bit result isn't extended.
-    if (static_cast<std::int32_t>(answers.local<std::uint64_t>(sizeAt_)) > 0)
-        fail("the process has made segments of its own (see modify_ldt(2)), which can't be dumped");
 }
 
 }  // namespace criu::task

@@ -13,10 +13,13 @@
 /// Each architecture implements this header in task/arch/.
 namespace criu::task {
 
-/// Writes the architecture's part of a thread's core. `general`: NT_PRSTATUS register set; `extended`: NT_X86_XSTATE
-/// or the architecture's like. A system call that was interrupted is rewound, so that it is made again after restore;
-/// one that can't be made again ends with EINTR. `segments`: compel::ThreadSegments of a thread of a 32-bit task
-/// (compat.hpp), empty for others; `general` has the 64-bit layout all the same.
+/// What `mtype` of a core image says for this processor; other images are refused.
+CoreEntry__March coreMachine() noexcept;
+
+/// Writes the architecture's part of a thread's core. `general`: the bytes of compel::Registers;
+/// `extended`: those of compel::Tracee::extendedState(). A system call that was interrupted is rewound, so that it is
+/// made again after restore; one that can't be made again ends with EINTR. `segments`: compel::ThreadSegments of a
+/// thread of a 32-bit task (compat.hpp), empty for others; `general` has the 64-bit layout all the same.
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
                     std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
                     Arena& arena);

@@ -122,8 +122,8 @@ void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::
             continue;
         if (entry.has_compat_sigaction != 0 && entry.compat_sigaction != 0) {
             steps.compatCall(pie::Subject::SignalAction, static_cast<std::uint64_t>(signal),
-                             static_cast<long>(CompatCall::RtSigaction), signal, data.put(compatAction(entry, signal)),
-                             0, kSigsetBytes);
+                             numberOf(CompatCall::RtSigaction), signal, data.put(compatAction(entry, signal)), 0,
+                             kSigsetBytes);
             continue;
         }
         const std::uint64_t at = data.put(KernelSigaction{entry.sigaction, entry.flags, entry.restorer, entry.mask});

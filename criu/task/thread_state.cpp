@@ -35,7 +35,7 @@ ThreadStateQuery::ThreadStateQuery(bool compat, pie::StepList& steps, pie::Remot
     if (!compat)
         return;
     robustListAt_ = data.reserve(sizeof(CompatRobustList));
-    steps.compatCall(pie::Subject::RobustList, 0, static_cast<long>(CompatCall::GetRobustList), 0,
+    steps.compatCall(pie::Subject::RobustList, 0, numberOf(CompatCall::GetRobustList), 0,
                      robustListAt_ + offsetof(CompatRobustList, head),
                      robustListAt_ + offsetof(CompatRobustList, length));
 }
@@ -86,7 +86,7 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
         steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0,
                    0);
     if (thread->futex_rla_len != 0 && isCompat(core))
-        steps.compatCall(pie::Subject::RobustList, thread->futex_rla, static_cast<long>(CompatCall::SetRobustList),
+        steps.compatCall(pie::Subject::RobustList, thread->futex_rla, numberOf(CompatCall::SetRobustList),
                          thread->futex_rla, thread->futex_rla_len);
     else if (thread->futex_rla_len != 0)
         steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,

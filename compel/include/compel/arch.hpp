@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// The only place that chooses an architecture. COMPEL_ARCH_HEADER(registers.hpp) names that header of the
-// architecture's folder; every folder has the same files.
+// The only place in compel/ that chooses a processor. COMPEL_ARCH_HEADER(registers.hpp) names that header of the
+// processor's folder; scripts/check-layers lists the files that each of these folders has.
 // clang-format off
 #if defined(__x86_64__)
 #define COMPEL_ARCH_HEADER(file) <compel/arch/x86/file>  // NOLINT(bugprone-macro-parentheses)
+#elif defined(__aarch64__)
+#define COMPEL_ARCH_HEADER(file) <compel/arch/aarch64/file>  // NOLINT(bugprone-macro-parentheses)
 #else
-#error "compel has no support for this architecture yet: add compel/include/compel/arch/<name> and compel/src/arch/<name>"
+#error "compel has no support for this processor yet: add compel/include/compel/arch/<name> and compel/src/arch/<name>"
 #endif
 // clang-format on

@@ -4,8 +4,12 @@
 
 #include <compel/blob/syscall.hpp>
 
-#include CRIU_ARCH_CALLS
+#include "criu/base/arch.hpp"
 #include "criu/pie/program.hpp"
+
+// clang-format off
+#include CRIU_ARCH_HEADER(pie/blob/arch/CRIU_ARCH/calls.hpp)
+// clang-format on
 
 namespace criu::pie {
 namespace {

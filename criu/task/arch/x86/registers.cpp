@@ -374,6 +374,10 @@ std::uint64_t baseOf(std::uint64_t selector, const compel::ThreadSegments& segme
 
 }  // namespace
 
+CoreEntry__March coreMachine() noexcept {
+    return CORE_ENTRY__MARCH__X86_64;
+}
+
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
                     std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
                     Arena& arena) {
@@ -387,7 +391,7 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
         std::memcpy(&descriptors, segments.data(), segments.size());
     rewindSystemCall(regs, compat ? kCompatRestartSyscall : kRestartSyscall);
 
-    core.mtype = CORE_ENTRY__MARCH__X86_64;
+    core.mtype = coreMachine();
     auto& info = *arena.make<ThreadInfoX86>();
     core.thread_info = &info;
     info.gpregs = arena.make<UserX86RegsEntry>();
@@ -405,7 +409,7 @@ bool isCompat(const CoreEntry& core) noexcept {
 }
 
 RegisterSets loadRegisters(const CoreEntry& core) {
-    if (core.mtype != CORE_ENTRY__MARCH__X86_64 || core.thread_info == nullptr)
+    if (core.mtype != coreMachine() || core.thread_info == nullptr)
         fail("the image is of another architecture (core mtype {}), this criu is for x86-64",
              static_cast<int>(core.mtype));
     const ThreadInfoX86& info = *core.thread_info;

@@ -94,8 +94,4 @@ constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
 /// Bytes of the instruction that enters the kernel for a system call.
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
 
-/// ELF note types for PTRACE_GETREGSET: all extended (vector) state, and the shadow stack pointer (arch/x86, CET).
-inline constexpr unsigned extendedStateNote = 0x202;
-inline constexpr unsigned shadowStackNote = 0x204;
-
 }  // namespace compel

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/vdso_proxy.hpp"
 
 namespace criu::memory {
@@ -49,6 +54,24 @@ std::size_t writeCompatVdsoJump(std::span<std::byte> function, std::uint64_t at,
     function[skipped] = kCompatJump;
     std::memcpy(function.data() + skipped + sizeof(kCompatJump), &distance, sizeof(distance));
     return size;
+}
+
+bool mapCompatVdso() noexcept {
+    return ::syscall(SYS_arch_prctl, ARCH_MAP_VDSO_32, 0) >= 0;
+}
+
+std::string_view compatVdsoHint() noexcept {
+    return "it needs CONFIG_IA32_EMULATION, and to be booted without ia32_emulation=0 and vdso32=0";
+}
+
+void addMapCompatVdso(std::uint64_t at, pie::StepList& steps) {
+    steps.call(pie::Subject::MoveVdso, at, SYS_arch_prctl, ARCH_MAP_VDSO_32, at);
+}
+
+Range compatVdsoRange() noexcept {
+    // Above the first MiB, which emulators of real mode use, and below IA32_PAGE_OFFSET of Linux, where the memory of
+    // 32-bit tasks ends.
+    return {0x100000, 0xffffe000};
 }
 
 std::uint64_t instructionPointerOf(const CoreEntry& core) noexcept {

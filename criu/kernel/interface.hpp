@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/base/arch.hpp"
+
+// clang-format off
+#include CRIU_ARCH_HEADER(kernel/arch/CRIU_ARCH/interface.hpp)
+// clang-format on

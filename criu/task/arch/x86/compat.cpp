@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/compat.hpp"
+
+#include <sys/syscall.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::task {
+
+long numberOf(CompatCall call) {
+    switch (call) {  // arch/x86/entry/syscalls/syscall_32.tbl of Linux
+        case CompatCall::RtSigaction:
+            return 174;
+        case CompatCall::SetRobustList:
+            return 311;
+        case CompatCall::GetRobustList:
+            return 312;
+    }
+    fail("there is no 32-bit system call of kind {}", static_cast<int>(call));
+}
+
+LocalTableQuery::LocalTableQuery(pie::StepList& steps, pie::RemoteData& data)
+    : sizeAt_(data.reserve(sizeof(std::uint64_t))) {
+    constexpr int kRead = 0;
+    constexpr std::size_t kOneEntry = 8;
+    // A kernel built without CONFIG_MODIFY_LDT_SYSCALL refuses the call, and then there is no table. The result is the
+    // number of bytes read, so it is 0 as long as the process has made none.
+    steps.call(pie::Subject::Query, 0, SYS_modify_ldt, kRead, data.reserve(kOneEntry), kOneEntry).judge =
+        pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, sizeAt_).judge = pie::Judge::Any;
+}
+
+void LocalTableQuery::refuse(pie::RemoteData& answers) const {
+    // The kernel returns an unsigned int that isn't sign-extended (arch/x86/kernel/ldt.c), so a failure is negative
+    // only as a 32-bit number.
+    if (static_cast<std::int32_t>(answers.local<std::uint64_t>(sizeAt_)) > 0)
+        fail("the process has made segments of its own (see modify_ldt(2)), which can't be dumped");
+}
+
+}  // namespace criu::task

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace compel {
+
+using SyscallArguments = std::array<std::uint64_t, 6>;
+
+struct Registers {
+    struct {
+        std::uint64_t words[35];
+    } raw{};
+
+    [[nodiscard]] std::uint64_t ip() const noexcept;
+    void setIp(std::uint64_t value) noexcept;
+    [[nodiscard]] std::uint64_t sp() const noexcept;
+    void setSp(std::uint64_t value) noexcept;
+    [[nodiscard]] std::uint64_t threadPointer() const noexcept;
+    [[nodiscard]] std::int64_t syscallNumber() const noexcept;
+    [[nodiscard]] bool inSyscall() const noexcept;
+    [[nodiscard]] std::int64_t syscallResult() const noexcept;
+    void setSyscallResult(std::int64_t value) noexcept;
+    void leaveSyscall() noexcept;
+    [[nodiscard]] bool restartsSyscall() const noexcept;
+    void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept;
+    void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop) noexcept;
+    [[nodiscard]] std::int64_t blobResult() const noexcept;
+    [[nodiscard]] bool isNative() const noexcept;
+};
+
+using ThreadSegments = std::array<std::byte, 0>;
+
+inline constexpr std::array<std::byte, 4> syscallInstructionBytes{std::byte{0x01}, std::byte{0x00}, std::byte{0x00},
+                                                                  std::byte{0xd4}};
+
+}  // namespace compel
