@@ -32,7 +32,8 @@ public:
 
     /// `running`: what `property` says of a group that runs. `label`: for messages.
     void add(UniqueFd group, std::string property, std::string_view running, std::string label);
-    void keep() noexcept { groups_.clear(); }
+    /// The restore has come through: the groups stay stopped.
+    void leaveStopped() noexcept { groups_.clear(); }
 
 private:
     struct Group {
@@ -83,7 +84,7 @@ public:
     [[nodiscard]] FrozenGroups freeze();
 
     /// The restore has come through: groups stay.
-    void keep() noexcept { made_.clear(); }
+    void commit() noexcept { made_.clear(); }
 
 private:
     struct Group {

@@ -27,7 +27,7 @@ PidFile::PidFile(std::string path, pid_t pid) : path_(std::move(path)) {
 }
 
 PidFile::~PidFile() {
-    if (!kept_)
+    if (!committed_)
         ::unlink(path_.c_str());
 }
 

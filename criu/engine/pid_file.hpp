@@ -7,7 +7,7 @@
 
 namespace criu::engine {
 
-/// A pid file of this run; removed with the object unless it is kept.
+/// A pid file of this run; removed with the object unless commit() was called.
 class PidFile {
 public:
     /// Writes `pid` in decimal, without a newline, to a file made for it (mode 0600). Throws Error when the file exists
@@ -17,11 +17,12 @@ public:
     PidFile(const PidFile&) = delete;
     PidFile& operator=(const PidFile&) = delete;
 
-    void keep() noexcept { kept_ = true; }
+    /// The restore has come through: the file stays.
+    void commit() noexcept { committed_ = true; }
 
 private:
     std::string path_;
-    bool kept_ = false;
+    bool committed_ = false;
 };
 
 }  // namespace criu::engine

@@ -7,7 +7,6 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
-#include "criu/namespaces/image_order.hpp"
 #include "images/core.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -191,35 +190,6 @@ void planSeccomp(const ImageDir& images, RestoreImages& out) {
     }
 }
 
-/// All processes must be in the same namespaces: those of criu, except where the root gets others. Only of the network
-/// there may be several then.
-void checkNamespaces(RestoreImages& images) {
-    using kernel::NamespaceKind;
-    const TaskKobjIdsEntry* const outside = (*images.inventory)->root_ids;
-    const model::Task& root = images.tree.root();
-    if (!root.ids || outside == nullptr)
-        return;
-    const namespaces::OwnNamespaces own(outside, root.ids->get());
-    for (const NamespaceKind kind : namespaces::kImageOrder) {
-        const auto ofRoot = namespaces::numberOf(**root.ids, kind);
-        for (const auto& task : images.tree.tasks) {
-            const auto number = task->ids ? namespaces::numberOf(**task->ids, kind) : ofRoot;
-            if (number && number != ofRoot && kind == NamespaceKind::Net && own.has(kind))
-                images.otherNetworks.insert(*number);
-            else if (number != ofRoot && (kind != NamespaceKind::Mount || !own.has(kind)))
-                fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet",
-                     task->pid, kernel::namespaceName(kind));
-        }
-    }
-    const auto network = namespaces::numberOf(**root.ids, NamespaceKind::Net);
-    for (const auto& [id, file] : images.files)
-        if (const auto number = networkOf(*file); number && network && number != network) {
-            if (!own.has(NamespaceKind::Net))
-                fail("file {} is of another network namespace than the tree's, which can't be restored", id);
-            images.otherNetworks.insert(*number);
-        }
-}
-
 }  // namespace
 
 std::optional<std::uint32_t> networkOf(const FileEntry& file) {
@@ -244,7 +214,6 @@ RestoreImages readImages(ImageDir& images, Log& log) {
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
     readFiles(images, out);
-    checkNamespaces(out);
     planSeccomp(images, out);
     log.info("The images hold {} processes and {} files", out.tree.tasks.size(), out.files.size());
     return out;

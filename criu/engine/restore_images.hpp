@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -24,8 +23,6 @@ struct RestoreImages {
     std::map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
     std::unordered_map<pid_t, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
-    /// Numbers of network namespaces besides the root's that processes and files were in.
-    std::set<std::uint32_t> otherNetworks;
 };
 
 /// The network namespace that a file was in; nothing for those that are in none.

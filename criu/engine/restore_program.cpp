@@ -116,7 +116,7 @@ void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& s
     task::restoreThreadState(core, steps, data_);
     task::restoreThreadControls(own, steps);
     task::restoreSignalStack(own, steps, data_);
-    if (!in_.run.ids.isOwnNamespace())  // else the master does it, who may
+    if (!in_.run.surroundings.ids.isOwnNamespace())  // else the master does it, who may
         task::restoreScheduling(own, in_.run.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/restore_task.hpp"
+#include "criu/engine/restore_run.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/memory/vdso.hpp"
 #include "criu/pie/program_builder.hpp"

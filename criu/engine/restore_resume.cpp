@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/set_of.hpp"
 #include "criu/engine/last_steps.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/stat.hpp"
@@ -116,7 +117,7 @@ void ResumedTree::take(const RestoreRun& run, const PidMap& pids, const model::T
     if (seccomp != run.content.seccomp.end())
         finishUnderSeccomp(process, threads, task, seccomp->second, run.credentials);
     setThreads(task, threads);
-    if (run.ids.isOwnNamespace()) {
+    if (run.surroundings.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, dir);
         for (const model::Thread& thread : task.threads)
             task::applyScheduling(threads.at(thread.tid)->tracee.tid(), *(*thread.core)->thread_core);
@@ -129,9 +130,9 @@ ResumedTree::Ender::~Ender() {
 }
 
 void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {
-    const std::uint32_t ofProcess = cgroupSetOf(task.core());
+    const std::uint32_t ofProcess = cgroup::setOf(task.core());
     for (const model::Thread& thread : task.threads)
-        if (const std::uint32_t set = cgroupSetOf(**thread.core); set != 0 && set != ofProcess)
+        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
             if (const auto made = threads.find(thread.tid); made != threads.end())
                 cgroups.moveThread(made->second->tracee.tid(), set, ofProcess);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "criu/engine/pid_map.hpp"
-#include "criu/engine/restore_task.hpp"
+#include "criu/engine/restore_run.hpp"
 #include "criu/model/process_tree.hpp"
 
 namespace criu::engine {

@@ -2,7 +2,6 @@
 #include "criu/engine/task_files.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
-#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
@@ -19,21 +17,6 @@ namespace {
 /// How often and after how many microseconds files that wait for other processes are tried again: 10 seconds.
 constexpr int kPostponedTries = 10'000;
 constexpr useconds_t kPostponedPause = 1000;
-
-/// The process is in another network namespace while this lives. All descriptors are out of the way of restored files.
-class ElsewhereInNetwork {
-public:
-    ElsewhereInNetwork(int network, const ServiceFds& service)
-        : home_(service.lift(kernel::openOwnNamespace(kernel::NamespaceKind::Net))) {
-        sys(::setns(network, CLONE_NEWNET), "enter another network namespace");
-    }
-    ~ElsewhereInNetwork() { ::setns(home_.get(), CLONE_NEWNET); }
-    ElsewhereInNetwork(const ElsewhereInNetwork&) = delete;
-    ElsewhereInNetwork& operator=(const ElsewhereInNetwork&) = delete;
-
-private:
-    UniqueFd home_;
-};
 
 }  // namespace
 
@@ -50,10 +33,9 @@ void TaskFiles::open(const PlannedFile& planned) {
     postponed_ = false;
     inContext([&] { return planned.file->describe(); },
               [&] {
-                  if (!networks_.isOther(planned.network))
-                      return planned.file->open(*this);
-                  const ElsewhereInNetwork elsewhere(networks_.descriptorOf(planned.network), service_);
-                  planned.file->open(*this);
+                  surroundings_.whereSocketsAre(
+                      planned.network, [this](UniqueFd fd) { return lift(std::move(fd)); },
+                      [&] { planned.file->open(*this); });
               });
     if (!postponed_)
         return;

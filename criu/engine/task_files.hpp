@@ -12,7 +12,7 @@
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::engine {
 
@@ -21,8 +21,14 @@ class TaskFiles final : public files::FileOpener, public files::PlacedFiles, pub
 public:
     /// `task`: null for helpers.
     TaskFiles(const FilePlan& plan, const ServiceFds& service, const memory::Segments& segments,
-              const namespaces::NetworkRestore& networks, const model::Task* task, pid_t pid, Log& log)
-        : plan_(plan), service_(service), segments_(segments), networks_(networks), task_(task), pid_(pid), log_(log) {}
+              const namespaces::Surroundings& surroundings, const model::Task* task, pid_t pid, Log& log)
+        : plan_(plan),
+          service_(service),
+          segments_(segments),
+          surroundings_(surroundings),
+          task_(task),
+          pid_(pid),
+          log_(log) {}
 
     /// What came from the creator by fork.
     void inheritFrom(const TaskFiles& creator);
@@ -85,7 +91,7 @@ private:
     const FilePlan& plan_;
     const ServiceFds& service_;
     const memory::Segments& segments_;
-    const namespaces::NetworkRestore& networks_;
+    const namespaces::Surroundings& surroundings_;
     const model::Task* task_;
     pid_t pid_;
     Log& log_;

@@ -21,19 +21,4 @@ private:
     std::uint32_t number_;
 };
 
-class ClocksRestore {
-public:
-    /// Reads and checks the image. Throws Error.
-    ClocksRestore(const ImageDir& images, std::uint32_t number);
-
-    /// Makes a time namespace with these clocks, and moves the calling process there, which must have one thread only.
-    /// False if it has no right to, and the tree was in criu's time namespace; else throws Error.
-    [[nodiscard]] bool enterNew() const;
-
-private:
-    bool needed_;  ///< the tree had a time namespace for itself
-    kernel::ClockTime monotonic_;
-    kernel::ClockTime boottime_;
-};
-
 }  // namespace criu::namespaces

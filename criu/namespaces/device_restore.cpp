@@ -116,7 +116,7 @@ DeviceRestore::DeviceRestore(const model::Options& options, Log& log) : log_(log
 }
 
 DeviceRestore::~DeviceRestore() {
-    if (kept_)
+    if (committed_)
         return;
     for (const Touched& touched : touched_) {
         try {

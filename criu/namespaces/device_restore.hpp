@@ -45,7 +45,8 @@ public:
     /// Settings, masters, up: from here on packets may come.
     void start(const SettingsRule& rule);
 
-    void keep() noexcept { kept_ = true; }
+    /// The restore has come through: what was put outside stays.
+    void commit() noexcept { committed_ = true; }
 
 private:
     struct Device {
@@ -81,7 +82,7 @@ private:
     std::set<const NetDeviceEntry*> making_;
     std::vector<Device> made_;  ///< in this order they can be started
     std::vector<Touched> touched_;
-    bool kept_ = false;
+    bool committed_ = false;
 };
 
 }  // namespace criu::namespaces

@@ -2,13 +2,13 @@
 #include "criu/namespaces/ipc.hpp"
 
 #include <sys/mount.h>
-#include <sys/shm.h>
 
 #include <filesystem>
 
 #include "criu/base/error.hpp"
 #include "criu/model/ipc_owner.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
+#include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_shared_memory.hpp"
 
 namespace criu::namespaces {
@@ -61,38 +61,6 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
     writeSemaphoreSets(semaphores, sets);
     semaphores.finish();
     return dumpSharedMemory(images, number_, owners_, ids, drainer);
-}
-
-IpcRestore::IpcRestore(const ImageDir& images, std::uint32_t number, const model::IdMap& owners, Log& log)
-    : number_(number),
-      owners_(owners),
-      log_(log),
-      limits_(images.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
-    if (auto image = images.openRead(ImageKind::IpcMsg, number))
-        queues_ = parseMessageQueues(*image);
-    if (auto image = images.openRead(ImageKind::IpcSem, number))
-        semaphores_ = parseSemaphoreSets(*image);
-    for (MessageQueue& queue : queues_)
-        model::toOutside(queue.desc, owners);
-    for (SemaphoreSet& set : semaphores_)
-        model::toOutside(set.desc, owners);
-}
-
-void IpcRestore::fill(const ImageDir& images) {
-    doomed_ = restoreSharedMemory(images, number_, owners_);
-    for (const MessageQueue& queue : queues_)
-        makeMessageQueue(queue);
-    for (const SemaphoreSet& set : semaphores_)
-        makeSemaphoreSet(set);
-    // Limits may have been lowered when the objects were there already.
-    writeIpcLimits(*limits_, log_);
-    log_.info("The IPC namespace has {} message queues and {} semaphore sets", queues_.size(), semaphores_.size());
-}
-
-void IpcRestore::finish() const {
-    for (const int id : doomed_)
-        sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
-    writeForcedRemoval(*limits_, log_);
 }
 
 }  // namespace criu::namespaces

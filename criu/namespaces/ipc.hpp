@@ -2,19 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/bulk.hpp"
 #include "criu/memory/pages_ids.hpp"
 #include "criu/model/id_map.hpp"
-#include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
-#include "images/ipc-var.hpp"
 
 /// IPC namespaces (ipc_namespaces(7)): limits, System V shared memory, message queues and semaphores.
 namespace criu::namespaces {
@@ -40,31 +36,6 @@ private:
     std::uint32_t number_;
     const model::IdMap& owners_;
     std::vector<SemaphoreSet> semaphores_;
-};
-
-class IpcRestore {
-public:
-    /// Reads and checks the images, but contents of shared memory. Throws Error.
-    IpcRestore(const ImageDir& images, std::uint32_t number, const model::IdMap& owners, Log& log);
-
-    /// Makes everything in the calling thread's namespace, which must be a new one.
-    void fill(const ImageDir& images);
-
-    /// The calling process of the tree gets its adjustments of semaphores. In the namespace.
-    void takeAdjustments(pid_t pid) const { namespaces::takeAdjustments(semaphores_, pid); }
-
-    /// The processes have attached their shared memory: what had been marked for removal is marked again. In a thread
-    /// that is in the namespace.
-    void finish() const;
-
-private:
-    std::uint32_t number_;
-    const model::IdMap& owners_;
-    Log& log_;
-    Record<IpcVarEntry> limits_;
-    std::vector<MessageQueue> queues_;
-    std::vector<SemaphoreSet> semaphores_;
-    std::vector<int> doomed_;
 };
 
 /// Names of the POSIX message queues (mq_overview(7)) in the calling thread's IPC namespace. Throws Error.

@@ -74,24 +74,17 @@ bool isNewInstance(const Mount& mount) {
 
 }  // namespace
 
-MountRestore::MountRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                           std::span<const TaskKobjIdsEntry* const> tree, Log& log)
-    : options_(options), log_(log) {
-    const auto numberIn = [](const TaskKobjIdsEntry* ids) {
-        return ids != nullptr ? numberOf(*ids, kernel::NamespaceKind::Mount) : std::nullopt;
-    };
-    const auto ofCriu = numberIn(outside);
-    if (!ofCriu || tree.empty() || !numberIn(tree.front()) || numberIn(tree.front()) == ofCriu)
-        return;
-    for (const TaskKobjIdsEntry* const ids : tree) {
-        const auto number = numberIn(ids);
-        const bool known = !number || std::any_of(trees_.begin(), trees_.end(),
-                                                  [&](const Tree& other) { return other.number == *number; });
+MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
+    : options_(inputs.options), log_(inputs.log), images_(inputs.images), helpers_(std::move(helpers)) {
+    const auto ofCriu = numberOf(*inputs.outside, kernel::NamespaceKind::Mount);
+    trees_.push_back(read(images_, numbers.own, options_));
+    for (const std::uint32_t number : numbers.others) {
         if (number == ofCriu)
             fail("a process was in the mount namespace of criu, but not the first one");
-        if (!known)
-            trees_.push_back(read(images, *number, options));
+        trees_.push_back(read(images_, number, options_));
     }
+    inputs.surroundings.ownPaths = true;
+    inputs.surroundings.withPathsOf = inside;
     std::set<int> ids;
     for (const Mount* const mount : all()) {
         if (!ids.insert(mount->id).second)
@@ -137,23 +130,24 @@ const MntEntry* MountRestore::entryFor(const Mount& mount) const {
     return nullptr;
 }
 
-void MountRestore::prepare(const ImageDir& images, const Lift& lift) {
+void MountRestore::prepare(const MoveFd& move, const Inherited& /*inherited*/) {
+    move_ = move;
     cgroupOptions_ = presentCgroupOptions();
     for (const Mount* const mount : all())
         inContext([&] { return mount->describe(); },
                   [&] {
-                      if (UniqueFd fd = openOutside(images, *mount); fd)
-                          outside_[mount->id] = lift(std::move(fd));
+                      if (UniqueFd fd = openOutside(*mount); fd)
+                          outside_[mount->id] = move_(std::move(fd));
                   });
 }
 
 /// What a mount is of, if that is in criu's own namespace; else nothing.
-UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) const {
+UniqueFd MountRestore::openOutside(const Mount& mount) const {
     const ExternalMounts externals(options_);
     if (isRoot(mount)) {
         if (options_.root)
             return kernel::cloneMount(AT_FDCWD, *options_.root);
-        if (mount.kind.content == FsContent::Files && images.exists(ImageKind::TmpfsDev, mount.device))
+        if (mount.kind.content == FsContent::Files && images_.exists(ImageKind::TmpfsDev, mount.device))
             return {};
         struct stat here {};
         sys(::stat("/", &here), "stat the root directory");
@@ -187,42 +181,52 @@ UniqueFd MountRestore::openOutside(const ImageDir& images, const Mount& mount) c
     return {};
 }
 
-files::HiddenMounts MountRestore::build(const ImageDir& images, const Plugins& plugins, const Lift& lift) {
+std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
+    return task.parent == nullptr ? CLONE_NEWNS : 0;
+}
+
+void MountRestore::build() {
+    helpers_.makeDeletedFiles(
+        inContext([] { return "make the mount namespace of the tree"; }, [this] { return makeMounts(); }), move_);
+    seal();
+}
+
+files::HiddenMounts MountRestore::makeMounts() {
     log_.info("Making {} mounts", all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     // On top of all, where nobody needs a directory for it.
     yard_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
     kernel::attachMount(yard_.get(), AT_FDCWD, "/");
-    stageAll(images, plugins);
+    stageAll();
     for (const Tree& tree : trees_)
         attachBelow(tree.mounts, tree.mounts.root());
     const std::vector<const Mount*> every = all();
     restorePropagation(every, made_, outer_, [this](const Mount& mount) { return helper(mount); });
     for (std::size_t other = 1; other < trees_.size(); ++other)
-        split(trees_[other], lift);
+        split(trees_[other]);
     if (trees_.size() > 1)
-        trees_.front().space = lift(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+        trees_.front().space = move_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     enterRoot(main(), yard_.get(), made_.at(main().root().id).get(),
               kernel::mountIdOf(made_.at(topOf(main()).id).get()));
     yard_.reset();
     outside_.clear();
     outer_.clear();
     addProc(main());
-    return hiddenMounts(lift);
+    return hiddenMounts();
 }
 
 /// Where files are that can't be found by their paths alone.
-files::HiddenMounts MountRestore::hiddenMounts(const Lift& lift) {
+files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
     if (trees_.size() > 1)
         trees_.front().root = std::make_shared<const UniqueFd>(
-            lift(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
+            move_(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     for (const Tree& tree : trees_)
         for (const Mount& mount : tree.mounts.all())
             if (&tree == &trees_.front() && !tree.mounts.isReachable(mount))
                 hidden[mount.id] = {
                     mount.mountPoint,
-                    std::make_shared<const UniqueFd>(lift(UniqueFd(sys(
+                    std::make_shared<const UniqueFd>(move_(UniqueFd(sys(
                         ::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"))))};
             else if (tree.root)
                 hidden[mount.id] = {"", tree.root};
@@ -230,12 +234,12 @@ files::HiddenMounts MountRestore::hiddenMounts(const Lift& lift) {
 }
 
 /// Makes the namespace of another tree: of a copy of all, which keeps only that.
-void MountRestore::split(Tree& tree, const Lift& lift) {
+void MountRestore::split(Tree& tree) {
     sealBelow(tree);
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
-    tree.space = lift(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    tree.space = move_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     {
         const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
         const std::string name = std::to_string(tree.mounts.root().id);
@@ -247,17 +251,18 @@ void MountRestore::split(Tree& tree, const Lift& lift) {
         enterRoot(tree.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
         addProc(tree.mounts);
         tree.root = std::make_shared<const UniqueFd>(
-            lift(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
+            move_(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     }
     sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
     sys(::fchdir(root.get()), "go back to the root directory");
     sys(::chroot("."), "go back to the root directory");
 }
 
-void MountRestore::enter(std::uint32_t number) const {
+void MountRestore::enter(const model::Task& task) const {
+    const auto number = task.ids ? numberOf(**task.ids, kernel::NamespaceKind::Mount) : std::nullopt;
     for (const Tree& tree : trees_)
-        if (tree.number == number && tree.space)
-            sys(::setns(tree.space.get(), CLONE_NEWNS), "enter mount namespace {}", number);
+        if (number == tree.number && tree.space)
+            sys(::setns(tree.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
 }
 
 void MountRestore::seal() {
@@ -292,19 +297,25 @@ void MountRestore::addProc(const MountTree& tree) {
               });
 }
 
-void MountRestore::removeProc(std::uint32_t number, pid_t process) const {
-    for (const Tree& tree : trees_)
-        if (tree.number == number && lacksProc(tree.mounts))
-            inside(process, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
+void MountRestore::clean(std::span<const ParkedProcess> processes) {
+    for (const Tree& tree : trees_) {
+        if (!lacksProc(tree.mounts))
+            continue;
+        const auto there = std::find_if(processes.begin(), processes.end(), [&](const ParkedProcess& process) {
+            return process.task.ids && numberOf(**process.task.ids, kernel::NamespaceKind::Mount) == tree.number;
+        });
+        if (there != processes.end())
+            inside(there->pid, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
+    }
 }
 
 /// A mount is made when what it is of exists.
-void MountRestore::stageAll(const ImageDir& images, const Plugins& plugins) {
+void MountRestore::stageAll() {
     std::vector<const Mount*> waiting = all();
     while (!waiting.empty()) {
         const std::size_t before = waiting.size();
         std::erase_if(waiting, [&](const Mount* mount) {
-            return inContext([&] { return mount->describe(); }, [&] { return stage(*mount, images, plugins); });
+            return inContext([&] { return mount->describe(); }, [&] { return stage(*mount); });
         });
         if (waiting.size() == before)
             fail("{}: nothing is there to mount {} from", waiting.front()->describe(), waiting.front()->root);
@@ -312,7 +323,7 @@ void MountRestore::stageAll(const ImageDir& images, const Plugins& plugins) {
 }
 
 /// False if it has to wait for another.
-bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugins& plugins) {
+bool MountRestore::stage(const Mount& mount) {
     UniqueFd fd;
     const std::vector<const Mount*> every = all();
     if (const auto found = outside_.find(mount.id); found != outside_.end()) {
@@ -343,7 +354,7 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
         sys(::fstatat(made->second.get(), below->c_str(), &stat, below->empty() ? AT_EMPTY_PATH : 0), "stat {}",
             mount.mountPoint);
         const std::string name = place(mount, S_ISDIR(stat.st_mode));
-        plugins(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
+        helpers_.putByPlugin(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
         made_[mount.id] =
             UniqueFd(sys(::openat(yard_.get(), name.c_str(), O_PATH | O_CLOEXEC), "open what a plugin has mounted"));
         return true;
@@ -360,7 +371,7 @@ bool MountRestore::stage(const Mount& mount, const ImageDir& images, const Plugi
         else if (awaited)
             return false;
         else if (mount.isWhole())
-            fd = makeFileSystem(mount, images);
+            fd = makeFileSystem(mount);
         else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) {
             const UniqueFd whole = helper(mount);
             const auto below = pathBelow("/", mount.root);
@@ -404,7 +415,7 @@ std::string MountRestore::optionsOf(const Mount& mount) const {
     return options;
 }
 
-UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images) {
+UniqueFd MountRestore::makeFileSystem(const Mount& mount) {
     kernel::FileSystemParts parts{mount.fsType, mount.source, optionsOf(mount), mount.superFlags};
     if (mount.externalName == kFromDevice) {
         const std::string key =
@@ -421,17 +432,17 @@ UniqueFd MountRestore::makeFileSystem(const Mount& mount, const ImageDir& images
         parts.superFlags &= ~std::uint64_t{MS_RDONLY};
     UniqueFd fd = kernel::mountFileSystem(parts);
     if (filled) {
-        fill(mount, fd.get(), images);
+        fillFileSystem(mount, fd.get());
         filled_.insert(mount.device);
     }
     return fd;
 }
 
-void MountRestore::fill(const Mount& mount, int directory, const ImageDir& images) const {
+void MountRestore::fillFileSystem(const Mount& mount, int directory) const {
     const UniqueFd files(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open a new file system"));
-    auto archive = images.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
+    auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
     if (!archive)
-        archive = images.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
+        archive = images_.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
     extractFiles(archive->get(), files.get());
@@ -533,11 +544,16 @@ void MountRestore::enterRoot(const MountTree& tree, int yard, int root, std::opt
     sys(::chdir("/"), "go to the root");
 }
 
-void MountRestore::inside(pid_t process, const std::function<void()>& work) const {
-    if (!wasOwn())
-        return work();
+void MountRestore::inside(pid_t process, const Work& work) {
     const UniqueFd target = kernel::ProcDir().open(process).open("ns/mnt", O_RDONLY);
     kernel::insideMountNamespace(target.get(), work);
+}
+
+std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
+    const KindNumbers numbers = KindNumbers::of(inputs, kernel::NamespaceKind::Mount);
+    if (numbers.own == 0)
+        return nullptr;
+    return std::make_unique<MountRestore>(inputs, numbers, std::move(helpers));
 }
 
 }  // namespace criu::namespaces

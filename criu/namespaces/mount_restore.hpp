@@ -10,51 +10,38 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
 #include "criu/files/tree_root.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/model/options.hpp"
 #include "criu/namespaces/mount_tree.hpp"
-#include "images/core.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::namespaces {
 
-/// The mount namespace of restored processes: criu's, or a new one with the mounts of the images.
-class MountRestore {
-public:
-    using Lift = std::function<UniqueFd(UniqueFd)>;
+/// What others do while mounts are made.
+struct MountHelpers {
     /// Has a plugin put a mount, known by its id in the images, on a path.
-    using Plugins = std::function<void(int, const std::string&)>;
+    std::function<void(int id, const std::string& path)> putByPlugin;
+    /// In the first process, when all mounts are in place and can still be written to: takes over the mounts that no
+    /// path leads to, and makes deleted files.
+    std::function<void(files::HiddenMounts hidden, const MoveFd& move)> makeDeletedFiles;
+};
 
-    /// `outside`: numbers of criu's namespaces; `tree`: of those of all processes, the first one first. Reads the
-    /// images and checks what can be checked without making anything; throws Error.
-    MountRestore(const model::Options& options, const ImageDir& images, const TaskKobjIdsEntry* outside,
-                 std::span<const TaskKobjIdsEntry* const> tree, Log& log);
+/// The mount namespaces of restored processes: new ones with the mounts of the images. The first process makes all of
+/// them, so that the mounts belong to its user namespace.
+class MountRestore final : public NamespaceRestore {
+public:
+    /// `numbers`: the first process had a namespace for itself.
+    MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers);
 
-    /// Whether the tree was in a namespace of its own.
-    [[nodiscard]] bool wasOwn() const noexcept { return !trees_.empty(); }
-
-    /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts. `lift` moves descriptors
-    /// out of the way.
-    void prepare(const ImageDir& images, const Lift& lift);
-
-    /// In the first process of the tree, which has one thread and a mount namespace for itself: makes all mounts, and
-    /// the tree's root the process' root. Returns mounts that are covered by others.
-    [[nodiscard]] files::HiddenMounts build(const ImageDir& images, const Plugins& plugins, const Lift& lift);
-
-    /// In a restored process: goes to the namespace of this number, if the tree has several.
-    void enter(std::uint32_t number) const;
-
-    /// After build(), when deleted files are back: makes read-only what was.
-    void seal();
-
-    /// In criu's process, when no restored process needs /proc any more: takes off what build() has put there for the
-    /// time, because the tree has none.
-    /// `process`: one of the namespace of this number.
-    void removeProc(std::uint32_t number, pid_t process) const;
-
-    /// Runs `work` in a thread that is in the namespace of the tree; in the calling one if that is criu's.
-    void inside(pid_t process, const std::function<void()>& work) const;
+    /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts.
+    void prepare(const MoveFd& move, const Inherited& inherited) override;
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
+    /// Makes all mounts, and the tree's root the process' root. What was read-only becomes so when deleted files are
+    /// back.
+    void build() override;
+    /// Goes to the process' own namespace, if the tree has several.
+    void enter(const model::Task& task) const override;
+    /// Takes off /proc what build() has put there for the time of the restore, because the tree has none.
+    void clean(std::span<const ParkedProcess> processes) override;
 
 private:
     /// A namespace.
@@ -66,24 +53,27 @@ private:
         std::shared_ptr<const UniqueFd> root;
     };
 
+    static void inside(pid_t process, const Work& work);
+    [[nodiscard]] files::HiddenMounts makeMounts();
+    void seal();
     [[nodiscard]] static Tree read(const ImageDir& images, std::uint32_t number, const model::Options& options);
     [[nodiscard]] const MountTree& main() const noexcept { return trees_.front().mounts; }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
     [[nodiscard]] std::vector<const Mount*> all() const;
     void sealBelow(const Tree& tree);
-    void split(Tree& tree, const Lift& lift);
-    UniqueFd openOutside(const ImageDir& images, const Mount& mount) const;
-    void stageAll(const ImageDir& images, const Plugins& plugins);
-    bool stage(const Mount& mount, const ImageDir& images, const Plugins& plugins);
-    UniqueFd makeFileSystem(const Mount& mount, const ImageDir& images);
-    void fill(const Mount& mount, int directory, const ImageDir& images) const;
+    void split(Tree& tree);
+    [[nodiscard]] UniqueFd openOutside(const Mount& mount) const;
+    void stageAll();
+    bool stage(const Mount& mount);
+    UniqueFd makeFileSystem(const Mount& mount);
+    void fillFileSystem(const Mount& mount, int directory) const;
     UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
     std::string place(const Mount& mount, bool directory) const;
     std::string placeNamed(std::string name, bool directory) const;
     void attachBelow(const MountTree& tree, const Mount& mount);
     void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const;
-    [[nodiscard]] files::HiddenMounts hiddenMounts(const Lift& lift);
+    [[nodiscard]] files::HiddenMounts hiddenMounts();
     [[nodiscard]] const MntEntry* entryFor(const Mount& mount) const;
     [[nodiscard]] static bool lacksProc(const MountTree& tree);
     static void addProc(const MountTree& tree);
@@ -91,7 +81,10 @@ private:
 
     const model::Options& options_;
     Log& log_;
-    std::vector<Tree> trees_;          ///< that of the first process first; none: it was in criu's
+    const ImageDir& images_;
+    MountHelpers helpers_;
+    MoveFd move_;                      ///< from prepare() on
+    std::vector<Tree> trees_;          ///< that of the first process first
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;                    ///< where mounts are until they are put together
     std::map<int, UniqueFd> made_;     ///< by mount id
@@ -104,5 +97,8 @@ private:
 /// `outer`: of those that were peers of mounts outside, such a peer.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
+
+/// Null if the tree was in criu's mount namespace.
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers);
 
 }  // namespace criu::namespaces

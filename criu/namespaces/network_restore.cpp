@@ -6,10 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/namespaces/device_restore.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/network_content.hpp"
+#include "criu/namespaces/network_locks.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -18,37 +24,121 @@ using kernel::NamespaceKind;
 
 constexpr std::string_view kMade = "made";
 
-}  // namespace
+/// A restored process is in another network namespace while this lives.
+class SocketVisit {
+public:
+    SocketVisit(int network, const MoveFd& move) : home_(move(kernel::openOwnNamespace(NamespaceKind::Net))) {
+        sys(::setns(network, CLONE_NEWNET), "enter another network namespace");
+    }
+    ~SocketVisit() { ::setns(home_.get(), CLONE_NEWNET); }
+    SocketVisit(const SocketVisit&) = delete;
+    SocketVisit& operator=(const SocketVisit&) = delete;
 
-NetworkRestore::NetworkRestore(const model::Options& options, const JoinedNamespaces& joined, const ImageDir& images,
-                               const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree,
-                               const std::set<std::uint32_t>& others, Log& log)
-    : log_(log),
-      settingsRule_{options.weakSysctls, log},
-      joined_(joined),
-      empty_(options.emptyNetNs),
-      number_(ownNumberOf(outside, tree, NamespaceKind::Net)),
-      devices_(options, log) {
+private:
+    UniqueFd home_;
+};
+
+class NetworkRestore final : public NamespaceRestore {
+public:
+    NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
+                   sockets::NetworkLock& lock, std::string lockName);
+
+    [[nodiscard]] std::size_t descriptors() const override { return spaces_.size() + 2; }
+    void prepare(const MoveFd& move, const Inherited& inherited) override;
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
+
+    /// Makes all new namespaces but the first process' own, so that they belong to its user namespace.
+    void begin() override;
+    /// Waits until the first process has done so: before that it may be in any of them.
+    void meet(const kernel::ProcPid& first) override;
+    void fill(const kernel::ProcPid& first) override;
+    void close() override;
+
+    void enterFirst(const FirstProcess& first) override;
+    /// All files were opened where they belong: the process goes to its own namespace.
+    void complete(const model::Task& task) const override;
+
+    void open() override { locks_.unlockOthers(); }
+    void commit() noexcept override { devices_.commit(); }
+
+private:
+    /// A namespace; those of processes and sockets by their number in images.
+    struct Space {
+        std::uint32_t number = 0;
+        std::optional<NetworkContent> content;  ///< nothing: it is joined
+        UniqueFd fd;
+        bool made = false;  ///< it is new
+    };
+
+    [[nodiscard]] bool joins() const { return joined_.has(NamespaceKind::Net); }
+    /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole, and all others.
+    [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
+    /// Whether the first process of the tree is to be born in a new one.
+    [[nodiscard]] bool isNew() const noexcept;
+    /// Whether a number is of another namespace than the root's.
+    [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
+    void addKnown(std::set<std::uint32_t> wanted);
+    [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
+    /// A descriptor of a namespace; -1 if it is criu's own or not known here.
+    [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
+    [[nodiscard]] std::vector<DevicesOf> devices() const;
+    [[nodiscard]] UniqueFd openExternal(const Space& space, const Inherited& inherited) const;
+    void announce(std::string_view text);
+    void inEachNew(const std::function<void(const NetworkContent&)>& work) const;
+    void lockOthers();
+    /// Runs `work` in the root's namespace, which is one that the dump has locked as a whole.
+    void inside(const Work& work) const;
+
+    const ImageDir& images_;
+    SettingsRule settingsRule_;
+    const JoinedNamespaces& joined_;
+    bool empty_;                 ///< content isn't restored
+    std::uint32_t number_;       ///< of the root's own namespace, 0: it has none
+    std::vector<Space> spaces_;  ///< the root's first, if it isn't criu's
+    DeviceRestore devices_;
+    NetworkLocks locks_;     ///< before the descriptors in spaces_ are closed they are lifted
+    UniqueFd announcement_;  ///< the first process says here what came of begin(); unset: it has nothing to make
+    UniqueFd heard_;         ///< and criu reads it here
+};
+
+NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
+                               sockets::NetworkLock& lock, std::string lockName)
+    : images_(inputs.images),
+      settingsRule_{inputs.options.weakSysctls, inputs.log},
+      joined_(inputs.joined),
+      empty_(inputs.options.emptyNetNs),
+      number_(number),
+      devices_(inputs.options, inputs.log),
+      locks_(lock, std::move(lockName), inputs.log) {
     if (joins())
         spaces_.push_back({number_, {}, {}, false});
     else if (wasOwn())
-        spaces_.push_back({number_, NetworkContent(images, number_, empty_), {}, false});
-    std::set<std::uint32_t> wanted = others;
-    if (const auto own = outside != nullptr ? numberOf(*outside, NamespaceKind::Net) : std::nullopt)
-        wanted.erase(*own);
-    planOthers(images, std::move(wanted));
+        spaces_.push_back({number_, NetworkContent(images_, number_, empty_), {}, false});
+    addKnown(others);
     devices_.check(devices());
+
+    Surroundings& surroundings = inputs.surroundings;
+    surroundings.ownNetwork = wasOwn();
+    if (wasOwn())
+        surroundings.inNetwork = [this](const Work& work) { inside(work); };
+    surroundings.whereSocketsAre = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
+        if (!isOther(wanted))
+            return work();
+        const SocketVisit visit(descriptorOf(wanted), move);
+        work();
+    };
 }
 
-/// Those that are known by those that are known are wanted, too.
-void NetworkRestore::planOthers(const ImageDir& images, std::set<std::uint32_t> wanted) {
-    const auto addKnown = [&](const Space& space) {
+/// A namespace has ids for others that it knows (RTM_NEWNSID), and veth and tunnel devices lead there: whatever can be
+/// reached in this way from a wanted one is wanted, too.
+void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
+    const auto addKnownBy = [&](const Space& space) {
         if (space.content)
             for (const auto& [number, id] : space.content->ids())
                 wanted.insert(number);
     };
     if (!spaces_.empty())
-        addKnown(spaces_.front());
+        addKnownBy(spaces_.front());
     wanted.erase(number_);
     for (;;) {
         const auto next =
@@ -60,8 +150,8 @@ void NetworkRestore::planOthers(const ImageDir& images, std::set<std::uint32_t> 
                 "the images have a network namespace (number {}) besides that of the tree's root, which can't be "
                 "restored {}",
                 *next, empty_ ? "with --empty-ns" : "because the root is in that of criu");
-        spaces_.push_back({*next, NetworkContent(images, *next, false), {}, false});
-        addKnown(spaces_.back());
+        spaces_.push_back({*next, NetworkContent(images_, *next, false), {}, false});
+        addKnownBy(spaces_.back());
     }
 }
 
@@ -96,36 +186,41 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
     return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
 }
 
-void NetworkRestore::open(const Inherited& inherited, const Lift& lift) {
+void NetworkRestore::prepare(const MoveFd& move, const Inherited& inherited) {
     for (Space& space : spaces_) {
         if (!space.content) {
             const int there = joined_.descriptor(NamespaceKind::Net);
-            space.fd = lift(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
+            space.fd = move(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
         } else if (space.content->externalName() != nullptr) {
-            space.fd = lift(openExternal(space, inherited));
+            space.fd = move(openExternal(space, inherited));
         } else {
             space.made = true;
             if (space.number == number_)
                 continue;                                                   // the root is born in it
-            space.fd = lift(kernel::openOwnNamespace(NamespaceKind::Net));  // keeps the number for makeOthers()
+            space.fd = move(kernel::openOwnNamespace(NamespaceKind::Net));  // begin() puts another at its number
             if (announcement_)
                 continue;
             int ends[2];
             sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
-            heard_ = lift(UniqueFd(ends[0]));
-            announcement_ = lift(UniqueFd(ends[1]));
+            heard_ = move(UniqueFd(ends[0]));
+            announcement_ = move(UniqueFd(ends[1]));
         }
     }
 }
 
-void NetworkRestore::makeOthers() {
+std::uint64_t NetworkRestore::birthFlags(const model::Task& task) const {
+    return task.parent == nullptr && isNew() ? CLONE_NEWNET : 0;
+}
+
+void NetworkRestore::announce(std::string_view text) {
+    (void)!::write(announcement_.get(), text.data(), text.size());
+    announcement_.reset();
+    heard_.reset();
+}
+
+void NetworkRestore::begin() {
     if (!announcement_)
         return;
-    const auto announce = [this](std::string_view text) {
-        (void)!::write(announcement_.get(), text.data(), text.size());
-        announcement_.reset();
-        heard_.reset();
-    };
     try {
         const UniqueFd own = kernel::openOwnNamespace(NamespaceKind::Net);
         for (const Space& space : spaces_) {
@@ -133,7 +228,7 @@ void NetworkRestore::makeOthers() {
                 continue;
             sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number);
             const UniqueFd made = kernel::openOwnNamespace(NamespaceKind::Net);
-            sys(::dup3(made.get(), space.fd.get(), O_CLOEXEC), "keep a network namespace");
+            sys(::dup3(made.get(), space.fd.get(), O_CLOEXEC), "hold a network namespace");
         }
         sys(::setns(own.get(), CLONE_NEWNET), "go back to the root's network namespace");
     } catch (const std::exception& error) {
@@ -143,7 +238,7 @@ void NetworkRestore::makeOthers() {
     announce(kMade);
 }
 
-void NetworkRestore::fetchOthers(const kernel::ProcPid& root) {
+void NetworkRestore::meet(const kernel::ProcPid& first) {
     if (!announcement_)
         return;
     announcement_.reset();
@@ -156,37 +251,61 @@ void NetworkRestore::fetchOthers(const kernel::ProcPid& root) {
         fail("the root of the tree has made no network namespaces: {}", text.empty() ? "it has ended" : text);
     for (Space& space : spaces_)
         if (space.made && space.number != number_)
-            space.fd = root.open(fmt::format("fd/{}", space.fd.get()), O_RDONLY);
+            space.fd = first.open(fmt::format("fd/{}", space.fd.get()), O_RDONLY);
 }
 
-void NetworkRestore::fill(const kernel::ProcPid& root, const ImageDir& images,
-                          const std::function<void(std::size_t)>& lockOther) {
+void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>& work) const {
+    for (const Space& space : spaces_)
+        if (space.made)
+            inContext([&] { return fmt::format("network namespace {}", space.number); },
+                      [&] {
+                          const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
+                          work(*space.content);
+                      });
+}
+
+/// The root's lock is among the rules in the images; those of others are put in place before packets can come.
+void NetworkRestore::lockOthers() {
+    for (std::size_t i = 1; i < spaces_.size(); ++i) {
+        const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
+        locks_.lockOther(spaces_[i].fd.get());
+    }
+}
+
+void NetworkRestore::fill(const kernel::ProcPid& first) {
     if (isNew())
-        spaces_.front().fd = root.open("ns/net", O_RDONLY);
-    const auto inEach = [&](const std::function<void(const NetworkContent&)>& work) {
-        for (const Space& space : spaces_)
-            if (space.made)
-                inContext([&] { return fmt::format("network namespace {}", space.number); },
-                          [&] {
-                              const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
-                              work(*space.content);
-                          });
-    };
+        spaces_.front().fd = first.open("ns/net", O_RDONLY);
     kernel::inOwnThread([&] {
         const std::vector<DevicesOf> all = devices();
-        inEach([&](const NetworkContent& content) {
+        inEachNew([&](const NetworkContent& content) {
             content.begin(settingsRule_, [this](std::uint32_t number) { return descriptorOf(number); });
         });
         devices_.make(all);
-        inEach([&](const NetworkContent& content) { content.restoreFilters(images); });
-        insideOthers(lockOther);
+        inEachNew([&](const NetworkContent& content) { content.restoreFilters(images_); });
+        lockOthers();
         devices_.start(settingsRule_);
-        inEach([&](const NetworkContent& content) { content.finish(images); });
+        inEachNew([&](const NetworkContent& content) { content.finish(images_); });
     });
 }
 
+void NetworkRestore::close() {
+    if (wasOwn())
+        inside([this] { locks_.lockRoot(spaces_.front().fd.get()); });
+}
+
+void NetworkRestore::enterFirst(const FirstProcess& /*first*/) {
+    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
+        sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
+}
+
+void NetworkRestore::complete(const model::Task& task) const {
+    const auto number = task.ids ? numberOf(**task.ids, NamespaceKind::Net) : std::nullopt;
+    if (number && isOther(*number))
+        sys(::setns(descriptorOf(*number), CLONE_NEWNET), "enter network namespace {}", *number);
+}
+
 bool NetworkRestore::isOther(std::uint32_t number) const noexcept {
-    return number != number_ && find(number) != nullptr;
+    return number != 0 && number != number_ && find(number) != nullptr;
 }
 
 int NetworkRestore::descriptorOf(std::uint32_t number) const noexcept {
@@ -194,31 +313,39 @@ int NetworkRestore::descriptorOf(std::uint32_t number) const noexcept {
     return space != nullptr ? space->fd.get() : -1;
 }
 
-void NetworkRestore::enter() const {
-    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
-        sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
-}
-
-void NetworkRestore::enter(std::uint32_t number) const {
-    sys(::setns(descriptorOf(number), CLONE_NEWNET), "enter network namespace {}", number);
-}
-
-void NetworkRestore::inside(const std::function<void()>& work) const {
-    if (!wasOwn())
-        return work();
+void NetworkRestore::inside(const Work& work) const {
     const kernel::NamespaceVisit visit(spaces_.front().fd.get(), NamespaceKind::Net);
     work();
 }
 
-std::size_t NetworkRestore::others() const noexcept {
-    return spaces_.empty() ? 0 : spaces_.size() - 1;
+/// Of processes and of files. Throws Error for those of files if the tree had no network of its own.
+std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNumbers& numbers) {
+    std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
+    const auto& ids = inputs.tree.root().ids;
+    const auto ofRoot = ids && inputs.outside != nullptr ? numberOf(**ids, NamespaceKind::Net) : std::nullopt;
+    if (!ofRoot)
+        return others;
+    for (const auto& [number, file] : inputs.networksOfFiles) {
+        if (number == *ofRoot)
+            continue;
+        if (numbers.own == 0)
+            fail("file {} is of another network namespace than the tree's, which can't be restored", file);
+        others.insert(number);
+    }
+    if (const auto criu = numberOf(*inputs.outside, NamespaceKind::Net))
+        others.erase(*criu);
+    return others;
 }
 
-void NetworkRestore::insideOthers(const std::function<void(std::size_t index)>& work) const {
-    for (std::size_t i = 0; i < others(); ++i) {
-        const kernel::NamespaceVisit visit(spaces_[i + 1].fd.get(), NamespaceKind::Net);
-        work(i);
-    }
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs, sockets::NetworkLock& lock,
+                                                     std::string lockName) {
+    const KindNumbers numbers = KindNumbers::of(inputs, NamespaceKind::Net);
+    const std::set<std::uint32_t> others = otherNetworks(inputs, numbers);
+    if (numbers.own == 0 && !inputs.joined.has(NamespaceKind::Net))
+        return nullptr;
+    return std::make_unique<NetworkRestore>(inputs, numbers.own, others, lock, std::move(lockName));
 }
 
 }  // namespace criu::namespaces

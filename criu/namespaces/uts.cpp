@@ -20,19 +20,4 @@ void UtsDump::write(const ImageDir& images) const {
     image.finish();
 }
 
-UtsRestore::UtsRestore(const ImageDir& images, std::uint32_t number) {
-    const auto entry = images.openRequired(ImageKind::Utsns, number).only<UtsnsEntry>();
-    host_ = entry->nodename;
-    domain_ = entry->domainname;
-    constexpr std::size_t kLongest = sizeof(utsname::nodename) - 1;
-    for (const std::string& name : {host_, domain_})
-        if (name.size() > kLongest)
-            fail("the host or domain name {} is longer than {} bytes", name, kLongest);
-}
-
-void UtsRestore::fill() const {
-    sys(::sethostname(host_.data(), host_.size()), "set the host name {}", host_);
-    sys(::setdomainname(domain_.data(), domain_.size()), "set the domain name {}", domain_);
-}
-
 }  // namespace criu::namespaces

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "criu/image/image_dir.hpp"
 
@@ -18,19 +17,6 @@ public:
 
 private:
     std::uint32_t number_;
-};
-
-class UtsRestore {
-public:
-    /// Reads and checks the image. Throws Error.
-    UtsRestore(const ImageDir& images, std::uint32_t number);
-
-    /// Names the calling thread's UTS namespace.
-    void fill() const;
-
-private:
-    std::string host_;
-    std::string domain_;
 };
 
 }  // namespace criu::namespaces

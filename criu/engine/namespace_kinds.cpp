@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/namespace_kinds.hpp"
+
+#include "criu/namespaces/cgroup_namespace_restore.hpp"
+#include "criu/namespaces/ipc_restore.hpp"
+#include "criu/namespaces/network_restore.hpp"
+#include "criu/namespaces/pid_restore.hpp"
+#include "criu/namespaces/time_restore.hpp"
+#include "criu/namespaces/user_restore.hpp"
+#include "criu/namespaces/uts_restore.hpp"
+
+namespace criu::engine {
+
+namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with) {
+    const namespaces::RestoreInputs& inputs = with.inputs;
+    namespaces::NamespaceRestores kinds;
+    kinds.push_back(namespaces::makeUserRestore(inputs));  // says how the others call users, and owns what they build
+    kinds.push_back(namespaces::makePidRestore(inputs));
+    kinds.push_back(namespaces::makeCgroupRestore(inputs, with.cgroups));
+    kinds.push_back(namespaces::makeNetworkRestore(inputs, with.networkLock, with.networkLockName));
+    kinds.push_back(namespaces::makeIpcRestore(inputs));
+    kinds.push_back(namespaces::makeUtsRestore(inputs));
+    kinds.push_back(namespaces::makeTimeRestore(inputs));
+    kinds.push_back(namespaces::makeMountRestore(inputs, with.mounts));
+    std::erase(kinds, nullptr);
+    return kinds;
+}
+
+}  // namespace criu::engine

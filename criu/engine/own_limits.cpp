@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/own_limits.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+
+namespace criu::engine {
+namespace {
+
+void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before) {
+    kernel::ResourceLimits wanted = before;
+    for (const auto& task : tree.tasks) {
+        const TaskCoreEntry* const core = task->core().tc;
+        for (std::size_t i = 0; core->rlimits != nullptr && i < core->rlimits->n_rlimits && i < wanted.size(); ++i)
+            wanted[i].rlim_max = std::max<rlim_t>(wanted[i].rlim_max, core->rlimits->rlimits[i]->max);
+    }
+    for (unsigned i = 0; i < wanted.size(); ++i)
+        if (wanted[i].rlim_max != before[i].rlim_max && ::setrlimit(static_cast<__rlimit_resource>(i), &wanted[i]) != 0)
+            failErrno("raise own resource limit {} from {} to {}, which a process of the tree has", i,
+                      before[i].rlim_max, wanted[i].rlim_max);
+    rlimit locked{RLIM_INFINITY, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_MEMLOCK, &locked) != 0) {
+        locked = {wanted[RLIMIT_MEMLOCK].rlim_max, wanted[RLIMIT_MEMLOCK].rlim_max};
+        ::setrlimit(RLIMIT_MEMLOCK, &locked);
+    }
+}
+
+}  // namespace
+
+OwnLimits::OwnLimits() : before_(ownLimits()) {}
+
+OwnLimits::OwnLimits(const model::ProcessTree& tree, bool raiseAll) : OwnLimits() {
+    if (raiseAll)
+        raise(tree, before_);
+    files_ = kernel::raiseFileLimit();
+}
+
+void OwnLimits::putBack() const noexcept {
+    for (unsigned i = 0; i < before_.size(); ++i)
+        ::setrlimit(static_cast<__rlimit_resource>(i), &before_[i]);
+}
+
+kernel::ResourceLimits ownLimits() {
+    kernel::ProcBuffer buffer;
+    return kernel::readLimits(kernel::ProcDir().self(), buffer);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_born.hpp"
+
+#include "criu/engine/restore_task.hpp"
+
+namespace criu::engine {
+namespace {
+
+pid_t makeRoot(PreparedRestore& prepared) {
+    prepared.planned.log().info("Stage: processes");
+    return createRoot(prepared.run, prepared.planned.options().restoreSibling);
+}
+
+}  // namespace
+
+BornRestore::BornRestore(PreparedRestore& preparation)
+    : prepared(preparation),
+      processes(prepared.control, prepared.planned.surroundings.ownPids, prepared.planned.log(),
+                [this] { return makeRoot(prepared); }),
+      pids(prepared.planned.surroundings.ownPids ? PidMap(processes.root()) : PidMap()) {
+    prepared.scripts.setRootPid(processes.root());
+    fillNamespaces();
+    prepared.control.openGate();
+    prepared.planned.devices.forked();
+}
+
+void BornRestore::fillNamespaces() {
+    PlannedRestore& planned = prepared.planned;
+    planned.log().info("Stage: namespaces");
+    const kernel::ProcPid first = kernel::ProcDir().open(processes.root());
+    for (const auto& kind : planned.namespaces)
+        kind->meet(first);
+    prepared.scripts.require(Stage::SetupNamespaces);
+    for (const auto& kind : planned.namespaces)
+        kind->fill(first);
+    prepared.scripts.require(Stage::PostSetupNamespaces);
+    for (const auto& kind : planned.namespaces)
+        kind->close();
+    planned.surroundings.inNetwork([&planned] { planned.files.begin(); });
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/new_processes.hpp"
+#include "criu/engine/pid_map.hpp"
+#include "criu/engine/restore_prepared.hpp"
+
+namespace criu::engine {
+
+/// The third phase of a restore: the first process exists, in namespaces that have been filled from outside, and
+/// nothing holds it up any more; it creates the others. If the constructor fails (Error), or the object is destroyed
+/// before the processes are released, all of them are killed and reaped.
+class BornRestore {
+public:
+    explicit BornRestore(PreparedRestore& preparation);
+    BornRestore(const BornRestore&) = delete;
+    BornRestore& operator=(const BornRestore&) = delete;
+
+    PreparedRestore& prepared;
+    const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    NewProcesses processes;
+    PidMap pids;  ///< of those that there were when it was refreshed
+
+private:
+    void fillNamespaces();
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_parked.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/stat.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// How often the master looks whether processes are still alive while it waits for them, in milliseconds.
+constexpr unsigned kLookEvery = 200;
+
+/// Throws if a process that should be on its way has died.
+void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
+    const std::vector<pid_t> created = control.created();  // who is created later may not be in the map
+    pids.refresh();
+    kernel::ProcBuffer buffer;
+    const kernel::ProcDir proc;
+    for (const auto& task : tree.tasks) {
+        if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
+            continue;
+        try {
+            std::optional<pid_t> pid = pids.tryOutside(task->pid);
+            if (!pid) {
+                pids.refreshByAll();
+                pid = pids.tryOutside(task->pid);
+            }
+            if (!pid)
+                fail("process {} ended while it was restored", task->pid);
+            const kernel::TaskStat stat = kernel::readStat(proc.open(*pid), buffer);
+            if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
+                continue;
+            // The exit code is a wait(2) status; of a crash it says more than that the process is gone.
+            if (WIFSIGNALED(stat.exitCode))
+                fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
+                     WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+        fail("process {} ended while it was restored", task->pid);
+    }
+}
+
+void awaitParked(BornRestore& born) {
+    const PlannedRestore& planned = born.prepared.planned;
+    const RestoreControl& control = born.prepared.control;
+    const auto alive = static_cast<std::uint32_t>(planned.countAlive());
+    for (;;) {
+        switch (control.await(alive, kLookEvery)) {
+            case RestoreControl::Outcome::Parked:
+                return;
+            case RestoreControl::Outcome::Failed:
+                fail("{}", control.failureText());
+            case RestoreControl::Outcome::Idle:
+                break;
+        }
+        planned.run.stop.throwIfRequested();
+        checkAlive(planned.tree(), control, born.pids);
+    }
+}
+
+/// Waits for the processes, and completes what they share. Returns how long all of them took.
+std::chrono::microseconds complete(BornRestore& born) {
+    PlannedRestore& planned = born.prepared.planned;
+    awaitParked(born);
+    born.pids.refresh();
+    const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root());
+    for (const auto& kind : planned.namespaces)
+        kind->finish(first);
+    if (planned.run.takeOrphanMaster)
+        while (UniqueFd master = planned.files.handedOver())
+            planned.run.takeOrphanMaster(std::move(master));
+    planned.segments.finish();
+    planned.cgroups.setProperties();
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - born.since);
+}
+
+ResumedTree seize(const BornRestore& born) {
+    born.prepared.planned.log().info("Stage: registers");
+    return ResumedTree(born.prepared.run, born.pids);
+}
+
+}  // namespace
+
+ParkedRestore::ParkedRestore(BornRestore& birth)
+    : born(birth),
+      sharedBytes(birth.prepared.planned.segments.fill(birth.prepared.planned.images)),
+      forking(complete(birth)),
+      tree(seize(birth)) {}
+
+}  // namespace criu::engine

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+#include "criu/engine/restore_born.hpp"
+#include "criu/engine/restore_resume.hpp"
+
+namespace criu::engine {
+
+/// The fourth phase of a restore: every process has become what it was, as far as it can do that itself, and stands
+/// still; the master has done from outside what only it can do. Nothing of the tree has run yet. The constructor waits
+/// for the processes; it throws Error if one of them fails, or a stop is asked for.
+class ParkedRestore {
+public:
+    explicit ParkedRestore(BornRestore& birth);
+    ParkedRestore(const ParkedRestore&) = delete;
+    ParkedRestore& operator=(const ParkedRestore&) = delete;
+
+    BornRestore& born;
+    std::uint64_t sharedBytes;          ///< of shared memory that were filled
+    std::chrono::microseconds forking;  ///< from the birth of the first process until all stood still
+    ResumedTree tree;
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_prepared.hpp"
+
+#include <algorithm>
+
+#include "criu/kernel/features.hpp"
+#include "criu/task/registers.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool hasPosixTimers(const model::ProcessTree& tree) {
+    return std::any_of(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) {
+        const TaskTimersEntry* const timers = task->core().tc->timers;
+        return timers != nullptr && timers->n_posix != 0;
+    });
+}
+
+/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+std::optional<memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
+    const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
+                                 [](const auto& task) { return task->alive() && task::isCompat(task->core()); });
+    if (!any)
+        return std::nullopt;
+    kernel::Features().require(kernel::Feature::CompatTasks);
+    return memory::CompatVdso::ofKernel();
+}
+
+/// Chooses the range, and moves everything there that criu has open already.
+ServiceFds takeService(PlannedRestore& planned, int limit) {
+    std::size_t more = 0;
+    for (const auto& kind : planned.namespaces)
+        more += kind->descriptors();
+    const ServiceFds service = planned.files.chooseServiceFds(limit, more);
+    const namespaces::MoveFd move = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
+    planned.images.move(move);
+    planned.log().move(move);
+    planned.joined.move(move);
+    planned.files.takeInherited(service);
+    planned.devices.share(move);
+    planned.files.takeTerminal(service);
+    return service;
+}
+
+}  // namespace
+
+PreparedRestore::PreparedRestore(PlannedRestore& plan)
+    : planned(plan),
+      limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
+      service(takeService(plan, limits.files())),
+      control(static_cast<std::uint32_t>(plan.births.all().size())),
+      scripts(plan.options().actionScripts, plan.images.fd(), plan.run.stop, plan.log()),
+      systemV(plan.log()),
+      run{plan.options(),
+          plan.log(),
+          plan.images,
+          plan.content,
+          plan.births,
+          plan.files,
+          plan.segments,
+          plan.cgroups,
+          plan.namespaces,
+          plan.surroundings,
+          control,
+          service,
+          plan.surroundings.ids.isOwnNamespace() ? task::Credentials::ofFirst(plan.surroundings.ids)
+                                                 : task::Credentials::ofSelf(),
+          task::Scheduling::of(0),
+          ownLimits(),
+          hasPosixTimers(plan.tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
+          vdsoForCompat(plan.tree())} {
+    control.move([this](UniqueFd fd) { return service.lift(std::move(fd)); });
+    scripts.require(Stage::PreRestore);
+    makeShared();
+}
+
+void PreparedRestore::makeShared() {
+    planned.log().info("Stage: deleted files and shared memory");
+    const namespaces::MoveFd move = [this](UniqueFd fd) { return service.lift(std::move(fd)); };
+    const namespaces::Surroundings& surroundings = planned.surroundings;
+    planned.files.remaps().noteLinks(planned.files);
+    for (const auto& kind : planned.namespaces)
+        kind->prepare(move, [this](std::string_view name) { return planned.files.inherited(name); });
+    if (surroundings.help != nullptr) {
+        planned.images.setHelp(*surroundings.help);
+        planned.files.setHelp(*surroundings.help);
+    }
+    if (!surroundings.ownPaths)
+        planned.files.remaps().create(planned.files, surroundings.ids, move);
+    planned.segments.create(planned.images, surroundings.ids, move);
+    if (surroundings.systemV != 0)
+        systemV.create(planned.images, surroundings.systemV, surroundings.ids);
+    planned.cgroups.create(move);
+    if (surroundings.ids.isOwnNamespace())
+        planned.cgroups.openEntrances(move);
+}
+
+void PreparedRestore::commit() noexcept {
+    for (const auto& kind : planned.namespaces)
+        kind->commit();
+    systemV.keep();
+    planned.cgroups.commit();
+    limits.putBack();
+}
+
+}  // namespace criu::engine

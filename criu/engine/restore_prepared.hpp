@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/own_limits.hpp"
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restore_run.hpp"
+#include "criu/memory/sysv_shm.hpp"
+
+namespace criu::engine {
+
+/// The second phase of a restore: what processes find when they are born exists. Criu's own descriptors are out of the
+/// way of restored files, deleted files and shared memory are there, groups are made. No process exists yet. If the
+/// constructor fails (Error), or the object is destroyed before commit(), all of it is taken back.
+class PreparedRestore {
+public:
+    explicit PreparedRestore(PlannedRestore& plan);
+    PreparedRestore(const PreparedRestore&) = delete;
+    PreparedRestore& operator=(const PreparedRestore&) = delete;
+
+    /// The restore has come through: what was made stays.
+    void commit() noexcept;
+
+    PlannedRestore& planned;
+    OwnLimits limits;
+    ServiceFds service;  ///< what processes don't have open is there
+    RestoreControl control;
+    ActionScripts scripts;
+    memory::SysvShmRestore systemV;
+    RestoreRun run;
+
+private:
+    void makeShared();
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_running.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/pid_file.hpp"
+#include "criu/engine/statistics.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::chrono::microseconds since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+}
+
+std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
+    std::vector<namespaces::ParkedProcess> processes;
+    for (const auto& task : born.prepared.planned.tree().tasks)
+        if (task->alive())
+            processes.push_back({*task, born.pids.outside(task->pid)});
+    return processes;
+}
+
+/// For what can't be undone any more.
+template <typename Step>
+void orWarn(Log& log, Step&& step) noexcept {
+    try {
+        step();
+    } catch (const std::exception& error) {
+        log.warn("{}", error.what());
+    }
+}
+
+/// The end of isolation, and of what stands in the way of packets.
+void openNetwork(BornRestore& born) {
+    PlannedRestore& planned = born.prepared.planned;
+    if (planned.surroundings.ownNetwork)
+        orWarn(planned.log(), [&] { born.prepared.scripts.run(Stage::NetworkUnlock); });
+    planned.surroundings.inNetwork([&] {
+        planned.files.finish(born.pids);
+        planned.networkLock.unlock();
+    });
+    for (const auto& kind : planned.namespaces)
+        kind->open();
+}
+
+}  // namespace
+
+RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
+    BornRestore& born = parking.born;
+    PreparedRestore& prepared = born.prepared;
+    PlannedRestore& planned = prepared.planned;
+
+    prepared.scripts.require(Stage::PostRestore);
+    for (compel::FrozenProcess& process : parking.tree.processes())
+        planned.devices.resume(process);
+    cgroup::FrozenGroups frozen =
+        planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
+    std::optional<PidFile> pidFile;
+    if (planned.options().pidFile)
+        pidFile.emplace(*planned.options().pidFile, born.processes.root());
+    planned.run.stop.throwIfRequested();
+    const std::vector<namespaces::ParkedProcess> processes = processesOf(born);
+    for (const auto& kind : planned.namespaces)
+        kind->clean(processes);
+    // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+    openNetwork(born);
+    orWarn(planned.log(), [&] { prepared.scripts.run(Stage::PreResume); });
+
+    // From here on nothing may fail: first one goes, then they are on their own.
+    planned.devices.finish();
+    orWarn(planned.log(), [&] {
+        planned.surroundings.withPathsOf(born.processes.root(),
+                                         [&] { planned.files.remaps().removeLinks(planned.log()); });
+    });
+    parking.tree.letGo(planned.options().finalState == model::FinalState::Stopped);
+    born.processes.release();
+    prepared.commit();
+    frozen.leaveStopped();
+    if (pidFile)
+        pidFile->commit();
+    reportDone();
+    orWarn(planned.log(), [&] { prepared.scripts.run(Stage::PostResume); });
+}
+
+void RunningRestore::reportDone() const {
+    const PreparedRestore& prepared = parked_.born.prepared;
+    const PlannedRestore& planned = prepared.planned;
+    const ControlPage& page = prepared.control.page();
+    RestoreStatistics statistics;
+    statistics.forking = parked_.forking;
+    statistics.restore = since(planned.started);
+    statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kPageSize;
+    statistics.pagesCompared = page.comparedPages;
+    statistics.pagesSkippedCow = page.sharedPages;
+    reportStatistics(statistics, planned.options(), planned.log());
+    planned.log().info("Restore finished: {} processes run", planned.countAlive());
+}
+
+int RunningRestore::awaitRoot() const {
+    const PlannedRestore& planned = parked_.born.prepared.planned;
+    const pid_t root = parked_.born.processes.root();
+    int status = 0;
+    for (;;) {
+        const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);
+        if (ended < 0)
+            failErrno("wait for the restored process {}", root);
+        if (ended == root)
+            break;
+        siginfo_t info{};
+        timespec limit{0, 50'000'000};
+        sigset_t child;
+        ::sigemptyset(&child);
+        ::sigaddset(&child, SIGCHLD);
+        ::sigtimedwait(&child, &info, &limit);
+        if (planned.run.stop.requested())
+            return 1;
+    }
+    planned.log().info("Restored process {} has ended with status {:#x}", root, status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace criu::engine

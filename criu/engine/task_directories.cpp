@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/task_directories.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/files/regular.hpp"
+
+namespace criu::engine {
+
+void enterDirectories(const model::Task& task, const FilePlan& plan, const ServiceFds& service, TaskFiles& files) {
+    const FsEntry& fs = **task.fs;
+    const UniqueFd root = service.lift(files.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
+    const FileEntry& cwdEntry = plan.entry(FileId{fs.cwd_id});
+    if (cwdEntry.reg == nullptr)
+        fail("the working directory, file {}, isn't a path", cwdEntry.id);
+    const auto owner = files::reviveOwner(*cwdEntry.reg, plan.remaps());
+    const UniqueFd cwd = service.lift(files.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
+    const FileEntry& rootEntry = plan.entry(FileId{fs.root_id});
+    if (std::string_view(rootEntry.reg->name) != "/") {
+        sys(::fchdir(root.get()), "enter the root directory {}", rootEntry.reg->name);
+        sys(::chroot("."), "change the root to {}", rootEntry.reg->name);
+    }
+    sys(::fchdir(cwd.get()), "enter the working directory");
+    if (fs.has_umask != 0)
+        ::umask(static_cast<mode_t>(fs.umask));
+}
+
+}  // namespace criu::engine

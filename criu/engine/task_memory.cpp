@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/task_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace criu::engine {
+
+using model::Task;
+
+bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, const Task& task) {
+    const auto mayShare = [&](pid_t pid) {
+        if (pid < 0 || run.births.of(pid).helper)
+            return true;  // a helper hands memory on
+        const Task& child = *run.content.tree.byPid.at(pid);
+        if (!child.alive())
+            return false;
+        const MmEntry& mine = **task.mm;
+        const MmEntry& other = **child.mm;
+        // After an exec of its own even the same program lies elsewhere, or at least its stack does.
+        return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
+    };
+    return std::any_of(birth.beforeSession.begin(), birth.beforeSession.end(), mayShare) ||
+           std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
+}
+
+void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
+    static const memory::AddressSpace kNothing;
+    const TaskMemory* const creator = std::exchange(creator_, nullptr);
+    space_ = memory::AddressSpace::build(task, creator != nullptr ? creator->space_ : kNothing, files, run.log);
+    space_.fill(task, run.images, run.log);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/task_files.hpp"
+
+namespace criu::engine {
+
+/// The memory of one process while it is being restored.
+class TaskMemory {
+public:
+    /// `creator`: of the process that created this one; null for the first. Outlives build().
+    explicit TaskMemory(const TaskMemory* creator) : creator_(creator) {}
+
+    /// Whether a process that this one creates may share pages with it (copy on write): then memory is built before any
+    /// is created, so that it is handed on by fork.
+    [[nodiscard]] static bool hasHeirs(const RestoreRun& run, const model::Birth& birth, const model::Task& task);
+
+    /// Makes the mappings where they belong, beside criu's own, and fills them.
+    void build(const RestoreRun& run, const model::Task& task, TaskFiles& files);
+
+    [[nodiscard]] memory::AddressSpace& space() noexcept { return space_; }
+
+private:
+    memory::AddressSpace space_;
+    const TaskMemory* creator_;  ///< null once it has been built
+};
+
+}  // namespace criu::engine

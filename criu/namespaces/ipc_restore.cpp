@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/ipc_restore.hpp"
+
+#include <sched.h>
+#include <sys/shm.h>
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/model/ipc_owner.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc_limits.hpp"
+#include "criu/namespaces/ipc_messages.hpp"
+#include "criu/namespaces/ipc_semaphores.hpp"
+#include "criu/namespaces/ipc_shared_memory.hpp"
+#include "images/ipc-var.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+
+class IpcRestore final : public NamespaceRestore {
+public:
+    /// Reads all but the contents of shared memory.
+    IpcRestore(const RestoreInputs& inputs, std::uint32_t number)
+        : images_(inputs.images),
+          number_(number),
+          surroundings_(inputs.surroundings),
+          log_(inputs.log),
+          limits_(images_.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
+        if (auto image = images_.openRead(ImageKind::IpcMsg, number))
+            queues_ = parseMessageQueues(*image);
+        if (auto image = images_.openRead(ImageKind::IpcSem, number))
+            semaphores_ = parseSemaphoreSets(*image);
+        for (MessageQueue& queue : queues_)
+            model::toOutside(queue.desc, surroundings_.ids);
+        for (SemaphoreSet& set : semaphores_)
+            model::toOutside(set.desc, surroundings_.ids);
+    }
+
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
+        return task.parent == nullptr ? CLONE_NEWIPC : 0;
+    }
+
+    void fill(const kernel::ProcPid& first) override {
+        visitNamespace(first, NamespaceKind::Ipc, [this] { makeObjects(); });
+    }
+
+    /// Adjustments of semaphores (SEM_UNDO) belong to a process.
+    void complete(const model::Task& task) const override { takeAdjustments(semaphores_, task.pid); }
+
+    void finish(const kernel::ProcPid& first) override {
+        visitNamespace(first, NamespaceKind::Ipc, [this] {
+            // Nobody can attach what is marked for removal, so it wasn't before the processes had.
+            for (const int id : doomed_)
+                sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+            writeForcedRemoval(*limits_, log_);
+        });
+    }
+
+private:
+    void makeObjects() {
+        doomed_ = restoreSharedMemory(images_, number_, surroundings_.ids);
+        for (const MessageQueue& queue : queues_)
+            makeMessageQueue(queue);
+        for (const SemaphoreSet& set : semaphores_)
+            makeSemaphoreSet(set);
+        // Limits may have been lowered when the objects were there already.
+        writeIpcLimits(*limits_, log_);
+        log_.info("The IPC namespace has {} message queues and {} semaphore sets", queues_.size(), semaphores_.size());
+    }
+
+    const ImageDir& images_;
+    std::uint32_t number_;
+    const Surroundings& surroundings_;
+    Log& log_;
+    Record<IpcVarEntry> limits_;
+    std::vector<MessageQueue> queues_;
+    std::vector<SemaphoreSet> semaphores_;
+    std::vector<int> doomed_;
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
+    const std::uint32_t own = KindNumbers::ofOne(inputs, NamespaceKind::Ipc).own;
+    if (inputs.joined.has(NamespaceKind::Ipc))
+        return makeJoinedRestore(inputs, NamespaceKind::Ipc);
+    if (own != 0)
+        return std::make_unique<IpcRestore>(inputs, own);
+    if (const auto& ids = inputs.tree.root().ids)
+        inputs.surroundings.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);
+    return nullptr;
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/namespace_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/namespaces/image_order.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+[[noreturn]] void failOther(const model::Task& task, kernel::NamespaceKind kind) {
+    fail("process {} was in another {} namespace than the root of the tree, which can't be restored yet", task.pid,
+         kernel::namespaceName(kind));
+}
+
+class JoinedRestore final : public NamespaceRestore {
+public:
+    JoinedRestore(const JoinedNamespaces& joined, kernel::NamespaceKind kind) : joined_(joined), kind_(kind) {}
+    void enterFirst(const FirstProcess& /*first*/) override { joined_.enter(kind_); }
+
+private:
+    const JoinedNamespaces& joined_;
+    kernel::NamespaceKind kind_;
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    return std::make_unique<JoinedRestore>(inputs.joined, kind);
+}
+
+KindNumbers KindNumbers::of(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    const model::Task& root = inputs.tree.root();
+    if (!root.ids || inputs.outside == nullptr)
+        return {};
+    KindNumbers numbers;
+    numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
+    const auto ofRoot = numberOf(**root.ids, kind);
+    for (const auto& task : inputs.tree.tasks) {
+        const auto number = task->ids ? numberOf(**task->ids, kind) : ofRoot;
+        if (number == ofRoot)
+            continue;
+        if (numbers.own == 0 || !number)
+            failOther(*task, kind);
+        if (std::find(numbers.others.begin(), numbers.others.end(), *number) == numbers.others.end())
+            numbers.others.push_back(*number);
+    }
+    return numbers;
+}
+
+KindNumbers KindNumbers::ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    KindNumbers numbers = of(inputs, kind);
+    if (numbers.others.empty())
+        return numbers;
+    const auto& tasks = inputs.tree.tasks;
+    const auto other = std::find_if(tasks.begin(), tasks.end(), [&](const auto& task) {
+        return task->ids && numberOf(**task->ids, kind) == numbers.others.front();
+    });
+    failOther(**other, kind);
+}
+
+void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, const Work& work) {
+    const std::string_view name = kernel::namespaceName(kind);
+    const UniqueFd space = process.open(fmt::format("ns/{}", name), O_RDONLY);
+    inContext([&] { return fmt::format("in the {} namespace of the tree", name); },
+              [&] {
+                  kernel::inOwnThread([&] {
+                      sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
+                      work();
+                  });
+              });
+}
+
+}  // namespace criu::namespaces
