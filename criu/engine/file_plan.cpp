@@ -166,6 +166,20 @@ void FilePlan::make() {
     late_.share();
 }
 
+void FilePlan::planNames(const std::function<std::uint32_t(int mount)>& spaceOf) {
+    for (PlannedFile& planned : planned_)
+        for (const FileId id : planned.ids) {
+            const UnixSkEntry* const socket = entry(id).usk;
+            if (socket == nullptr || socket->has_mnt_id == 0)
+                continue;
+            const std::uint32_t space = spaceOf(socket->mnt_id);
+            if (space != 0 && planned.names != 0 && space != planned.names)
+                fail("{} and others that belong to it have names in two mount namespaces, which can't be restored",
+                     planned.file->describe());
+            planned.names = space != 0 ? space : planned.names;
+        }
+}
+
 /// A terminal must be there when its session begins.
 void FilePlan::planSession(PlannedFile& planned) const {
     const std::optional<pid_t> session = planned.file->session();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,6 +33,7 @@ struct PlannedFile {
     pid_t completer = 0;             ///< the first user
     pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
     std::uint32_t network = 0;       ///< network namespace to open it in; 0: it doesn't matter
+    std::uint32_t names = 0;         ///< mount namespace that its names are of; 0: it doesn't matter
     bool late = false;               ///< opened when all processes exist
     bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
 };
@@ -45,6 +47,10 @@ public:
              device::RestoreDevices& devices);
 
     void make();
+
+    /// Finds out where names of sockets are to be made. `spaceOf`: the number of the mount namespace that has a mount,
+    /// 0: none. Throws Error for sockets that can only be opened together but have names in several.
+    void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
     /// Numbers for criu's own descriptors, above or between those of the tree; at most `limit` (RLIMIT_NOFILE).
     /// `more`: of whom nothing is known here.

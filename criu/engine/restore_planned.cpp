@@ -102,6 +102,7 @@ PlannedRestore::PlannedRestore(Run& command)
       cgroups(command.options, command.log, images, (*content.inventory)->root_cg_set),
       namespaces(planNamespaces()) {
     files.make();
+    files.planNames(surroundings.mountSpaceOf);
     segments.collect(tree(), images, [this](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
@@ -117,8 +118,9 @@ namespaces::NamespaceRestores PlannedRestore::planNamespaces() {
                                            networks,  joined, surroundings};
     const auto putByPlugin = [this](int id, const std::string& path) { devices.putMount(id, path); };
     // Owners are those of the images: whoever makes the files is in the user namespace already.
-    const auto makeDeletedFiles = [this](files::HiddenMounts hidden, const namespaces::MoveFd& move) {
-        files.remaps().setHidden(std::move(hidden));
+    const auto makeDeletedFiles = [this](files::HiddenMounts hidden, files::PathRemaps::MountLinker linker,
+                                         const namespaces::MoveFd& move) {
+        files.remaps().setMounts(std::move(hidden), std::move(linker));
         files.remaps().create(files, model::IdMap(), move);
     };
     return makeNamespaceRestores({inputs, cgroups, networkLock, lockName(content), {putByPlugin, makeDeletedFiles}});

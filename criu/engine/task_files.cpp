@@ -33,9 +33,10 @@ void TaskFiles::open(const PlannedFile& planned) {
     postponed_ = false;
     inContext([&] { return planned.file->describe(); },
               [&] {
-                  surroundings_.whereSocketsAre(
-                      planned.network, [this](UniqueFd fd) { return lift(std::move(fd)); },
-                      [&] { planned.file->open(*this); });
+                  const namespaces::MoveFd move = [this](UniqueFd fd) { return lift(std::move(fd)); };
+                  surroundings_.whereSocketsAre(planned.network, move, [&] {
+                      surroundings_.whereNamesAre(planned.names, move, [&] { planned.file->open(*this); });
+                  });
               });
     if (!postponed_)
         return;

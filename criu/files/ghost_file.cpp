@@ -217,10 +217,9 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name this
     // restore's own.
     struct stat there {};
-    if (directory_ && ::lstat(path.c_str(), &there) != 0)
-        temporary_ = path;
-    else
-        temporary_ = fmt::format("{}.cr.{:x}.{}.ghost", path, id, ::getpid());
+    if (!directory_ || ::lstat(path.c_str(), &there) == 0)
+        suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());
+    temporary_ = path + suffix_;
     try {
         parents_.make(path);
         createInode(*entry, temporary_, image, made_);
@@ -264,17 +263,23 @@ void MissingParents::make(const std::string& path) {
     }
 }
 
-UniqueFd GhostFile::openAs(const std::string& path) {
+UniqueFd GhostFile::openAs(const std::string& path, const LinkAcross& across) {
     parents_.make(path);
     if (!directory_)
-        return openUnderName(temporary_, path);
+        return openUnderName(temporary_, path, across);
     return openPathOnly(temporary_);
 }
 
-UniqueFd openUnderName(const std::string& existing, const std::string& path) {
+UniqueFd openUnderName(const std::string& existing, const std::string& path, const LinkAcross& across) {
     MissingParents parents;
     parents.make(path);
-    if (::link(existing.c_str(), path.c_str()) != 0) {
+    std::string name = path;
+    if (across) {
+        struct stat there {};
+        const std::string suffix = ::lstat(path.c_str(), &there) == 0 ? fmt::format(".cr.{}.link", ::getpid()) : "";
+        across(suffix);
+        name += suffix;
+    } else if (::link(existing.c_str(), path.c_str()) != 0) {
         if (errno == EEXIST || errno == EPERM || errno == EXDEV)
             return openPathOnly(existing);
         failErrno("link {} to {}", existing, path);
@@ -282,8 +287,8 @@ UniqueFd openUnderName(const std::string& existing, const std::string& path) {
     struct Unlink {
         const std::string& name;
         ~Unlink() { ::unlink(name.c_str()); }
-    } const unlinkAfterwards{path};
-    return openPathOnly(path);
+    } const unlinkAfterwards{name};
+    return openPathOnly(name);
 }
 
 }  // namespace criu::files

@@ -51,6 +51,10 @@ private:
     std::vector<std::string> made_;  ///< parents before what is in them
 };
 
+/// Links a file to a path that lies on another mount of the same file system; `suffix` is to be added to that path.
+/// Throws Error.
+using LinkAcross = std::function<void(std::string_view suffix)>;
+
 /// Restore half: makes ghosts anew, under a temporary name that never outlives this object.
 class GhostFile {
 public:
@@ -63,7 +67,11 @@ public:
 
     /// An O_PATH descriptor of the ghost whose name reads `path` where that name is free, else the temporary one; in
     /// both cases deleted when this object ends. Missing directories on the way are made and taken away again.
-    [[nodiscard]] UniqueFd openAs(const std::string& path);
+    /// `across`: see openUnderName().
+    [[nodiscard]] UniqueFd openAs(const std::string& path, const LinkAcross& across = {});
+
+    /// What the temporary name has behind the path that it was made beside; empty if that is its name.
+    [[nodiscard]] const std::string& suffix() const noexcept { return suffix_; }
 
     /// Device (minor in the low 20 bits) and inode it had when it was dumped.
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
@@ -72,13 +80,16 @@ private:
     void remove() noexcept;
 
     std::string temporary_;
+    std::string suffix_;
     bool made_ = false;  ///< that, by us
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
     bool directory_ = false;
     MissingParents parents_;
 };
 
-/// Opens an existing file so that its name reads `path`: links it there for a moment if that name is free.
-UniqueFd openUnderName(const std::string& existing, const std::string& path);
+/// Opens an existing file (O_PATH) so that its name reads `path`: links it there for a moment if that name is free.
+/// `across`: for a path on another mount than `existing`, since link(2) refuses that; the file comes back on that
+/// mount, or Error is thrown.
+UniqueFd openUnderName(const std::string& existing, const std::string& path, const LinkAcross& across = {});
 
 }  // namespace criu::files

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <tuple>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
@@ -201,7 +204,14 @@ void PathRemaps::noteLinks(FileRestore& restore) {
 }
 
 void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
-    std::map<std::uint32_t, std::unique_ptr<GhostFile>> ghosts;
+    struct Ghost {
+        Ghost(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& owners,
+              const RegFileEntry& entry)
+            : file(id, path, images, owners), made(entry) {}
+        GhostFile file;
+        const RegFileEntry& made;  ///< whose path it was made at
+    };
+    std::map<std::uint32_t, Ghost> ghosts;
     for (const auto& [id, remap] : remaps_) {
         const FileEntry& entry = restore.entry(id);
         if (entry.reg == nullptr)
@@ -211,22 +221,36 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std
                   [&] {
                       UniqueFd fd;
                       if (remap.type == REMAP_TYPE__GHOST) {
-                          auto& ghost = ghosts[remap.id];
-                          if (!ghost)
-                              ghost = std::make_unique<GhostFile>(remap.id, path, restore.images(), ids);
-                          fd = ghost->openAs(path);
-                          ghosts_.emplace(ghost->oldInode(), id);
+                          auto ghost = ghosts.find(remap.id);
+                          if (ghost == ghosts.end())
+                              ghost = ghosts
+                                          .emplace(std::piecewise_construct, std::tuple(remap.id),
+                                                   std::tuple(remap.id, std::cref(path), std::cref(restore.images()),
+                                                              std::cref(ids), std::cref(*entry.reg)))
+                                          .first;
+                          GhostFile& file = ghost->second.file;
+                          fd = file.openAs(path, across(ghost->second.made, file.suffix(), *entry.reg));
+                          ghosts_.emplace(file.oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {
                           const FileEntry& link = restore.entry(FileId{remap.id});
                           if (link.reg == nullptr)
                               fail("its link (file {}) has no path", remap.id);
-                          fd = openUnderName(pathTo(*link.reg), path);
+                          fd = openUnderName(pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
                       fds_[id] = lift(std::move(fd));
                   });
     }
+}
+
+/// How a file at the path of `from` with a suffix gets to that of `to`; empty if link(2) can do it.
+LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const {
+    if (!linker_ || from.has_mnt_id == 0 || to.has_mnt_id == 0 || from.mnt_id == to.mnt_id)
+        return {};
+    return [this, &from, &suffix, &to](std::string_view more) {
+        linker_(from.mnt_id, pathOf(from) + suffix, to.mnt_id, pathOf(to) + std::string(more));
+    };
 }
 
 std::string PathRemaps::pathTo(const RegFileEntry& entry) const {

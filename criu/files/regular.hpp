@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,8 +65,14 @@ public:
     /// their owners; `lift` moves a descriptor to where it is in nobody's way.
     void create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
 
-    /// Mounts of files that no path leads to.
-    void setHidden(HiddenMounts mounts) { hidden_ = std::move(mounts); }
+    /// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images,
+    /// paths from the root of each one's namespace. Throws Error.
+    using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
+    /// Mounts of files that no path leads to, and how files get from mount to mount.
+    void setMounts(HiddenMounts hidden, MountLinker linker) {
+        hidden_ = std::move(hidden);
+        linker_ = std::move(linker);
+    }
 
     /// A path that leads to an entry's file.
     [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
@@ -95,6 +102,9 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     std::vector<std::string> links_;
     HiddenMounts hidden_;
+    MountLinker linker_;  ///< none: the tree is in criu's mount namespace
+
+    [[nodiscard]] LinkAcross across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const;
 };
 
 /// Removes temporary links, with a warning of those that stay.

@@ -68,6 +68,34 @@ const Mount& topOf(const MountTree& tree) {
     return *top;
 }
 
+/// Absolute paths of the process begin at another directory while this lives. A path goes on into whatever is mounted
+/// there, in whichever namespace, so this leads into other mount namespaces.
+class RootVisit {
+public:
+    RootVisit(int root, const MoveFd& move)
+        : root_(move(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")))),
+          current_(move(UniqueFd(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")))) {
+        sys(::fchdir(root), "enter the root of another mount namespace");
+        if (::chroot(".") != 0) {
+            const int code = errno;
+            back();
+            throw Error(code, "make the root of another mount namespace the root");
+        }
+    }
+    ~RootVisit() { back(); }
+    RootVisit(const RootVisit&) = delete;
+    RootVisit& operator=(const RootVisit&) = delete;
+
+private:
+    void back() const noexcept {
+        if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
+            ::abort();  // whatever came next would happen in the wrong place
+    }
+
+    UniqueFd root_;
+    UniqueFd current_;
+};
+
 bool isNewInstance(const Mount& mount) {
     return mount.kind.code == FSTYPE__DEVPTS && mount.options.find(kNewInstance) != std::string::npos;
 }
@@ -85,6 +113,18 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
     }
     inputs.surroundings.ownPaths = true;
     inputs.surroundings.withPathsOf = inside;
+    inputs.surroundings.mountSpaceOf = [this](int mount) {
+        const Tree* const tree = treeOf(mount);
+        return tree != nullptr ? tree->number : 0;
+    };
+    inputs.surroundings.whereNamesAre = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
+        const auto tree =
+            std::find_if(trees_.begin(), trees_.end(), [&](const Tree& other) { return other.number == space; });
+        if (tree == trees_.end() || !tree->root)
+            return work();
+        const RootVisit visit(tree->root->get(), move);
+        work();
+    };
     std::set<int> ids;
     for (const Mount* const mount : all()) {
         if (!ids.insert(mount->id).second)
@@ -187,7 +227,11 @@ std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
 
 void MountRestore::build() {
     helpers_.makeDeletedFiles(
-        inContext([] { return "make the mount namespace of the tree"; }, [this] { return makeMounts(); }), move_);
+        inContext([] { return "make the mount namespace of the tree"; }, [this] { return makeMounts(); }),
+        [this](int fromMount, const std::string& from, int toMount, const std::string& to) {
+            linkAcross(fromMount, from, toMount, to);
+        },
+        move_);
     seal();
 }
 
@@ -263,6 +307,44 @@ void MountRestore::enter(const model::Task& task) const {
     for (const Tree& tree : trees_)
         if (number == tree.number && tree.space)
             sys(::setns(tree.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
+}
+
+const MountRestore::Tree* MountRestore::treeOf(int mount) const {
+    const auto found = std::find_if(trees_.begin(), trees_.end(),
+                                    [&](const Tree& tree) { return tree.mounts.find(mount) != nullptr; });
+    return found != trees_.end() ? &*found : nullptr;
+}
+
+/// link(2) refuses two mounts even if they are of one file system. A third that shows both directories will do.
+void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
+    const auto find = [this](int id) -> const Mount& {
+        const Tree* const tree = treeOf(id);
+        if (tree == nullptr)
+            fail("the images have no mount {}", id);
+        return *tree->mounts.find(id);
+    };
+    const Mount& one = find(fromMount);
+    const Mount& other = find(toMount);
+    const std::vector<const Mount*> every = all();  // those of the first process' namespace come first
+    const auto both = std::find_if(every.begin(), every.end(), [&](const Mount* mount) {
+        return made_.contains(mount->id) && mount->covers(one) && mount->covers(other);
+    });
+    if (both == every.end())
+        fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
+    const auto place = [&](const Mount& mount, const std::string& path) {
+        const auto below = pathBelow(mount.mountPoint, path);
+        const auto base = pathBelow((*both)->root, mount.root);
+        if (!below || !base)
+            fail("{} doesn't lie on {}", path, mount.describe());
+        return base->empty() ? *below : fmt::format("{}/{}", *base, *below);
+    };
+    // In a copy nothing is mounted on the way.
+    UniqueFd copy;
+    if (trees_.front().mounts.find((*both)->id) != nullptr)
+        copy = kernel::cloneMount(made_.at((*both)->id).get(), "");
+    const int directory = copy ? copy.get() : made_.at((*both)->id).get();
+    sys(::linkat(directory, place(one, from).c_str(), directory, place(other, to).c_str(), 0), "link {} to {}", from,
+        to);
 }
 
 void MountRestore::seal() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -22,7 +23,8 @@ struct MountHelpers {
     std::function<void(int id, const std::string& path)> putByPlugin;
     /// In the first process, when all mounts are in place and can still be written to: takes over the mounts that no
     /// path leads to, and makes deleted files.
-    std::function<void(files::HiddenMounts hidden, const MoveFd& move)> makeDeletedFiles;
+    std::function<void(files::HiddenMounts hidden, files::PathRemaps::MountLinker linker, const MoveFd& move)>
+        makeDeletedFiles;
 };
 
 /// The mount namespaces of restored processes: new ones with the mounts of the images. The first process makes all of
@@ -55,6 +57,8 @@ private:
 
     static void inside(pid_t process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
+    void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
+    [[nodiscard]] const Tree* treeOf(int mount) const;
     void seal();
     [[nodiscard]] static Tree read(const ImageDir& images, std::uint32_t number, const model::Options& options);
     [[nodiscard]] const MountTree& main() const noexcept { return trees_.front().mounts; }

@@ -49,6 +49,11 @@ struct Surroundings {
     /// was in another one.
     std::uint32_t systemV = 0;
 
+    /// The number of the mount namespace that has a mount, by its id in images; 0: it isn't one of the tree's own.
+    std::function<std::uint32_t(int mount)> mountSpaceOf = [](int) { return 0U; };
+    /// In a restored process: runs `work` where names of sockets lead into this mount namespace (0: any).
+    std::function<void(std::uint32_t space, const MoveFd& move, const Work& work)> whereNamesAre =
+        [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
     /// Runs `work` where paths lead where they lead for a restored process (its pid as criu has it).
     std::function<void(pid_t process, const Work& work)> withPathsOf = [](pid_t, const Work& work) { work(); };
     /// Runs `work` in the network namespace of the tree's first process, when that is complete.

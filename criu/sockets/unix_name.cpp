@@ -169,6 +169,7 @@ UnixName UnixName::of(const UnixSkEntry& entry) {
     UnixName name;
     name.text.assign(reinterpret_cast<const char*>(entry.name.data), entry.name.len);
     name.directory = entry.name_dir != nullptr ? entry.name_dir : "";
+    name.mount = entry.has_mnt_id != 0 ? entry.mnt_id : 0;
     name.deleted = entry.has_deleted != 0 && entry.deleted != 0;
     name.permissions = entry.file_perms;
     if (name.isPath() && withoutEnd(name.text).find('\0') != std::string_view::npos)
@@ -205,6 +206,9 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
         out.deleted = 1;
+    } else if (!found && tree.isOwn()) {
+        fail("{} is bound to {}, where another mount lies over it now, which can't be dumped yet", file.describe(),
+             path);
     }
     auto& permissions = *arena.make<FilePermsEntry>();
     permissions.mode = stat.st_mode;

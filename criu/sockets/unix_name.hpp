@@ -18,6 +18,9 @@ struct UnixName {
     std::string text;
     /// For relative paths: the directory that bind(2) was called in.
     std::string directory;
+    /// The mount that the path was found on, by its id in images; 0: unknown. The same path may be there in several
+    /// mount namespaces.
+    int mount = 0;
     /// The file has lost its name since.
     bool deleted = false;
     const FilePermsEntry* permissions = nullptr;
@@ -26,10 +29,6 @@ struct UnixName {
 
     [[nodiscard]] bool empty() const noexcept { return text.empty(); }
     [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
-    /// Whether both would be the same file, or the same abstract name.
-    [[nodiscard]] bool sameAs(const UnixName& other) const {
-        return text == other.text && (!isPath() || directory == other.directory);
-    }
     /// What is passed to bind(2) and connect(2) behind the family.
     [[nodiscard]] std::string_view address() const;
     /// "/run/x", "@abstract".

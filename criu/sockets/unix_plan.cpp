@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -96,9 +97,10 @@ void UnixPlan::linkPeer(UnixSocket& socket) {
 }
 
 void UnixPlan::linkListeners() {
-    using Key = std::tuple<std::uint32_t, std::string, std::string, bool>;
+    using Key = std::tuple<std::uint32_t, std::string, std::string, int, bool>;
     const auto keyOf = [](const UnixSocket& socket) {
-        return Key{socket.entry->type, socket.name.text, socket.name.directory, socket.name.deleted};
+        const UnixName& name = socket.name;
+        return Key{socket.entry->type, name.text, name.directory, name.mount, name.deleted};
     };
     std::map<Key, UnixSocket*> listeners;
     for (UnixSocket& socket : sockets_)
@@ -111,20 +113,24 @@ void UnixPlan::linkListeners() {
 }
 
 void UnixPlan::linkSenders() {
-    std::map<std::string_view, UnixSocket*> datagrams;
+    // The kernel tells a sender's path, but not in which mount namespace: the receiver's own comes first.
+    std::map<std::string_view, std::vector<UnixSocket*>> datagrams;
     for (UnixSocket& socket : sockets_)
         if (socket.datagram() && !socket.name.empty() && !socket.has(UnixFlag::Outside))
-            datagrams.emplace(socket.name.text, &socket);
+            datagrams[socket.name.text].push_back(&socket);
     for (UnixSocket& socket : sockets_)
         for (const QueuedPacket& packet : socket.queue) {
-            const auto found = datagrams.find(packet.address);
-            socket.senders.push_back(found == datagrams.end() ? nullptr : found->second);
+            const std::vector<UnixSocket*>& named = datagrams[packet.address];
+            const auto beside = std::find_if(named.begin(), named.end(), [&](const UnixSocket* other) {
+                return other->name.mount == socket.name.mount;
+            });
+            socket.senders.push_back(beside != named.end() ? *beside : named.empty() ? nullptr : named.front());
         }
 }
 
 void UnixPlan::makeGroups() {
     Ties ties;
-    std::map<std::pair<std::string, std::string>, UnixSocket*> paths;
+    std::map<std::tuple<int, std::string, std::string>, UnixSocket*> paths;
     for (UnixSocket& socket : sockets_) {
         if (socket.has(UnixFlag::Outside))
             continue;
@@ -140,7 +146,9 @@ void UnixPlan::makeGroups() {
                     ties.tie(&socket, found->second);
         // Those that had the same name one after the other.
         if (socket.name.isPath())
-            ties.tie(&socket, paths.emplace(std::pair(socket.name.directory, socket.name.text), &socket).first->second);
+            ties.tie(&socket,
+                     paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
+                         .first->second);
     }
     std::map<UnixSocket*, std::shared_ptr<UnixGroup>> groups;
     for (UnixSocket& socket : sockets_) {
