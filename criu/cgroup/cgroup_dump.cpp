@@ -59,7 +59,8 @@ bool isBelow(const std::string& path, const std::string& above) {
 
 }  // namespace
 
-CgroupDump::CgroupDump(const model::Options& options) : options_(options), hierarchies_(options.cgroupYard) {
+CgroupDump::CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer)
+    : options_(options), hierarchies_(options.cgroupYard) {
     if (options.cgroupProps)
         table_.change(*options.cgroupProps);
     if (options.cgroupPropsFile)
@@ -73,6 +74,10 @@ CgroupDump::CgroupDump(const model::Options& options) : options_(options), hiera
             controllers_.push_back(name);
     }
     sets_.emplace(std::pair(false, setFrom(own)), kOwnSet);
+    if (root != nullptr)
+        lookAtNamespace(*root);
+    if (freezer != nullptr)
+        noteFreezer(freezer->unified(), freezer->wasFrozen());
 }
 
 bool CgroupDump::isWanted(const kernel::CgroupLine& line) const {
@@ -92,7 +97,7 @@ CgroupDump::Set CgroupDump::setFrom(const std::vector<kernel::CgroupLine>& group
     return set;
 }
 
-void CgroupDump::setNamespace(const kernel::ProcPid& root) {
+void CgroupDump::lookAtNamespace(const kernel::ProcPid& root) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         fail("the tree is in a cgroup namespace of its own, which goes only with its cgroups");
     ownNamespace_ = true;
@@ -135,7 +140,7 @@ std::string CgroupDump::rootOf(const std::string& controllers, const std::string
     return root;
 }
 
-void CgroupDump::setFreezer(bool unified, bool frozen) {
+void CgroupDump::noteFreezer(bool unified, bool frozen) {
     constexpr mode_t kUsual = S_IFREG | 0644;
     if (!unified)
         freezer_.emplace("freezer", Property{"freezer.state", frozen ? "FROZEN" : "THAWED", kUsual, 0, 0});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/cgroup/freezer.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/image/arena.hpp"
@@ -23,17 +24,14 @@ class CgroupDump {
 public:
     static constexpr std::uint32_t kOwnSet = 1;
 
-    explicit CgroupDump(const model::Options& options);
-
-    /// The tree is in a cgroup namespace of its own, as `root` shows. Before the first setOf(). Throws Error.
-    void setNamespace(const kernel::ProcPid& root);
+    /// `root`: the root of the tree if that is in a cgroup namespace of its own, else null. `freezer`: the groups that
+    /// were frozen for the dump (--freeze-cgroup), whose images are to have the state that they were in before; null if
+    /// there are none. Throws Error.
+    CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer);
 
     /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
     /// of criu's cgroup namespace.
     std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups);
-
-    /// The dump itself froze and thawed the groups it found (--freeze-cgroup): what state they had been in.
-    void setFreezer(bool unified, bool frozen);
 
     /// Reads the groups of all sets, and writes cgroup.img if there is any.
     void write(const ImageDir& images);
@@ -41,6 +39,8 @@ public:
 private:
     using Set = std::map<std::string, std::string>;  ///< controllers to path
 
+    void lookAtNamespace(const kernel::ProcPid& root);
+    void noteFreezer(bool unified, bool frozen);
     [[nodiscard]] Set setFrom(const std::vector<kernel::CgroupLine>& groups) const;
     [[nodiscard]] bool isWanted(const kernel::CgroupLine& line) const;
     [[nodiscard]] std::string rootOf(const std::string& controllers, const std::string& path) const;

@@ -21,17 +21,20 @@
 namespace criu::engine {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
-                             memory::SegmentsDump& segments, sockets::NetworkLock& network,
-                             namespaces::NetworksDump& networks, device::DumpDevices& devices)
+                             memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+                             const DumpNamespaces& namespaces)
     : options_(options),
       log_(log),
       stop_(stop),
       images_(images),
-      networks_(networks),
+      namespaces_(namespaces),
+      networks_(*namespaces.surroundings().networks),
       devices_(devices),
       paths_(options.ghostLimit),
-      kinds_(makeFileKinds(
-          {paths_, unusedRemaps_, segments, unusedSegments_, network, &devices, nullptr, &networks.tunDevices()})) {}
+      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, networks_.rootLock(), &devices, nullptr,
+                            &networks_.tunDevices()})) {
+    noteProcesses(tree);
+}
 
 FileCollector::~FileCollector() {
     settle(files::Aftermath::Run);
@@ -47,10 +50,11 @@ void FileCollector::settle(files::Aftermath aftermath) noexcept {
         paths_.removeLinks(log_);
 }
 
-void FileCollector::setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks) {
-    for (const auto& task : tasks)
+/// Dead processes count: files may refer to them.
+void FileCollector::noteProcesses(FrozenTree& tree) {
+    for (const auto& task : tree.tasks())
         processes_.insert(task->pid());
-    for (const auto& task : tasks) {
+    for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
         const kernel::TaskStat& stat = task->stat;
@@ -251,7 +255,7 @@ FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
 }
 
 FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
-    const int mount = treeRoot_.isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
+    const int mount = treeRoot().isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
     PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags, mount};
     if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
         return found->second;
@@ -272,7 +276,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
 
 FownEntry* FileCollector::owner(const files::OpenFd& file) {
     FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
-    files::translateOwner(*owner, *ids_);
+    files::translateOwner(*owner, ids());
     return owner;
 }
 
@@ -321,10 +325,6 @@ void FileCollector::finish() {
     for (const FileEntry* const entry : entries_)
         image.write(*entry);
     image.finish();
-}
-
-std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
-    return namespaceIds_->of(kind) == inode ? std::optional(numbers_->ofTree(kind)) : std::nullopt;
 }
 
 }  // namespace criu::engine

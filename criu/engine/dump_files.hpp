@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump_namespaces.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
@@ -17,7 +18,6 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
-#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
 
@@ -27,25 +27,11 @@ namespace criu::engine {
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
+    /// All arguments outlive this object.
     FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
-                  memory::SegmentsDump& segments, sockets::NetworkLock& network, namespaces::NetworksDump& networks,
-                  device::DumpDevices& devices);
+                  memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+                  const DumpNamespaces& namespaces);
     ~FileCollector() override;
-
-    /// The processes of the tree, dead ones included. Before any table is dumped.
-    void setProcesses(std::span<const std::unique_ptr<FrozenTask>> tasks);
-
-    /// The namespaces of the tree. They outlive this object.
-    void setNamespaces(const namespaces::NamespaceNumbers& numbers, const kernel::NamespaceIds& ids) {
-        numbers_ = &numbers;
-        namespaceIds_ = &ids;
-    }
-
-    /// How the tree calls users and groups; the same as criu unless this was called.
-    void setIds(const model::IdMap& ids) { ids_ = &ids; }
-
-    /// Where the paths of the processes begin, if not where criu's do. Before any file is dumped.
-    void setTreeRoot(files::TreeRoot root) { treeRoot_ = std::move(root); }
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
@@ -81,11 +67,13 @@ public:
     bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] const model::IdMap& ids() const override { return *ids_; }
+    [[nodiscard]] const model::IdMap& ids() const override { return namespaces_.surroundings().ids; }
     [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
-                                                               std::uint32_t inode) const override;
-    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return treeRoot_; }
+                                                               std::uint32_t inode) const override {
+        return namespaces_.numberOf(kind, inode);
+    }
+    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return namespaces_.surroundings().root; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
@@ -116,6 +104,7 @@ private:
         bool operator()(pid_t one, pid_t other) const;
     };
 
+    void noteProcesses(FrozenTree& tree);
     /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
     static const Known* inherited(const Table* parent, pid_t pid, int fd);
     static Key keyOf(const files::OpenFd& file);
@@ -131,16 +120,12 @@ private:
     Log& log_;
     StopRequest& stop_;
     const ImageDir& images_;
+    const DumpNamespaces& namespaces_;
     namespaces::NetworksDump& networks_;
     device::DumpDevices& devices_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    model::IdMap sameIds_;
-    const model::IdMap* ids_ = &sameIds_;
-    const namespaces::NamespaceNumbers* numbers_ = nullptr;
-    const kernel::NamespaceIds* namespaceIds_ = nullptr;
-    files::TreeRoot treeRoot_;
     bool settled_ = false;
     files::PathDump paths_;
     files::PathRemaps unusedRemaps_;

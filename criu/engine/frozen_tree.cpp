@@ -5,6 +5,10 @@
 
 #include <compel/error.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "criu/base/error.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/tasks.hpp"
@@ -25,7 +29,27 @@ void refuseUntraceable(const FrozenTask& task) {
         fail("is a kernel thread");
 }
 
+/// Calls `before` for all processes of a cgroup and of those below it.
+void announceGroup(const std::string& path, const std::function<void(pid_t)>& before) {
+    const auto announceAll = [&](const std::filesystem::path& group) {
+        std::ifstream processes(group / "cgroup.procs");
+        for (pid_t pid = 0; processes >> pid;)
+            if (pid > 0)  // 0: of another pid namespace
+                before(pid);
+    };
+    announceAll(path);
+    std::error_code vanished;  // a group that goes away meanwhile has nobody in it
+    const std::filesystem::recursive_directory_iterator end;
+    for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
+        if (at->is_directory(vanished))
+            announceAll(at->path());
+}
+
 }  // namespace
+
+std::string FrozenTask::describe() const {
+    return fmt::format("process {} ({})", pid(), status.name);
+}
 
 compel::FrozenProcess FrozenTree::seize(pid_t pid) const {
     return compel::FrozenProcess::seize(pid, options_);
@@ -65,7 +89,7 @@ void FrozenTree::add(pid_t pid) {
                       return;
                   }
                   refuseUntraceable(*task);
-                  (*before_)(pid);
+                  before_(pid);
                   task->process = seizeAsAllowed(pid);
                   if (!onlySeizing_)
                       stop(*task);
@@ -82,7 +106,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
         for (const pid_t child : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
             if (known_.contains(child))
                 continue;
-            stop_->throwIfRequested();
+            stop_.throwIfRequested();
             try {
                 add(child);
             } catch (const Error& error) {
@@ -115,37 +139,50 @@ void FrozenTree::addAll() {
     }
 }
 
-FrozenTree FrozenTree::freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
-                              Log& log, const std::function<void(pid_t)>& before) {
-    FrozenTree tree;
-    tree.stop_ = &stop;
-    tree.before_ = &before;
+FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log)
+    : timeout_(timeout), stop_(stop), log_(log) {
     constexpr std::chrono::hours kForEver{24 * 365};
-    tree.options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
-    tree.options_.seize.suspendSeccomp = true;
-    tree.onlySeizing_ = freezer != nullptr;
+    options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
+    options_.seize.suspendSeccomp = true;
+}
+
+void FrozenTree::addTree(pid_t root) {
+    add(root);
+    if (!tasks_.front()->alive())
+        fail("process {} has ended (it is a zombie)", root);
+    addAll();
+}
+
+void FrozenTree::freeze(pid_t root, const std::optional<std::string>& group, const std::function<void(pid_t)>& before) {
+    std::set<pid_t> announced;
+    before_ = [&](pid_t pid) {
+        if (announced.insert(pid).second)
+            before(pid);
+    };
     try {
-        tree.add(root);
-        if (!tree.tasks_.front()->alive())
-            fail("process {} has ended (it is a zombie)", root);
-        tree.addAll();
+        if (group) {
+            announceGroup(*group, before_);
+            freezer_.emplace(*group, timeout_, stop_);
+            onlySeizing_ = true;
+        }
+        addTree(root);
+        if (freezer_) {
+            freezer_->thaw();
+            onlySeizing_ = false;
+            for (const auto& task : tasks_)
+                if (task->alive())
+                    inContext([&] { return fmt::format("process {}", task->pid()); }, [&] { stop(*task); });
+            addAll();
+        }
     } catch (...) {
-        // Who is seized can be let go only when it runs.
-        if (freezer != nullptr)
-            freezer->thaw();
+        // Who is seized can be resumed only when it runs.
+        if (onlySeizing_)
+            freezer_->thaw();
+        tasks_.clear();
         throw;
     }
-    if (freezer != nullptr) {
-        freezer->thaw();
-        tree.onlySeizing_ = false;
-        for (const auto& task : tree.tasks_)
-            if (task->alive())
-                inContext([&] { return fmt::format("process {}", task->pid()); }, [&] { tree.stop(*task); });
-        tree.addAll();
-    }
-    tree.before_ = nullptr;
-    log.info("Frozen: {} processes", tree.tasks_.size());
-    return tree;
+    before_ = nullptr;
+    log_.info("Frozen: {} processes", tasks_.size());
 }
 
 void FrozenTree::kill(bool butRoot) {
@@ -160,9 +197,13 @@ void FrozenTree::kill(bool butRoot) {
         if (tasks_[i - 1]->alive())
             tasks_[i - 1]->process->kill();
     tasks_.erase(tasks_.begin() + (butRoot ? 1 : 0), tasks_.end());
+    if (freezer_)
+        freezer_->release();
 }
 
-void FrozenTree::letGo(bool stopped) {
+void FrozenTree::resume(bool stopped) {
+    if (freezer_)
+        freezer_->restore();
     std::vector<pid_t> stopping;
     for (const auto& task : tasks_) {
         if (!task->alive() || !stopped || task->state == model::TaskState::Stopped)
@@ -176,7 +217,7 @@ void FrozenTree::letGo(bool stopped) {
         try {
             task->process->detach();
         } catch (const compel::Error&) {
-            // A thread that was let go first has ended the process.
+            // A thread that was resumed first has ended the process.
         }
     }
     tasks_.clear();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -35,16 +36,28 @@ struct FrozenTask {
 
     [[nodiscard]] pid_t pid() const noexcept { return stat.pid; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
+    /// "process 7 (sleep)", for messages.
+    [[nodiscard]] std::string describe() const;
 };
 
 /// A process tree whose every thread stands still. Unless it is killed, destruction lets all go on as they were.
 class FrozenTree {
 public:
-    /// Stops `root` and all its descendants; throws Error, with everybody running again, when that takes longer than
-    /// `timeout` (0: no limit). `freezer`: null, or the cgroup that has been frozen for it, and is thawed here.
-    /// `before` is called for each process that is going to be stopped.
-    static FrozenTree freeze(pid_t root, std::chrono::seconds timeout, cgroup::Freezer* freezer, StopRequest& stop,
-                             Log& log, const std::function<void(pid_t)>& before);
+    /// Nobody yet. `timeout`: how long freezing may take (0: no limit).
+    FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log);
+    ~FrozenTree() = default;
+    FrozenTree(const FrozenTree&) = delete;
+    FrozenTree& operator=(const FrozenTree&) = delete;
+
+    /// Stops `root` and all its descendants, once only; throws Error, with everybody running again, when that takes too
+    /// long. `group`: path of a cgroup to be frozen meanwhile, so that nobody in it escapes by forking. `before` is
+    /// called once for each process that is going to be stopped, by either means.
+    void freeze(pid_t root, const std::optional<std::string>& group, const std::function<void(pid_t)>& before);
+
+    /// The cgroup that was frozen; null if there was none.
+    [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_ ? &*freezer_ : nullptr; }
+    /// The pid of the root, in the pid namespace that the dump is done in.
+    [[nodiscard]] pid_t rootPid() const noexcept { return tasks_.front()->pid(); }
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
@@ -53,12 +66,15 @@ public:
     /// runs under seccomp itself; then threads under seccomp must be left alone.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
-    /// Ends all processes; with `butRoot` the root stays frozen, and its children may stay as zombies.
+    /// Ends all processes; with `butRoot` the root stays frozen, and its children may stay as zombies. A cgroup that
+    /// was frozen before the dump stays thawed: nobody is left in it.
     void kill(bool butRoot);
-    /// Lets all go on; with `stopped` they are sent SIGSTOP first.
-    void letGo(bool stopped);
+    /// Resumes all; with `stopped` they are sent SIGSTOP first. Before that a cgroup that was frozen before the dump is
+    /// frozen again. Throws Error.
+    void resume(bool stopped);
 
 private:
+    void addTree(pid_t root);
     bool addChildren(FrozenTask& parent);
     void add(pid_t pid);
     void addAll();
@@ -69,11 +85,14 @@ private:
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;
-    StopRequest* stop_ = nullptr;
-    const std::function<void(pid_t)>* before_ = nullptr;  ///< while freezing
-    bool onlySeizing_ = false;                            ///< nobody can run, so nobody can be waited for
+    std::chrono::seconds timeout_;
+    StopRequest& stop_;
+    Log& log_;
+    std::function<void(pid_t)> before_;  ///< while freezing
+    bool onlySeizing_ = false;           ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_set<pid_t> known_;  ///< of them
+    std::unordered_set<pid_t> known_;         ///< of them
+    std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
 };
 
 }  // namespace criu::engine

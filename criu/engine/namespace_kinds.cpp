@@ -11,6 +11,19 @@
 
 namespace criu::engine {
 
+namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs) {
+    namespaces::NamespaceDumps kinds;
+    kinds.push_back(namespaces::makePidDump(inputs));
+    kinds.push_back(namespaces::makeUserDump(inputs));  // whose map of ids others use
+    kinds.push_back(namespaces::makeCgroupDump(inputs));
+    kinds.push_back(namespaces::makeUtsDump(inputs));
+    kinds.push_back(namespaces::makeTimeDump(inputs));
+    kinds.push_back(namespaces::makeMountDump(inputs));
+    kinds.push_back(namespaces::makeIpcDump(inputs));
+    kinds.push_back(namespaces::makeNetworkDump(inputs));  // the calling thread goes there: last
+    return kinds;
+}
+
 namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with) {
     const namespaces::RestoreInputs& inputs = with.inputs;
     namespaces::NamespaceRestores kinds;

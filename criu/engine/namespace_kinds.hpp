@@ -5,10 +5,15 @@
 
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/namespaces/mount_restore.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/sockets/network_lock.hpp"
 
+/// All kinds of namespaces this criu knows: the list that a new kind is added to, with a line for each of its halves.
 namespace criu::engine {
+
+/// The dump halves of all kinds, in the order in which they are made and asked. Throws Error for what can't be dumped.
+[[nodiscard]] namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs);
 
 /// What single kinds share with others of the restore.
 struct NamespaceRestoreResources {
@@ -19,8 +24,7 @@ struct NamespaceRestoreResources {
     namespaces::MountHelpers mounts;
 };
 
-/// The restore halves of all kinds of namespaces that a tree needs, in the order in which they do each step: the one
-/// list that a new kind is added to.
+/// The restore halves of all kinds of namespaces that a tree needs, in the order in which they do each step.
 [[nodiscard]] namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with);
 
 }  // namespace criu::engine

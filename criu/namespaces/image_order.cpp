@@ -33,13 +33,18 @@ std::pair<protobuf_c_boolean*, std::uint32_t*> fieldOf(TaskKobjIdsEntry& ids, Na
     return {&ids.has_cgroup_ns_id, &ids.cgroup_ns_id};
 }
 
-void store(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number) noexcept {
+}  // namespace
+
+void storeNumber(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number) noexcept {
     const auto [has, field] = fieldOf(ids, kind);
     *has = 1;
     *field = number;
 }
 
-}  // namespace
+NamespaceNumbers::NamespaceNumbers(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root) {
+    for (const NamespaceKind kind : kImageOrder)
+        own_.set(static_cast<std::size_t>(kind), root.of(kind) != criu.of(kind));
+}
 
 std::uint32_t NamespaceNumbers::ofCriu(NamespaceKind kind) const {
     return static_cast<std::uint32_t>(std::find(std::begin(kImageOrder), std::end(kImageOrder), kind) -
@@ -60,12 +65,7 @@ std::uint32_t NamespaceNumbers::ofTree(NamespaceKind kind) const {
 
 void NamespaceNumbers::storeCriu(TaskKobjIdsEntry& ids) const {
     for (const NamespaceKind kind : kImageOrder)
-        store(ids, kind, ofCriu(kind));
-}
-
-void NamespaceNumbers::storeTree(TaskKobjIdsEntry& ids) const {
-    for (const NamespaceKind kind : kImageOrder)
-        store(ids, kind, ofTree(kind));
+        storeNumber(ids, kind, ofCriu(kind));
 }
 
 OwnNamespaces::OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept {

@@ -20,8 +20,10 @@ inline constexpr kernel::NamespaceKind kImageOrder[] = {
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
 class NamespaceNumbers {
 public:
-    /// The tree has a namespace of this kind for itself.
-    void setOwn(kernel::NamespaceKind kind) { own_.set(static_cast<std::size_t>(kind)); }
+    /// `criu` and `root`: the namespaces that criu and the root of the tree are in.
+    NamespaceNumbers(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root);
+
+    /// Whether the tree has a namespace of this kind for itself.
     [[nodiscard]] bool isOwn(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }
 
     /// A number for a further one, which isn't the root's.
@@ -31,7 +33,6 @@ public:
     [[nodiscard]] std::uint32_t ofTree(kernel::NamespaceKind kind) const;
 
     void storeCriu(TaskKobjIdsEntry& ids) const;
-    void storeTree(TaskKobjIdsEntry& ids) const;
 
 private:
     std::bitset<kernel::kNamespaceKinds> own_;
@@ -49,6 +50,9 @@ public:
 private:
     std::bitset<kernel::kNamespaceKinds> own_;
 };
+
+/// Says in an image which namespace of a kind it is.
+void storeNumber(TaskKobjIdsEntry& ids, kernel::NamespaceKind kind, std::uint32_t number) noexcept;
 
 /// The number of one kind in an image; nothing if it doesn't say.
 [[nodiscard]] std::optional<std::uint32_t> numberOf(const TaskKobjIdsEntry& ids, kernel::NamespaceKind kind) noexcept;

@@ -42,6 +42,8 @@ public:
     [[nodiscard]] std::uint32_t home() const { return spaces_.front().number; }
     /// The number of the namespace of a process. Throws Error if that can't be dumped.
     std::uint32_t ofProcess(const kernel::ProcPid& process);
+    /// The lock of the root's, which also locks single connections where the namespace isn't the tree's own.
+    [[nodiscard]] sockets::NetworkLock& rootLock() noexcept { return rootLock_; }
     /// Devices that descriptors are attached to.
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
     /// Locks all; those that are met later are locked then.

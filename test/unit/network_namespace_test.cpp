@@ -25,25 +25,41 @@
 using namespace criu;
 using kernel::NamespaceKind;
 
+namespace {
+
+/// Namespaces of a root that is where criu is but for these kinds.
+kernel::NamespaceIds idsWithOwn(std::initializer_list<NamespaceKind> own) {
+    kernel::NamespaceIds ids;
+    for (auto& id : ids.kinds)
+        id = 1;
+    for (const NamespaceKind kind : own)
+        ids.kinds[static_cast<std::size_t>(kind)] = 2;
+    return ids;
+}
+
+}  // namespace
+
 TEST_CASE("namespaces of the tree are numbered behind all of criu's") {
-    namespaces::NamespaceNumbers numbers;
-    CHECK(numbers.ofCriu(NamespaceKind::Pid) == 1);
-    CHECK(numbers.ofCriu(NamespaceKind::Net) == 2);
-    CHECK(numbers.ofTree(NamespaceKind::Net) == 2);
-    numbers.setOwn(NamespaceKind::Cgroup);
-    CHECK(numbers.ofTree(NamespaceKind::Cgroup) == 9);
-    numbers.setOwn(NamespaceKind::Net);
-    CHECK(numbers.ofTree(NamespaceKind::Net) == 9);
-    CHECK(numbers.ofTree(NamespaceKind::Cgroup) == 10);
-    CHECK(numbers.ofTree(NamespaceKind::Mount) == 6);
+    const namespaces::NamespaceNumbers same(idsWithOwn({}), idsWithOwn({}));
+    CHECK(same.ofCriu(NamespaceKind::Pid) == 1);
+    CHECK(same.ofCriu(NamespaceKind::Net) == 2);
+    CHECK(same.ofTree(NamespaceKind::Net) == 2);
+    CHECK_FALSE(same.isOwn(NamespaceKind::Net));
+    const namespaces::NamespaceNumbers one(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup}));
+    CHECK(one.ofTree(NamespaceKind::Cgroup) == 9);
+    const namespaces::NamespaceNumbers two(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup, NamespaceKind::Net}));
+    CHECK(two.isOwn(NamespaceKind::Net));
+    CHECK(two.ofTree(NamespaceKind::Net) == 9);
+    CHECK(two.ofTree(NamespaceKind::Cgroup) == 10);
+    CHECK(two.ofTree(NamespaceKind::Mount) == 6);
 
     TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
     CHECK_FALSE(namespaces::numberOf(ids, NamespaceKind::Net));
-    numbers.storeTree(ids);
-    CHECK(namespaces::numberOf(ids, NamespaceKind::Net) == 9);
-    CHECK(namespaces::numberOf(ids, NamespaceKind::Cgroup) == 10);
-    numbers.storeCriu(ids);
+    two.storeCriu(ids);
     CHECK(namespaces::numberOf(ids, NamespaceKind::Net) == 2);
+    namespaces::storeNumber(ids, NamespaceKind::Net, 9);
+    CHECK(namespaces::numberOf(ids, NamespaceKind::Net) == 9);
+    CHECK(namespaces::numberOf(ids, NamespaceKind::Cgroup) == 8);
 }
 
 TEST_CASE("a namespace's lock by iptables is taken back however often it was put") {
@@ -239,8 +255,7 @@ TEST_CASE("neighbours that were entered for good, and others") {
 }
 
 TEST_CASE("further namespaces have numbers that no other has") {
-    namespaces::NamespaceNumbers numbers;
-    numbers.setOwn(NamespaceKind::Net);
+    namespaces::NamespaceNumbers numbers(idsWithOwn({}), idsWithOwn({NamespaceKind::Net}));
     const std::uint32_t first = numbers.addOther();
     CHECK(first > 2 * kernel::kNamespaceKinds);
     CHECK(numbers.addOther() == first + 1);

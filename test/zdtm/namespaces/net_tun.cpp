@@ -114,6 +114,8 @@ ZDTM("tun and tap devices: attached, two queues of which one is set aside, persi
           "ip link set zdtmqueues up"})
         zdtm::output_of(command);
     check_traffic(tap);
+    // An IPv6 address has no route before the kernel knows that nobody else has it, which takes a second or two.
+    zdtm::output_of("while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done");
     const std::vector<const char*> questions{
         "ip -o -d link show zdtmtap | sed -E 's, (state|addrgenmode) [A-Za-z0-9_]*,,g'",
         "ip -o -d link show zdtmqueues | sed -E 's, (state|addrgenmode) [A-Za-z0-9_]*,,g'",

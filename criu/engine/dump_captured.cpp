@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_captured.hpp"
+
+#include "criu/base/error.hpp"
+#include "criu/engine/dump_task.hpp"
+#include "images/fs.hpp"
+
+namespace criu::engine {
+namespace {
+
+template <typename T>
+void writeOne(const ImageDir& images, ImageKind kind, pid_t pid, const T& message) {
+    ImageWriter image = images.create(kind, static_cast<std::uint64_t>(pid));
+    image.write(message);
+    image.finish();
+}
+
+files::Aftermath aftermathOf(model::FinalState state) noexcept {
+    switch (state) {
+        case model::FinalState::Running:
+            return files::Aftermath::Run;
+        case model::FinalState::Stopped:
+            return files::Aftermath::Stop;
+        case model::FinalState::Default:
+            break;
+    }
+    return files::Aftermath::End;
+}
+
+}  // namespace
+
+CapturedPhase::CapturedPhase(ExaminedPhase& examined)
+    : examined_(examined),
+      frozen_(examined.frozen()),
+      files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), segments_, frozen_.devices(),
+             frozen_.tree(), examined.namespaces()),
+      memory_(frozen_.options(), frozen_.images(), files_, segments_, frozen_.devices(), frozen_.statistics()),
+      progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
+    for (const std::uint32_t id : examined.surroundings().sharedMemory)
+        segments_.reserve(id);
+    frozen_.log().info("Stage: processes");
+    memory_.lookAhead(frozen_.tree());
+    captureTables();
+    captureProcesses();
+    captureContents();
+}
+
+/// All descriptors come before memory, which may be mapped from somebody else's.
+void CapturedPhase::captureTables() {
+    for (auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        if (task->alive())
+            inContext([&] { return task->describe(); }, [&] { files_.addTable(*task); });
+    }
+}
+
+void CapturedPhase::captureProcesses() {
+    std::uint32_t number = 1;  // that of criu
+    for (auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        inContext([&] { return task->describe(); },
+                  [&] {
+                      if (task->alive())
+                          captureProcess(*task, ++number);
+                      else
+                          dumpDead(*task, frozen_.images());
+                  });
+        progress_.tick();
+    }
+}
+
+/// `number`: of what the process shares with no other.
+void CapturedPhase::captureProcess(FrozenTask& task, std::uint32_t number) {
+    frozen_.log().info("Dumping {}", task.describe());
+    const std::uint32_t table = files_.addTable(task);  // which it knows already
+    task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
+    if (task.hasRings && task.compat)
+        fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
+    MmEntry& mm = memory_.collect(task);
+    fillMemoryLayout(task, mm, files_.arena());
+    mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
+    writeIds(task, number, table);
+    writePaths(task);
+    const namespaces::DumpSurroundings& around = examined_.surroundings();
+    dumpCores(task,
+              {frozen_.images(), frozen_.log(), seccomp_, *around.cgroups, frozen_.tree().seccompSuspended(),
+               onlineCpus_, around.ids, around.semaphores},
+              mm);
+}
+
+void CapturedPhase::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {
+    TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
+    ids.vm_id = ids.fs_id = ids.sighand_id = number;
+    ids.files_id = table;
+    examined_.namespaces().storeNumbers(task.pid(), ids);
+    writeOne(frozen_.images(), ImageKind::Ids, task.pid(), ids);
+}
+
+void CapturedPhase::writePaths(const FrozenTask& task) {
+    FsEntry fs = FS_ENTRY__INIT;
+    fs.cwd_id = files_.addLink(task, "cwd", 0, false).value;
+    fs.root_id = files_.addLink(task, "root", 0, false).value;
+    fs.has_umask = task.status.umask.has_value();
+    fs.umask = task.status.umask.value_or(0);
+    writeOne(frozen_.images(), ImageKind::Fs, task.pid(), fs);
+}
+
+void CapturedPhase::captureContents() {
+    frozen_.log().info("Stage: memory");
+    memory_.run(bytesDone_, progress_, frozen_.stop());
+    frozen_.devices().dumpLate(frozen_.tree().rootPid());
+    if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
+        memory_.writeSysvShm(number);
+    frozen_.log().info("Stage: files");
+    files_.finish();
+    examined_.namespaces().write({frozen_.images(), memory_.pagesIds(), frozen_.statistics().sharedPagesWritten});
+}
+
+void CapturedPhase::release(model::FinalState state) noexcept {
+    files_.settle(aftermathOf(state));
+}
+
+}  // namespace criu::engine

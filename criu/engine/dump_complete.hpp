@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/dump_captured.hpp"
+
+namespace criu::engine {
+
+/// The last phase of a dump: the images are a checkpoint. If conclude() fails while the tree goes on, they aren't any
+/// more.
+class CompletePhase {
+public:
+    /// Writes what is known only now: the tree, and last of all images the inventory. Throws Error.
+    explicit CompletePhase(CapturedPhase& captured);
+    ~CompletePhase();
+    CompletePhase(const CompletePhase&) = delete;
+    CompletePhase& operator=(const CompletePhase&) = delete;
+
+    /// Lets the tree go on, leaves it stopped, or ends it, as Options::finalState says. Returns the exit status of
+    /// criu: that of a post-dump script, which asks for the tree to go on by failing, else 0. Throws Error.
+    int conclude();
+
+private:
+    void resume(model::FinalState state);
+    void end();
+    [[noreturn]] void endNamespace();
+
+    CapturedPhase& captured_;
+    ExaminedPhase& examined_;
+    FrozenPhase& frozen_;
+    bool stays_ = false;  ///< the images, whatever happens
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_examined.hpp"
+
+#include "criu/base/error.hpp"
+#include "criu/engine/dump_refusals.hpp"
+
+namespace criu::engine {
+
+ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
+    : frozen_(frozen),
+      namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.guardian(), frozen.devices()) {
+    refuseUnsupported(frozen.tree(), frozen.options());
+    namespaces_.lock();
+    for (const auto& task : frozen.tree().tasks())
+        if (task->alive())
+            frozen.devices().checkpoint(*task->process);
+}
+
+}  // namespace criu::engine

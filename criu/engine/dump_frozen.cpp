@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_frozen.hpp"
+
+#include <utility>
+
+namespace criu::engine {
+namespace {
+
+/// Without an inventory the directory is recognisably no checkpoint, or an incomplete one. The others are images that
+/// are written only if there is something to put into them: those of an earlier dump mustn't be taken for this one's.
+void removeOldImages(const ImageDir& images) {
+    for (const ImageKind kind :
+         {ImageKind::Inventory, ImageKind::RemapFpath, ImageKind::PipesData, ImageKind::FifoData, ImageKind::SkQueues,
+          ImageKind::Memfd, ImageKind::BpfmapData, ImageKind::TtyInfo, ImageKind::TtyData, ImageKind::FileLocks})
+        images.unlink(kind);
+}
+
+}  // namespace
+
+FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
+    : run_(run),
+      guardian_(guardian),
+      images_(std::move(run.imagesDir), run.options.imagesDir),
+      tree_(run.options.timeout, run.stop, run.log),
+      devices_(run.devices, run.options, run.log, images_, run.stop) {
+    removeOldImages(images_);
+    guardian_.requireScripts(Stage::PreDump);
+    log().info("Stage: freeze");
+    const Stopwatch watch(statistics_.freezing);
+    since_ = std::chrono::steady_clock::now();
+    tree_.freeze(guardian_.root().inside, options().freezeCgroup, [this](pid_t pid) { devices_.pause(pid); });
+}
+
+void FrozenPhase::resume(model::FinalState state) {
+    tree_.resume(state == model::FinalState::Stopped);
+    noteTime();
+}
+
+void FrozenPhase::end() {
+    tree_.kill(guardian_.isInside());
+    noteTime();
+}
+
+void FrozenPhase::noteTime() noexcept {
+    statistics_.frozen =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - since_);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_namespaces.hpp"
+
+#include "criu/device/dump_devices.hpp"
+#include "criu/engine/namespace_kinds.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::string makeRunId() {
+    std::string id = kernel::ProcDir().readFile("sys/kernel/random/uuid");
+    while (!id.empty() && id.back() == '\n')
+        id.pop_back();
+    return id;
+}
+
+}  // namespace
+
+namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guardian) {
+    namespaces::SeenTree seen;
+    seen.criu = guardian.root().home;
+    for (const auto& task : tree.tasks()) {
+        seen.pids.insert(task->pid());
+        if (!task->alive())
+            continue;
+        std::vector<pid_t> threads;
+        for (const compel::FrozenThread& thread : task->process->threads())
+            threads.push_back(thread.tracee.tid());
+        seen.processes.push_back(
+            {task->dir, task->pid(), task->status.name, std::move(threads), kernel::readNamespaceIds(task->dir)});
+    }
+    return seen;
+}
+
+DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
+                               Guardian& guardian, device::DumpDevices& devices)
+    : tree_(look(tree, guardian)),
+      numbers_(tree_.criu, tree_.root().ids),
+      runId_(makeRunId()),
+      inputs_{options,
+              log,
+              stop,
+              tree_,
+              numbers_,
+              runId_,
+              tree.freezer(),
+              [&devices](const std::string& mountPoint, int id) { return devices.takeMount(mountPoint, id); },
+              [&devices](const kernel::NetworkLink& link) {
+                  return devices.takeLink(static_cast<int>(link.index), link.hardware, link.kind);
+              },
+              [&guardian] { guardian.requireScripts(Stage::NetworkLock); },
+              [&guardian] { (void)guardian.runScripts(Stage::NetworkUnlock); },
+              surroundings_},
+      kinds_(makeNamespaceDumps(inputs_)) {}
+
+DumpNamespaces::~DumpNamespaces() {
+    while (!kinds_.empty())
+        kinds_.pop_back();
+}
+
+void DumpNamespaces::storeNumbers(pid_t process, TaskKobjIdsEntry& ids) const {
+    for (const auto& kind : kinds_)
+        namespaces::storeNumber(ids, kind->kind(), kind->numberOf(process));
+}
+
+std::optional<std::uint32_t> DumpNamespaces::numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const {
+    for (const auto& each : kinds_)
+        if (each->kind() == kind)
+            return each->numberOfInode(inode);
+    return std::nullopt;
+}
+
+void DumpNamespaces::lock() {
+    for (const auto& kind : kinds_)
+        kind->lock();
+}
+
+void DumpNamespaces::write(const namespaces::DumpOutputs& outputs) {
+    for (const auto& kind : kinds_)
+        kind->write(outputs);
+}
+
+void DumpNamespaces::release(model::FinalState state) {
+    for (const auto& kind : kinds_)
+        kind->release(state);
+}
+
+}  // namespace criu::engine

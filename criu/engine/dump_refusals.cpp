@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_refusals.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/kcmp.hpp"
+#include "criu/task/compat.hpp"
+#include "criu/task/security_label.hpp"
+
+namespace criu::engine {
+namespace {
+
+void refuseForeignSession(const FrozenTask& root, const model::Options& options) {
+    if (root.stat.session == root.pid() || options.shellJob)
+        return;
+    Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
+                               root.status.name, root.stat.session));
+    error.addHint("start it with setsid, or dump with --shell-job");
+    throw error;
+}
+
+/// A filter might forbid what criu has to do in a thread, and kill it for that.
+void refuseSeccomp(const FrozenTask& task) {
+    kernel::ProcBuffer buffer;
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const auto mode = kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer).seccomp;
+        if (mode.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled)
+            continue;
+        Error error(EPERM, fmt::format("thread {} of process {} runs under seccomp", thread.tracee.tid(), task.pid()));
+        error.addHint("criu needs CAP_SYS_ADMIN for it, and may not run under seccomp itself");
+        throw error;
+    }
+}
+
+/// Processes may share descriptors but nothing else.
+void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
+    std::vector<pid_t> pids;
+    for (const auto& task : tree.tasks())
+        if (task->alive())
+            pids.push_back(task->pid());
+    // In the kernel's order, those that share are neighbours.
+    std::sort(pids.begin(), pids.end(),
+              [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+    const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
+        return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
+    });
+    if (shared != pids.end())
+        fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
+             std::max(shared[0], shared[1]), what);
+}
+
+}  // namespace
+
+void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
+    refuseForeignSession(*tree.tasks().front(), options);
+    const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        if (task->stat.session == 0)
+            fail("process {} is in a session of an outer pid namespace", task->pid());
+        if (ownLabel)
+            inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
+                      [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
+        if (!tree.seccompSuspended())
+            refuseSeccomp(*task);
+        task->compat = task::isCompat(*task->process, task->dir);
+    }
+    refuseShared(tree, kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+    refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
+    refuseShared(tree, kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "criu/namespaces/mount_dump.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+/// Processes may be in other mount namespaces than the root, if that isn't in criu's.
+class MountNamespaceDump final : public NamespaceDump {
+public:
+    explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
+        if (!isOwn()) {
+            requireOne();
+            return;
+        }
+        with.log.info("Stage: mounts");
+        content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
+        with.surroundings.root = content_->treeRoot();
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(pid_t process) const override {
+        const auto found = numbers_.find(process);
+        return found == numbers_.end() ? rootNumber() : found->second;
+    }
+
+    void write(const DumpOutputs& outputs) override {
+        if (content_)
+            content_->write(outputs.images, inputs().surroundings.ids, inputs().surroundings.systemV == 0,
+                            inputs().stop);
+    }
+
+private:
+    std::vector<SeenNamespace> number(const SeenTree& tree) {
+        std::map<std::uint32_t, std::uint32_t> byInode;
+        std::vector<SeenNamespace> seen;
+        for (const SeenProcess& process : tree.processes) {
+            const std::uint32_t inode = process.ids.of(kind()).value_or(0);
+            auto found = byInode.find(inode);
+            if (found == byInode.end()) {
+                const std::uint32_t fresh = seen.empty() ? rootNumber() : inputs().numbers.addOther();
+                found = byInode.emplace(inode, fresh).first;
+                seen.push_back({fresh, &process.dir});
+            }
+            numbers_[process.pid] = found->second;
+        }
+        return seen;
+    }
+
+    std::map<pid_t, std::uint32_t> numbers_;  ///< by process
+    std::optional<MountDump> content_;        ///< only of a namespace that isn't criu's
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceDump> makeMountDump(const DumpInputs& inputs) {
+    return std::make_unique<MountNamespaceDump>(inputs);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/namespace_dump.hpp"
+
+#include <fcntl.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+
+namespace criu::namespaces {
+
+std::string SeenProcess::describe() const {
+    return fmt::format("process {} ({})", pid, name);
+}
+
+std::optional<std::uint32_t> NamespaceDump::numberOfInode(std::uint32_t inode) const {
+    return inputs_.tree.root().ids.of(kind_) == inode ? std::optional(rootNumber()) : std::nullopt;
+}
+
+void NamespaceDump::requireOne() const {
+    const auto ofRoot = inputs_.tree.root().ids.of(kind_);
+    for (const SeenProcess& process : inputs_.tree.processes)
+        if (process.ids.of(kind_) != ofRoot)
+            fail("{} is in another {} namespace than the root of the tree", process.describe(),
+                 kernel::namespaceName(kind_));
+}
+
+void NamespaceDump::requireSameForChildren(std::optional<std::uint32_t> kernel::NamespaceIds::*forChildren) const {
+    for (const SeenProcess& process : inputs_.tree.processes)
+        if (process.ids.*forChildren != process.ids.of(kind_))
+            fail("{} creates its children in another {} namespace than its own, which can't be dumped yet",
+                 process.describe(), kernel::namespaceName(kind_));
+}
+
+void NamespaceDump::inside(const std::function<void()>& work) const {
+    const UniqueFd space = inputs_.tree.root().dir.open(fmt::format("ns/{}", kernel::namespaceName(kind_)), O_RDONLY);
+    kernel::inOwnThread([&] {
+        const kernel::NamespaceVisit visit(space.get(), kind_);
+        work();
+    });
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/cgroup/freezer.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/links.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/memory/pages_ids.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ipc_semaphores.hpp"
+
+/// The dump half of namespace kinds. The engine has a list of them (engine/namespace_kinds) and loops over it at each
+/// step; what a kind does at a step is known to its own file only.
+namespace criu::namespaces {
+
+class NetworksDump;
+
+/// A living process of a tree that stands still.
+struct SeenProcess {
+    const kernel::ProcPid& dir;
+    pid_t pid = 0;
+    std::string name;
+    std::vector<pid_t> threads;
+    kernel::NamespaceIds ids;  ///< its namespaces
+
+    /// "process 7 (sleep)", for messages.
+    [[nodiscard]] std::string describe() const;
+};
+
+struct SeenTree {
+    std::vector<SeenProcess> processes;  ///< the root of the tree first
+    std::set<pid_t> pids;                ///< of all processes, zombies included
+    kernel::NamespaceIds criu;           ///< the namespaces that criu was started in
+
+    [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
+};
+
+/// What is around the processes of the tree and isn't as it is for criu. Kinds say here what they know, when they are
+/// made; everybody else asks here and need not know which kind it comes from. Complete when all kinds are made.
+struct DumpSurroundings {
+    /// How the tree calls users and groups.
+    model::IdMap ids;
+    /// Where paths begin.
+    files::TreeRoot root;
+    /// Where sockets are. Never null.
+    NetworksDump* networks = nullptr;
+    /// The groups that threads are in. Never null.
+    cgroup::CgroupDump* cgroups = nullptr;
+    /// Semaphores that the tree has for itself: whoever looks at a process adds its adjustments to them. Null if the
+    /// tree uses those of criu's IPC namespace.
+    std::vector<SemaphoreSet>* semaphores = nullptr;
+    /// Ids of the System V shared memory that the tree has for itself.
+    std::vector<std::uint32_t> sharedMemory;
+    /// The number, in images, of criu's IPC namespace, if the tree uses System V shared memory of that: then the
+    /// segments that it has attached are dumped. 0: it has an IPC namespace for itself.
+    std::uint32_t systemV = 0;
+};
+
+/// What kinds are made from. All of it outlives them.
+struct DumpInputs {
+    const model::Options& options;
+    Log& log;
+    StopRequest& stop;
+    const SeenTree& tree;
+    NamespaceNumbers& numbers;
+    /// A name of this dump that no other has.
+    const std::string& runId;
+    /// The cgroup that was frozen for the dump; null if there is none.
+    const cgroup::Freezer* freezer;
+    /// Asks plugins to take over a mount (its mount point and id), or a network device; false if none does.
+    std::function<bool(const std::string& mountPoint, int id)> takeMount;
+    std::function<bool(const kernel::NetworkLink& link)> takeLink;
+    /// Tell action scripts that the tree's network is to be kept from the outside, and that it isn't any more. The
+    /// latter to be called in the namespaces that criu was started in: scripts may be run by the calling thread.
+    std::function<void()> scriptsLock;
+    std::function<void()> scriptsUnlock;
+    DumpSurroundings& surroundings;
+};
+
+/// Where the content of namespaces goes.
+struct DumpOutputs {
+    const ImageDir& images;
+    memory::PagesIds& pagesIds;
+    std::uint64_t& sharedPagesWritten;  ///< for statistics
+};
+
+/// One kind of namespace in one dump. Made when the tree has been frozen: the constructor looks at the namespaces that
+/// processes are in, throws Error for what can't be dumped, and changes nothing. Then the steps follow in the order in
+/// which they are declared; a kind implements those that it needs. Destroyed without release(), everything is again as
+/// it was: the dump failed.
+///
+/// Numbers are asked for by process, so a kind may have several namespaces in one tree.
+class NamespaceDump {
+public:
+    NamespaceDump(const NamespaceDump&) = delete;
+    NamespaceDump& operator=(const NamespaceDump&) = delete;
+    virtual ~NamespaceDump() = default;
+
+    [[nodiscard]] kernel::NamespaceKind kind() const noexcept { return kind_; }
+    /// Whether the tree has such a namespace for itself: its root isn't in that of criu.
+    [[nodiscard]] bool isOwn() const { return inputs_.numbers.isOwn(kind_); }
+
+    /// The number, in images, of the namespace that a process of the tree is in.
+    [[nodiscard]] virtual std::uint32_t numberOf(pid_t /*process*/) const { return rootNumber(); }
+    /// The number of the namespace with this inode, for descriptors of it; nothing if no restore would have it.
+    [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
+
+    /// All kinds are made, nothing was refused. From here on nothing that comes from outside may change the namespaces.
+    virtual void lock() {}
+
+    /// Writes the images, when all processes, memory and files have been dumped.
+    virtual void write(const DumpOutputs& /*outputs*/) {}
+
+    /// The images are complete. The tree goes on (FinalState::Running), stays stopped, or has ended: what a restore
+    /// needs is left in place in both of the latter cases. Throws Error.
+    virtual void release(model::FinalState /*state*/) {}
+
+protected:
+    NamespaceDump(kernel::NamespaceKind kind, const DumpInputs& inputs) : kind_(kind), inputs_(inputs) {}
+
+    [[nodiscard]] const DumpInputs& inputs() const noexcept { return inputs_; }
+    [[nodiscard]] std::uint32_t rootNumber() const { return inputs_.numbers.ofTree(kind_); }
+
+    /// Throws Error if not all processes are in the namespace of the root.
+    void requireOne() const;
+    /// Throws Error if a process creates its children in another namespace than its own. `forChildren`: where it does.
+    void requireSameForChildren(std::optional<std::uint32_t> kernel::NamespaceIds::*forChildren) const;
+    /// Runs `work` in the root's namespace, in a thread of its own.
+    void inside(const std::function<void()>& work) const;
+
+private:
+    kernel::NamespaceKind kind_;
+    const DumpInputs& inputs_;
+};
+
+using NamespaceDumps = std::vector<std::unique_ptr<NamespaceDump>>;
+
+// Each is defined in the file of its kind.
+[[nodiscard]] std::unique_ptr<NamespaceDump> makePidDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeUserDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeCgroupDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeUtsDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeTimeDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeMountDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeIpcDump(const DumpInputs& inputs);
+[[nodiscard]] std::unique_ptr<NamespaceDump> makeNetworkDump(const DumpInputs& inputs);
+
+}  // namespace criu::namespaces
