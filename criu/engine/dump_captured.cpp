@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_captured.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
 #include "criu/base/error.hpp"
+#include "criu/engine/dump_files.hpp"
+#include "criu/engine/dump_memory.hpp"
 #include "criu/engine/dump_task.hpp"
+#include "criu/engine/progress.hpp"
+#include "criu/kernel/sched.hpp"
+#include "criu/memory/segments_dump.hpp"
+#include "criu/task/seccomp.hpp"
 #include "images/fs.hpp"
 
 namespace criu::engine {
@@ -29,7 +39,34 @@ files::Aftermath aftermathOf(model::FinalState state) noexcept {
 
 }  // namespace
 
-CapturedPhase::CapturedPhase(ExaminedPhase& examined)
+/// What is known of the tree while it is captured.
+class CapturedPhase::Capture {
+public:
+    explicit Capture(ExaminedPhase& examined);
+
+    [[nodiscard]] bool sawUprobes() const noexcept { return memory_.sawUprobes(); }
+    void release(model::FinalState state) noexcept { files_.settle(aftermathOf(state)); }
+
+private:
+    void captureTables();
+    void captureProcesses();
+    void captureProcess(FrozenTask& task, std::uint32_t number);
+    void writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const;
+    void writePaths(const FrozenTask& task);
+    void captureContents();
+
+    ExaminedPhase& examined_;
+    FrozenPhase& frozen_;
+    const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    memory::SegmentsDump segments_;
+    FileCollector files_;
+    DumpMemory memory_;
+    task::SeccompDump seccomp_;
+    std::atomic<std::uint64_t> bytesDone_{0};
+    Progress progress_;
+};
+
+CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), segments_, frozen_.devices(),
@@ -46,7 +83,7 @@ CapturedPhase::CapturedPhase(ExaminedPhase& examined)
 }
 
 /// All descriptors come before memory, which may be mapped from somebody else's.
-void CapturedPhase::captureTables() {
+void CapturedPhase::Capture::captureTables() {
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         if (task->alive())
@@ -54,7 +91,7 @@ void CapturedPhase::captureTables() {
     }
 }
 
-void CapturedPhase::captureProcesses() {
+void CapturedPhase::Capture::captureProcesses() {
     std::uint32_t number = 1;  // that of criu
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
@@ -70,7 +107,7 @@ void CapturedPhase::captureProcesses() {
 }
 
 /// `number`: of what the process shares with no other.
-void CapturedPhase::captureProcess(FrozenTask& task, std::uint32_t number) {
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // which it knows already
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
@@ -88,7 +125,7 @@ void CapturedPhase::captureProcess(FrozenTask& task, std::uint32_t number) {
               mm);
 }
 
-void CapturedPhase::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {
+void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {
     TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
     ids.vm_id = ids.fs_id = ids.sighand_id = number;
     ids.files_id = table;
@@ -96,7 +133,7 @@ void CapturedPhase::writeIds(const FrozenTask& task, std::uint32_t number, std::
     writeOne(frozen_.images(), ImageKind::Ids, task.pid(), ids);
 }
 
-void CapturedPhase::writePaths(const FrozenTask& task) {
+void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
     FsEntry fs = FS_ENTRY__INIT;
     fs.cwd_id = files_.addLink(task, "cwd", 0, false).value;
     fs.root_id = files_.addLink(task, "root", 0, false).value;
@@ -105,7 +142,8 @@ void CapturedPhase::writePaths(const FrozenTask& task) {
     writeOne(frozen_.images(), ImageKind::Fs, task.pid(), fs);
 }
 
-void CapturedPhase::captureContents() {
+void CapturedPhase::Capture::captureContents() {
+    seccomp_.write(frozen_.images());
     frozen_.log().info("Stage: memory");
     memory_.run(bytesDone_, progress_, frozen_.stop());
     frozen_.devices().dumpLate(frozen_.tree().rootPid());
@@ -116,8 +154,17 @@ void CapturedPhase::captureContents() {
     examined_.namespaces().write({frozen_.images(), memory_.pagesIds(), frozen_.statistics().sharedPagesWritten});
 }
 
+CapturedPhase::CapturedPhase(ExaminedPhase& examined)
+    : examined_(examined), capture_(std::make_unique<Capture>(examined)) {}
+
+CapturedPhase::~CapturedPhase() = default;
+
+bool CapturedPhase::sawUprobes() const noexcept {
+    return capture_->sawUprobes();
+}
+
 void CapturedPhase::release(model::FinalState state) noexcept {
-    files_.settle(aftermathOf(state));
+    capture_->release(state);
 }
 
 }  // namespace criu::engine

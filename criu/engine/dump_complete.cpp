@@ -68,7 +68,7 @@ void writeInventory(FrozenPhase& frozen, ExaminedPhase& examined, const Captured
     entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;
     entry.plugins_entry = &plugins;
     entry.dump_criu_run_id = runId.data();
-    entry.has_allow_uprobes = entry.allow_uprobes = captured.memory().sawUprobes();
+    entry.has_allow_uprobes = entry.allow_uprobes = captured.sawUprobes();
     ImageWriter image = frozen.images().create(ImageKind::Inventory);
     image.write(entry);
     image.finish();
@@ -79,7 +79,6 @@ void writeInventory(FrozenPhase& frozen, ExaminedPhase& examined, const Captured
 CompletePhase::CompletePhase(CapturedPhase& captured)
     : captured_(captured), examined_(captured.examined()), frozen_(examined_.frozen()) {
     writeTree(frozen_.tree(), frozen_.images());
-    captured.seccomp().write(frozen_.images());
     writeCpu(frozen_.options(), frozen_.images());
     frozen_.stop().throwIfRequested();
     writeInventory(frozen_, examined_, captured);

@@ -2,6 +2,8 @@
 #include "criu/engine/dump_namespaces.hpp"
 
 #include "criu/device/dump_devices.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
 #include "criu/engine/namespace_kinds.hpp"
 
 namespace criu::engine {

@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/guarded.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "images/core.hpp"
 
@@ -14,6 +12,9 @@ class DumpDevices;
 }
 
 namespace criu::engine {
+
+class FrozenTree;
+class Guardian;
 
 /// The namespaces of a tree that stands still: all kinds of them, asked in order, and undone in reverse order.
 class DumpNamespaces {

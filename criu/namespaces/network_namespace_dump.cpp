@@ -69,7 +69,7 @@ public:
 
     void release(model::FinalState state) override {
         const bool goesOn = state == model::FinalState::Running;
-        networks_.settle(!goesOn);
+        networks_.release(!goesOn);
         if (goesOn)
             unlockScripts();
         scriptsLocked_ = false;

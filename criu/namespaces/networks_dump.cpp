@@ -52,15 +52,15 @@ NetworksDump::NetworksDump(const model::Options& options, sockets::NetworkLock& 
       log_(log) {}
 
 NetworksDump::~NetworksDump() {
-    settle(false);
+    release(false);
 }
 
-void NetworksDump::settle(bool keep) noexcept {
+void NetworksDump::release(bool stayLocked) noexcept {
     for (Space& space : spaces_) {
         if (!space.lock)
             continue;
         try {
-            if (keep)
+            if (stayLocked)
                 space.lock->keep();
             else
                 inside(space, [&] { space.lock->release(); });
@@ -158,7 +158,7 @@ std::uint32_t NetworksDump::ofNamespaceFile(const files::OpenFd& file) {
 
 void NetworksDump::lockOne(Space& space) {
     space.lock = std::make_unique<sockets::NetworkLock>(rootLock_.method(), runId_, log_);
-    // CRIU 4.2 wouldn't lift this lock: it mustn't find it in the images.
+    // CRIU 4.2 wouldn't remove this lock on restore, so images mustn't have it: the rules are read before.
     inside(space, [&] {
         space.dump->readFilters();
         space.lock->lockNamespace();

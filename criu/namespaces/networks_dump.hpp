@@ -30,7 +30,7 @@ public:
     /// `lock`: of the root's namespace.
     NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId, ExternalLinks links,
                  NamespaceNumbers& numbers, StopRequest& stop, Log& log);
-    /// Lifts the locks but that of the root's, unless they are to stay.
+    /// Unlocks all but the root's, unless they are to stay locked.
     ~NetworksDump();
     NetworksDump(const NetworksDump&) = delete;
     NetworksDump& operator=(const NetworksDump&) = delete;
@@ -60,8 +60,8 @@ public:
     /// Writes the images of all.
     void write(const ImageDir& images);
 
-    /// The end of the dump: locks are lifted, or stay for the restore.
-    void settle(bool keep) noexcept;
+    /// The end of the dump: all but the root's are unlocked, or stay locked for the restore.
+    void release(bool stayLocked) noexcept;
 
 private:
     struct Space {

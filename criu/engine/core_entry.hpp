@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+
+#include <signal.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/thread_questions.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/task/thread_state.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+/// The message of a core image, put together from what a thread has told, what tracing shows and what /proc says.
+namespace criu::engine {
+
+/// What tracing shows of a thread.
+struct TracedThread {
+    /// `run`: the thread after its questions. To be called by the thread that traces it.
+    TracedThread(const compel::FrozenThread& thread, const compel::BlobRun& run, bool compat);
+
+    pid_t tid = 0;
+    compel::Registers registers;
+    std::vector<std::byte> segments;  ///< of 32-bit processes only
+    std::vector<std::byte> extended;
+    std::uint64_t shadowStackPointer = 0;
+    std::optional<task::RseqRegistration> rseq;
+    std::vector<siginfo_t> pending;
+    std::uint64_t mask = 0;
+};
+
+/// What all threads of a process have in common for their images.
+struct CoreContext {
+    const model::IdMap& ids;                ///< how the tree calls users and groups
+    std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
+};
+
+/// The entry of any thread; `status` is its /proc/PID/task/TID/status, `cgroupSet` the number of its set of groups.
+CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& traced, pie::RemoteData& answers,
+                       const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
+                       Arena& arena);
+
+/// Adds to the leader's entry what is the process' own, and to `mm` what the process itself knows of its memory.
+/// Throws Error for what can't be dumped.
+void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteData& answers, std::uint64_t mask,
+                const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
+
+}  // namespace criu::engine
