@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -60,6 +61,20 @@ int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     return found;
 }
 
+/// Whether another mount lies over the directory that a deleted file was in, or what is left of the way there. A file
+/// made at that path would be on the other mount.
+bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
+    if (!tree.isOwn() || !tree.hasMount(mount) || tree.isCovered(mount))
+        return false;
+    while (path.size() > 1) {
+        path.resize(std::max<std::size_t>(path.rfind('/'), 1));
+        const UniqueFd directory(::open(tree.at(path, mount).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (directory)
+            return kernel::mountIdOf(directory.get()) != mount;
+    }
+    return false;
+}
+
 void dropSuffix(std::string& path, std::string_view suffix) {
     if (path.ends_with(suffix))
         path.resize(path.size() - suffix.size());
@@ -107,6 +122,9 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (tree.isOwn()) {
         out.has_mnt_id = 1;
         out.mnt_id = mountOf(file, path, tree);
+        if (tree.isOfFurther(out.mnt_id) && tree.isCovered(out.mnt_id))
+            fail("{} lies on a mount that another covers in a further mount namespace, which can't be restored yet",
+                 file.describe());
     }
     out.name = dump.arena().string(path);
     out.flags = flags;
@@ -176,6 +194,9 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
     entry.orig_id = out.id;
     entry.has_remap_type = 1;
+    if (isDirectoryCovered(path, mountIdOf(file), dump.treeRoot()))
+        fail("{} is deleted, and another mount lies over the directory it was in, which can't be restored yet",
+             file.describe());
     const bool directory = S_ISDIR(file.stat.st_mode);
     if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kernel::kDeletedMark))) {
         entry.remap_type = REMAP_TYPE__GHOST;

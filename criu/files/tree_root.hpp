@@ -44,6 +44,12 @@ public:
     [[nodiscard]] std::string at(std::string_view path, int mount) const;
     /// Whether the tree sees a mount. Of criu's own namespace that isn't known, and the answer is yes.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
+    /// Whether no path leads to a mount of the tree, because others cover it.
+    [[nodiscard]] bool isCovered(int id) const { return hidden_.contains(id); }
+    /// Whether a mount is of another namespace of the tree than that of its first process.
+    [[nodiscard]] bool isOfFurther(int id) const {
+        return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
+    }
     /// All mounts of the tree's own namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 

@@ -206,7 +206,7 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
         out.deleted = 1;
-    } else if (!found && tree.isOwn()) {
+    } else if (tree.isOwn() && (!found || tree.isCovered(out.mnt_id))) {
         fail("{} is bound to {}, where another mount lies over it now, which can't be dumped yet", file.describe(),
              path);
     }
