@@ -84,6 +84,12 @@ void check_traffic(int tap) {
     SYS(close(socket));
 }
 
+/// An IPv6 address has no route before the kernel knows that nobody else has it, which takes a second or two, also
+/// after a restore.
+void await_addresses() {
+    zdtm::output_of("while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done");
+}
+
 }  // namespace
 
 ZDTM("tun and tap devices: attached, two queues of which one is set aside, persistent without anybody, unattached") {
@@ -114,8 +120,7 @@ ZDTM("tun and tap devices: attached, two queues of which one is set aside, persi
           "ip link set zdtmqueues up"})
         zdtm::output_of(command);
     check_traffic(tap);
-    // An IPv6 address has no route before the kernel knows that nobody else has it, which takes a second or two.
-    zdtm::output_of("while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done");
+    await_addresses();
     const std::vector<const char*> questions{
         "ip -o -d link show zdtmtap | sed -E 's, (state|addrgenmode) [A-Za-z0-9_]*,,g'",
         "ip -o -d link show zdtmqueues | sed -E 's, (state|addrgenmode) [A-Za-z0-9_]*,,g'",
@@ -132,6 +137,7 @@ ZDTM("tun and tap devices: attached, two queues of which one is set aside, persi
 
     me.wait_for_check();
 
+    await_addresses();
     for (std::size_t i = 0; i < questions.size(); ++i) {
         const std::string now = zdtm::output_of(questions[i]);
         CHECK(now == answers[i], "%s was\n%snow\n%s", questions[i], answers[i].c_str(), now.c_str());
