@@ -56,20 +56,26 @@ kernel::LinkOption option(std::uint16_t type, Number value) {
     return {type, {bytes, bytes + sizeof(value)}};
 }
 
-/// Makes a device that reaches to the outside. The one that is to be replaced may still be going: the kernel takes
-/// namespaces apart behind the backs of the last who were there.
-void makeWhenFree(const kernel::NewLink& link) {
-    constexpr int kTurns = 200;
+/// Does something that fails with `busy` as long as the device that is to be replaced is still there. It may be going:
+/// the kernel takes network namespaces apart some time after the last process has left them (cleanup_net()).
+template <typename Work>
+void whenOldDeviceIsGone(int busy, Work&& work) {
+    constexpr int kTurns = 500;
     constexpr auto kPause = std::chrono::milliseconds(10);
     for (int turn = 0;; ++turn) {
         try {
-            return kernel::makeLink(link);
+            return work();
         } catch (const Error& error) {
-            if (error.code() != EEXIST || turn == kTurns)
+            if (error.code() != busy || turn == kTurns)
                 throw;
         }
         std::this_thread::sleep_for(kPause);
     }
+}
+
+/// Makes a device that reaches to the outside.
+void makeWhenFree(const kernel::NewLink& link) {
+    whenOldDeviceIsGone(EEXIST, [&] { kernel::makeLink(link); });
 }
 
 /// Addresses and routes in images are told of devices by their index.
@@ -345,7 +351,8 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     kernel::LinkChange change{.flags = entry.flags, .mtu = entry.mtu};
     if (foreign)
         change.address = addressOf(entry);
-    kernel::changeLink(entry.ifindex, change);
+    // A hardware address is on a macvlan's lower device only once.
+    whenOldDeviceIsGone(EADDRINUSE, [&] { kernel::changeLink(entry.ifindex, change); });
     writeDeviceSettings(entry, rule);
 }
 
