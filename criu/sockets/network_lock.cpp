@@ -2,8 +2,10 @@
 #include "criu/sockets/network_lock.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <set>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/iptables.hpp"
@@ -279,13 +281,21 @@ void NetworkLock::lift(Iptables::Family family, const std::function<std::string(
     const Iptables iptables(family);
     if (!iptables.available())
         return;  // so nobody has used it either
-    // What goes wrong for one family mustn't keep the other locked.
-    try {
-        const std::string lines = deletions(iptables.filterRules());
-        if (!lines.empty())
-            iptables.run(lines);
-    } catch (const std::exception& error) {
-        log_.error("The network can't be unlocked: {}", error.what());
+    // Others change the same tables at any time, and a rule that stays stops its connection for good: so try again.
+    constexpr int kTries = 20;
+    constexpr std::chrono::milliseconds kPause{25};
+    for (int tries = 1;; ++tries) {
+        try {
+            const std::string lines = deletions(iptables.filterRules());
+            if (!lines.empty())
+                iptables.run(lines);
+            return;
+        } catch (const std::exception& error) {
+            // What goes wrong for one family mustn't keep the other locked.
+            if (tries == kTries)
+                return log_.error("The network can't be unlocked: {}", error.what());
+        }
+        std::this_thread::sleep_for(kPause);
     }
 }
 

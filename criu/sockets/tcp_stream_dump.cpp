@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -96,6 +97,23 @@ bool readQueues(int socket, Queues& out) {
     return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
 }
 
+/// No queue is chosen any more when this ends. As long as the send queue is, a socket in repair mode only notes what it
+/// would send as sent (tcp_write_xmit() of the kernel): an acknowledgement that comes between the end of the network's
+/// lock and that of repair mode would make everything unsent wait for a retransmission.
+class QueueChoice {
+public:
+    explicit QueueChoice(int socket) : socket_(socket) {}
+    ~QueueChoice() {
+        const int none = TCP_NO_QUEUE;
+        ::setsockopt(socket_, IPPROTO_TCP, TCP_REPAIR_QUEUE, &none, sizeof(none));
+    }
+    QueueChoice(const QueueChoice&) = delete;
+    QueueChoice& operator=(const QueueChoice&) = delete;
+
+private:
+    int socket_;
+};
+
 /// Peeking starts elsewhere while SO_PEEK_OFF is set (TCP has it since Linux 6.9).
 class PeekFromStart {
 public:
@@ -147,6 +165,7 @@ std::uint32_t readNumber(int socket, int option, const char* what) {
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images) {
     const int fd = socket.fd();
     const PeekFromStart peeking(fd, *entry.opts);
+    const QueueChoice choice(fd);
     Queues queues;
     refuseOutOfBand(fd, *entry.opts);
     for (int tries = 0; !readQueues(fd, queues); ++tries) {
