@@ -13,10 +13,14 @@ from . import processes
 # Of /proc/PID/status, per thread.
 STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-          "Seccomp", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
+          "Seccomp", "Seccomp_filters", "NStgid", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
+
+# Of /proc/PID/task/TID, per thread.
+THREAD_FILES = ["comm", "personality"]
+THREAD_LINKS = ["cwd", "root"]
 
 # Those that are pids.
-PIDS = ["PPid", "NSpid", "NSpgid", "NSsid"]
+PIDS = ["PPid", "NStgid", "NSpid", "NSpgid", "NSsid"]
 
 # Of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
@@ -121,17 +125,27 @@ def _process(pid, names, pids):
                 value = pids.text(value) if name == "PPid" else value.split()[-1]
             fields[f"thread {pids.inside(tid)} {name}"] = value
         if not zombie:
-            fields[f"thread {pids.inside(tid)} cgroup"] = _cgroups(pid, tid)
+            fields.update({f"thread {pids.inside(tid)} {what}": value
+                           for what, value in _thread(pid, tid, names).items()})
     if zombie:
         return fields
     for name in FILES:
         fields[name] = _file(pid, name)
     for name in LINKS:
         fields[name] = _link(f"/proc/{pid}/{name}", names)
-    fields.update(_scheduling(pid))
     fields.update(_maps(pid))
     fields.update(_descriptors(pid, names, pids))
     fields["timers"] = _timers(pid, pids)
+    return fields
+
+
+def _thread(pid, tid, names):
+    """What /proc and the scheduler show of one thread, beside its status."""
+    fields = {"cgroup": _cgroups(pid, tid), **_scheduling(tid)}
+    for name in THREAD_FILES:
+        fields[name] = _file(pid, f"task/{tid}/{name}")
+    for name in THREAD_LINKS:
+        fields[name] = _link(f"/proc/{pid}/task/{tid}/{name}", names)
     return fields
 
 
@@ -161,10 +175,11 @@ def _link(path, names):
     return target
 
 
-def _scheduling(pid):
+def _scheduling(tid):
+    """The policy includes the flag SCHED_RESET_ON_FORK."""
     try:
-        return {"policy": os.sched_getscheduler(pid), "priority": os.sched_getparam(pid).sched_priority,
-                "nice": os.getpriority(os.PRIO_PROCESS, pid), "affinity": sorted(os.sched_getaffinity(pid))}
+        return {"policy": os.sched_getscheduler(tid), "priority": os.sched_getparam(tid).sched_priority,
+                "nice": os.getpriority(os.PRIO_PROCESS, tid), "affinity": sorted(os.sched_getaffinity(tid))}
     except OSError as error:
         return {"policy": error.strerror}
 

@@ -144,6 +144,25 @@ def restore_terminated(subject, task):
     subject.check()
 
 
+def guardian_killed(subject, _task):
+    """Where the criu that was started dies in the midst of a dump, the process that works for it ends as well: the dump
+    isn't completed behind the back of whoever killed it."""
+    images = subject.images("images")
+    pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options,
+                                                          "--leave-running"])
+    pages = os.path.join(images, "pages-1.img")
+    subject.init.until(lambda: os.path.exists(pages) or pid in subject.init.ended, 30, "the dump of memory")
+    if pid in subject.init.ended:
+        raise Failed("the dump ended before it could be killed")
+    os.kill(pid, signal.SIGKILL)
+    subject.init.wait(pid, 20, "criu dump after SIGKILL")
+    subject.require_running("after SIGKILL")
+    subject.require_unchanged("after SIGKILL", seconds=5, leftovers=True)
+    if os.path.exists(os.path.join(images, "inventory.img")):
+        raise Failed("the dump was completed though criu had been killed")
+    subject.check()
+
+
 def lock_gone(subject, _task):
     """A restore locks the network before it makes sockets, and not for longer than it needs, even if it fails."""
     subject.dump(subject.ours, "images")
@@ -277,6 +296,7 @@ SCENARIOS = [
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
+    modes.Mode("guardian-killed", guardian_killed, scenario=True, beyond_42=True),
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),
