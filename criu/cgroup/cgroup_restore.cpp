@@ -60,14 +60,13 @@ void checkNames(std::span<CgroupPropEntry* const> properties) {
 }
 
 /// Removes a group whose tasks are ending: the kernel may need a moment for that. 0 or an errno.
-int removeGroup(int root, const std::string& path) {
+int removeGroup(int root, const std::string& path, const kernel::Inode& inode) {
     constexpr int kTries = 20;
     constexpr useconds_t kPause = 1000;
     for (int tries = 1;; ++tries) {
-        if (::unlinkat(root, relative(path).c_str(), AT_REMOVEDIR) == 0)
-            return 0;
-        if (errno != EBUSY || tries == kTries)
-            return errno;
+        const int code = kernel::removeIfSame(root, relative(path).c_str(), inode);
+        if (code != EBUSY || tries == kTries)
+            return code;
         ::usleep(kPause);
     }
 }
@@ -112,7 +111,7 @@ CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const Imag
 CgroupRestore::~CgroupRestore() {
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
         try {
-            if (const int code = removeGroup(hierarchies_.root(made->controllers), made->path); code != 0)
+            if (const int code = removeGroup(hierarchies_.root(made->controllers), made->path, made->inode); code != 0)
                 log_.warn("{} is left: {}", label(made->controllers, made->path), std::strerror(code));
         } catch (const Error& error) {
             log_.warn("{} is left: {}", label(made->controllers, made->path), error.what());
@@ -316,7 +315,9 @@ void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
             return;
         failErrno("make {}", path);
     }
-    made_.push_back({group.controllers, path});
+    struct stat status {};
+    sys(::fstatat(root, relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW), "stat {}", path);
+    made_.push_back({group.controllers, path, kernel::Inode::of(status)});
     // Nobody can enter a cpuset that has neither processors nor memory.
     const UniqueFd fresh = openGroup(root, path);
     const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));

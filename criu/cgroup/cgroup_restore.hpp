@@ -16,6 +16,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/model/options.hpp"
 #include "images/cgroup.hpp"
 
@@ -102,6 +103,7 @@ private:
     struct Made {
         std::string controllers;
         std::string path;
+        kernel::Inode inode;
     };
 
     void collectSets(const CgroupEntry& entry);

@@ -48,6 +48,8 @@ void FileCollector::settle(files::Aftermath aftermath) noexcept {
         kind->settle(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
         paths_.removeLinks(log_);
+    else
+        paths_.leaveLinks();
 }
 
 /// Dead processes count: files may refer to them.

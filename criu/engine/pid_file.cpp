@@ -9,26 +9,19 @@
 
 namespace criu::engine {
 
-PidFile::PidFile(std::string path, pid_t pid) : path_(std::move(path)) {
-    const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+PidFile::PidFile(const std::string& path, pid_t pid) : name_(path) {
+    const UniqueFd fd(::openat(name_.directory(), name_.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd) {
-        Error error(errno, fmt::format("create the pid file {}", path_));
+        Error error(errno, fmt::format("create the pid file {}", path));
         if (errno == EEXIST)
             error.addHint("remove it if no process of that pid needs it");
         throw error;
     }
+    name_.noteCreated();
     const std::string text = std::to_string(pid);
     const ssize_t written = ::write(fd.get(), text.data(), text.size());
-    if (written != static_cast<ssize_t>(text.size())) {
-        const int code = written < 0 ? errno : ENOSPC;
-        ::unlink(path_.c_str());
-        failWith(code, "write the pid file {}", path_);
-    }
-}
-
-PidFile::~PidFile() {
-    if (!committed_)
-        ::unlink(path_.c_str());
+    if (written != static_cast<ssize_t>(text.size()))
+        failWith(written < 0 ? errno : ENOSPC, "write the pid file {}", path);
 }
 
 }  // namespace criu::engine

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "criu/kernel/created_name.hpp"
+
 namespace criu::engine {
 
 /// A pid file of this run; removed with the object unless commit() was called.
@@ -12,17 +14,13 @@ class PidFile {
 public:
     /// Writes `pid` in decimal, without a newline, to a file made for it (mode 0600). Throws Error when the file exists
     /// already or can't be written; then no file of ours is left.
-    PidFile(std::string path, pid_t pid);
-    ~PidFile();
-    PidFile(const PidFile&) = delete;
-    PidFile& operator=(const PidFile&) = delete;
+    PidFile(const std::string& path, pid_t pid);
 
     /// The restore has come through: the file stays.
-    void commit() noexcept { committed_ = true; }
+    void commit() noexcept { name_.release(); }
 
 private:
-    std::string path_;
-    bool committed_ = false;
+    kernel::CreatedName name_;
 };
 
 }  // namespace criu::engine

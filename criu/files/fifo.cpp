@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <map>
@@ -29,6 +30,10 @@ public:
         // last description is in place.
         const UniqueFd both =
             opener.lift(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
+        struct stat there {};
+        sys(::fstat(both.get(), &there), "stat {}", describe());
+        if (!S_ISFIFO(there.st_mode))
+            fail("{} isn't a fifo", entries_.front().path->name);
         contents_.fill(id_, both.get(), opener.images(), opener.help());
         for (const Item& item : entries_) {
             const int flags = static_cast<int>(item.path->flags);

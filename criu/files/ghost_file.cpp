@@ -89,51 +89,51 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-/// `made` becomes true as soon as there is something to be removed again: what had the name before is somebody else's.
-void createInode(const GhostFileEntry& entry, const std::string& path, ImageReader& image, bool& made) {
+/// Gives `at` a new inode without content or owner. Regular files are returned open for writing.
+UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kernel::CreatedName& at) {
     const auto mode = static_cast<mode_t>(entry.mode);
-    const char* const name = path.c_str();
+    const int directory = at.directory();
+    UniqueFd file;
     if (S_ISREG(mode)) {
-        const UniqueFd file(sys(::open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "create {}", path));
-        made = true;
-        fillRegular(image, entry, file.get());
+        file.reset(
+            sys(::openat(directory, at.name(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "create {}", path));
     } else if (S_ISDIR(mode)) {
-        sys(::mkdir(name, 0700), "create directory {}", path);
+        sys(::mkdirat(directory, at.name(), 0700), "create directory {}", path);
     } else if (S_ISLNK(mode)) {
         if (entry.symlnk_target == nullptr)
             fail("the ghost of symbolic link {} has no target", path);
-        sys(::symlink(entry.symlnk_target, name), "create symbolic link {}", path);
+        sys(::symlinkat(entry.symlnk_target, directory, at.name()), "create symbolic link {}", path);
     } else if (S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode)) {
-        sys(::mknod(name, (mode & S_IFMT) | 0600, kernel::decodeDevice(entry.rdev)), "create node {}", path);
+        sys(::mknodat(directory, at.name(), (mode & S_IFMT) | 0600, kernel::decodeDevice(entry.rdev)), "create node {}",
+            path);
     } else {
         fail("the ghost of {} has a mode of no known file type ({:#o})", path, entry.mode);
     }
-    made = true;
+    at.noteCreated();
+    return file;
 }
 
-void setMetadata(const GhostFileEntry& entry, const std::string& path, const model::IdMap& ids) {
-    const char* const name = path.c_str();
+void setMetadata(const GhostFileEntry& entry, const std::string& path, const kernel::CreatedName& at,
+                 const model::IdMap& ids) {
     const uid_t uid = ids.outerUid(entry.uid);
     const gid_t gid = ids.outerGid(entry.gid);
-    sys(::lchown(name, uid, gid), "give {} to {}:{}", path, uid, gid);
+    sys(::fchownat(at.directory(), at.name(), uid, gid, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}", path, uid, gid);
+    // After chown(2), which takes the set-user-id and set-group-id bits away.
     if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
-        sys(::chmod(name, entry.mode & 07777), "set mode {:#o} of {}", entry.mode & 07777, path);
+        sys(::fchmodat(at.directory(), at.name(), entry.mode & 07777, 0), "set mode {:#o} of {}", entry.mode & 07777,
+            path);
     if (entry.atim != nullptr && entry.mtim != nullptr) {
         const auto toSpec = [](const Timeval& time) {
             return timespec{static_cast<time_t>(time.tv_sec), static_cast<long>(time.tv_usec) * 1000};
         };
         const timespec times[2] = {toSpec(*entry.atim), toSpec(*entry.mtim)};
-        sys(::utimensat(AT_FDCWD, name, times, AT_SYMLINK_NOFOLLOW), "set times of {}", path);
+        sys(::utimensat(at.directory(), at.name(), times, AT_SYMLINK_NOFOLLOW), "set times of {}", path);
     }
 }
 
-std::string parentOf(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-UniqueFd openPathOnly(const std::string& path) {
-    return UniqueFd(sys(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", path));
+UniqueFd openPathOnly(int directory, const std::string& name) {
+    return UniqueFd(
+        sys(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open the deleted file {}", name));
 }
 
 }  // namespace
@@ -219,76 +219,38 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     struct stat there {};
     if (!directory_ || ::lstat(path.c_str(), &there) == 0)
         suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());
-    temporary_ = path + suffix_;
-    try {
-        parents_.make(path);
-        createInode(*entry, temporary_, image, made_);
-        setMetadata(*entry, temporary_, ids);
-    } catch (...) {
-        remove();
-        throw;
-    }
-}
-
-GhostFile::~GhostFile() {
-    remove();
-}
-
-void GhostFile::remove() noexcept {
-    if (made_ && directory_)
-        ::rmdir(temporary_.c_str());
-    else if (made_)
-        ::unlink(temporary_.c_str());
-    parents_.remove();
-}
-
-MissingParents::~MissingParents() {
-    remove();
-}
-
-void MissingParents::remove() noexcept {
-    for (auto parent = made_.rbegin(); parent != made_.rend(); ++parent)
-        ::rmdir(parent->c_str());
-    made_.clear();
-}
-
-void MissingParents::make(const std::string& path) {
-    std::vector<std::string> missing;
-    for (std::string parent = parentOf(path); parent != "/" && ::access(parent.c_str(), F_OK) != 0;
-         parent = parentOf(parent))
-        missing.push_back(parent);
-    for (auto parent = missing.rbegin(); parent != missing.rend(); ++parent) {
-        sys(::mkdir(parent->c_str(), 0700), "create directory {} for a deleted file", *parent);
-        made_.push_back(*parent);
-    }
+    const std::string name = path + suffix_;
+    parents_.make(kernel::parentDirectory(path));
+    temporary_ = kernel::CreatedName(name);
+    const UniqueFd content = createInode(*entry, name, temporary_);
+    if (content)
+        fillRegular(image, *entry, content.get());
+    setMetadata(*entry, name, temporary_, ids);
 }
 
 UniqueFd GhostFile::openAs(const std::string& path, const LinkAcross& across) {
-    parents_.make(path);
+    parents_.make(kernel::parentDirectory(path));
     if (!directory_)
-        return openUnderName(temporary_, path, across);
-    return openPathOnly(temporary_);
+        return openUnderName(temporary_.directory(), temporary_.name(), path, across);
+    return openPathOnly(temporary_.directory(), temporary_.name());
 }
 
-UniqueFd openUnderName(const std::string& existing, const std::string& path, const LinkAcross& across) {
-    MissingParents parents;
-    parents.make(path);
-    std::string name = path;
+UniqueFd openUnderName(int directory, const std::string& existing, const std::string& path, const LinkAcross& across) {
+    kernel::CreatedDirectories parents;
+    parents.make(kernel::parentDirectory(path));
+    kernel::CreatedName name(path);
     if (across) {
         struct stat there {};
         const std::string suffix = ::lstat(path.c_str(), &there) == 0 ? fmt::format(".cr.{}.link", ::getpid()) : "";
+        name = kernel::CreatedName(path + suffix);
         across(suffix);
-        name += suffix;
-    } else if (::link(existing.c_str(), path.c_str()) != 0) {
+    } else if (::linkat(directory, existing.c_str(), name.directory(), name.name(), 0) != 0) {
         if (errno == EEXIST || errno == EPERM || errno == EXDEV)
-            return openPathOnly(existing);
+            return openPathOnly(directory, existing);
         failErrno("link {} to {}", existing, path);
     }
-    struct Unlink {
-        const std::string& name;
-        ~Unlink() { ::unlink(name.c_str()); }
-    } const unlinkAfterwards{name};
-    return openPathOnly(name);
+    name.noteCreated();
+    return openPathOnly(name.directory(), name.name());
 }
 
 }  // namespace criu::files

@@ -11,6 +11,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/model/id_map.hpp"
 
 /// Deleted files that are still open: carried in the images as ghost files.
@@ -35,22 +36,6 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
 };
 
-/// Directories that a deleted file was in and that are gone as well: made for a moment, not longer than this lives.
-class MissingParents {
-public:
-    MissingParents() = default;
-    ~MissingParents();
-    MissingParents(const MissingParents&) = delete;
-    MissingParents& operator=(const MissingParents&) = delete;
-
-    /// Makes all that are missing above `path`. Throws Error.
-    void make(const std::string& path);
-    void remove() noexcept;
-
-private:
-    std::vector<std::string> made_;  ///< parents before what is in them
-};
-
 /// Links a file to a path that lies on another mount of the same file system; `suffix` is to be added to that path.
 /// Throws Error.
 using LinkAcross = std::function<void(std::string_view suffix)>;
@@ -61,7 +46,6 @@ public:
     /// Creates the inode of ghost `id` beside `path` (its old name), with content, owner, mode and times. `ids` tell
     /// how the caller calls the owner.
     GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids);
-    ~GhostFile();
     GhostFile(const GhostFile&) = delete;
     GhostFile& operator=(const GhostFile&) = delete;
 
@@ -77,19 +61,17 @@ public:
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
 
 private:
-    void remove() noexcept;
-
-    std::string temporary_;
+    kernel::CreatedDirectories parents_;  ///< those that were gone as well
+    kernel::CreatedName temporary_;
     std::string suffix_;
-    bool made_ = false;  ///< that, by us
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
     bool directory_ = false;
-    MissingParents parents_;
 };
 
-/// Opens an existing file (O_PATH) so that its name reads `path`: links it there for a moment if that name is free.
-/// `across`: for a path on another mount than `existing`, since link(2) refuses that; the file comes back on that
-/// mount, or Error is thrown.
-UniqueFd openUnderName(const std::string& existing, const std::string& path, const LinkAcross& across = {});
+/// Opens an existing file (O_PATH), named by an open directory and a path from there, so that its name reads `path`:
+/// links it there for a moment if that name is free. `across`: for a path on another mount than `existing`, since
+/// link(2) refuses that; the file comes back on that mount, or Error is thrown.
+UniqueFd openUnderName(int directory, const std::string& existing, const std::string& path,
+                       const LinkAcross& across = {});
 
 }  // namespace criu::files

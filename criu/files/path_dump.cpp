@@ -82,8 +82,8 @@ void dropSuffix(std::string& path, std::string_view suffix) {
 
 /// linkat(2), also on file systems of the tree's user namespace, where only somebody of that may make anything. The
 /// thread keeps the rights of root outside.
-int linkFile(const std::string& from, const std::string& to, const model::IdMap& ids) {
-    const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW); };
+int linkFile(const std::string& from, const kernel::CreatedName& to, const model::IdMap& ids) {
+    const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), to.directory(), to.name(), AT_SYMLINK_FOLLOW); };
     int result = link();
     if (result == 0 || errno != EOVERFLOW || !ids.isOwnNamespace())
         return result;
@@ -225,19 +225,22 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     std::string folder = path.substr(0, path.rfind('/'));
     while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
         folder.resize(folder.rfind('/'));  // it is gone as well
-    const std::string stem = fmt::format("{}/link_remap.{}", folder, id);
+    const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
     std::string link = stem;
+    kernel::CreatedName created;
     const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
     constexpr int kTries = 1000;  // others' links of the same name stay theirs
     int result = -1;
     for (int next = 1; next <= kTries; ++next) {
-        result = linkFile(self, at(link), dump.ids());
+        created = kernel::CreatedName(at(link));
+        result = linkFile(self, created, dump.ids());
         if (result == 0 || errno != EEXIST)
             break;
         link = fmt::format("{}.{}", stem, next);
     }
     sys(result, "link {} to {}", file.describe(), link);
-    links_.push_back(at(link));
+    created.noteCreated();
+    links_.push_back(std::move(created));
     linked_.emplace(key, id);
 
     auto& entry = *dump.arena().make<FileEntry>();
@@ -268,8 +271,15 @@ void PathDump::finish(const ImageDir& images) {
 }
 
 void PathDump::removeLinks(Log& log) noexcept {
-    removeNames(links_, log);
+    for (kernel::CreatedName& link : links_)
+        if (const int code = link.remove(); code != 0 && code != ENOENT)
+            log.warn("the temporary link {} is left: {}", link.name(), std::strerror(code));
     links_.clear();
+}
+
+void PathDump::leaveLinks() noexcept {
+    for (kernel::CreatedName& link : links_)
+        link.release();
 }
 
 }  // namespace criu::files

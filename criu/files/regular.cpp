@@ -47,6 +47,15 @@ void validate(const RegFileEntry& entry, int fd, const std::string& path, bool r
     }
 }
 
+/// Whether the dump made that name: a restore removes such names, and no others.
+bool isLinkOfDump(std::string_view path) {
+    path.remove_prefix(path.rfind('/') + 1);
+    if (!path.starts_with(kLinkRemapPrefix))
+        return false;
+    path.remove_prefix(kLinkRemapPrefix.size());
+    return !path.empty() && path.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 /// Another process of the tree may be doing the same at this moment.
 std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
     constexpr int kTries = 2000;
@@ -197,10 +206,26 @@ void PathRemaps::load(const ImageDir& images) {
 }
 
 void PathRemaps::noteLinks(FileRestore& restore) {
-    for (const auto& [id, remap] : remaps_)
-        if (remap.type == REMAP_TYPE__LINKED)
-            if (const FileEntry& link = restore.entry(FileId{remap.id}); link.reg != nullptr)
-                links_.push_back(pathOf(*link.reg));
+    for (const auto& [id, remap] : remaps_) {
+        if (remap.type != REMAP_TYPE__LINKED)
+            continue;
+        const FileEntry& link = restore.entry(FileId{remap.id});
+        if (link.reg == nullptr)
+            fail("{}: the link of file {} (file {}) has no path", imageName(ImageKind::RemapFpath), id, remap.id);
+        std::string path = pathOf(*link.reg);
+        if (!isLinkOfDump(path))
+            fail("{}: file {} (file {}) is no temporary link of a dump", imageName(ImageKind::RemapFpath), path,
+                 remap.id);
+        links_.emplace(FileId{remap.id}, std::move(path));
+    }
+    if (!links_.empty())
+        linked_ = Mapping::anonymous(links_.size() * sizeof(kernel::Inode), MAP_SHARED);
+}
+
+void PathRemaps::noteLinked(FileId link, int file) {
+    struct stat status {};
+    sys(::fstat(file, &status), "stat {}", links_.at(link));
+    linked_.as<kernel::Inode>()[std::distance(links_.begin(), links_.find(link))] = kernel::Inode::of(status);
 }
 
 void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
@@ -233,9 +258,8 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std
                           ghosts_.emplace(file.oldInode(), id);
                       } else if (remap.type == REMAP_TYPE__LINKED) {
                           const FileEntry& link = restore.entry(FileId{remap.id});
-                          if (link.reg == nullptr)
-                              fail("its link (file {}) has no path", remap.id);
-                          fd = openUnderName(pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
+                          fd = openUnderName(AT_FDCWD, pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
+                          noteLinked(FileId{remap.id}, fd.get());
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
@@ -270,13 +294,19 @@ int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
 }
 
 void PathRemaps::removeLinks(Log& log) const noexcept {
-    removeNames(links_, log);
-}
-
-void removeNames(std::span<const std::string> links, Log& log) noexcept {
-    for (const std::string& link : links)
-        if (::unlink(link.c_str()) != 0 && errno != ENOENT)
-            log.warn("the temporary link {} is left: {}", link, std::strerror(errno));
+    const auto* inode = linked_.as<kernel::Inode>();
+    for (const auto& [id, link] : links_) {
+        int code = 0;
+        try {
+            const kernel::CreatedName name(link);
+            code = kernel::removeIfSame(name.directory(), name.name(), *inode);
+        } catch (const Error& error) {
+            code = error.code();
+        }
+        ++inode;
+        if (code != 0 && code != ENOENT)
+            log.warn("the temporary link {} is left: {}", link, std::strerror(code));
+    }
 }
 
 std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps) {

@@ -6,10 +6,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "criu/base/mapping.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/files/ghost_file.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/short_process.hpp"
 #include "images/regfile.hpp"
 #include "images/remap-file-path.hpp"
@@ -17,6 +20,9 @@
 /// Files with a path: regular files, directories, devices that carry no state, and paths nobody has as a descriptor
 /// (programs, mapped files, working directories).
 namespace criu::files {
+
+/// What names of temporary hard links begin with; digits and dots follow. CRIU 4.2 calls them so, too.
+inline constexpr std::string_view kLinkRemapPrefix = "link_remap.";
 
 /// Dump half: turns a file into a path that leads to it again at restore. Deleted files become ghosts; files whose name
 /// is gone while others remain get a temporary hard link (--link-remap).
@@ -35,6 +41,8 @@ public:
 
     /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
     void removeLinks(Log& log) noexcept;
+    /// They stay for the restore: the tasks are gone.
+    void leaveLinks() noexcept;
 
 private:
     /// Finds a path that leads to the file, in place; adds a remap if none does.
@@ -48,7 +56,7 @@ private:
     std::vector<RemapFilePathEntry> remaps_;
     std::set<pid_t> deadProcesses_;  ///< one remap stands for all files of a process
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
-    std::vector<std::string> links_;
+    std::vector<kernel::CreatedName> links_;
 };
 
 /// Restore half of remaps: done by the master before any process exists. Deleted files come to life as O_PATH
@@ -58,7 +66,7 @@ public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Notes what removeLinks() is to remove.
+    /// Notes what removeLinks() is to remove. Throws Error when images name something else than links of a dump.
     void noteLinks(FileRestore& restore);
 
     /// Makes the files, in the process that all others descend from or before there is any. `ids`: how that calls
@@ -88,7 +96,8 @@ public:
     /// if it isn't among them.
     [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
 
-    /// After success, where paths are those of the tree: takes away the temporary hard links the dump left for us.
+    /// After success, where paths are those of the tree: takes away the temporary hard links that the dump left for
+    /// this restore. Each is removed only while it leads to the file that create() restored from it.
     void removeLinks(Log& log) const noexcept;
 
 private:
@@ -100,15 +109,18 @@ private:
     std::set<pid_t> deadProcesses_;
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
-    std::vector<std::string> links_;
+    /// Notes which inode a link of the dump leads to.
+    void noteLinked(FileId link, int file);
+
+    std::map<FileId, std::string> links_;
+    /// The inodes that links_ lead to, in its order: found by create(), which may run in a child, and used by
+    /// removeLinks(), so it is shared memory.
+    Mapping linked_;
     HiddenMounts hidden_;
     MountLinker linker_;  ///< none: the tree is in criu's mount namespace
 
     [[nodiscard]] LinkAcross across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const;
 };
-
-/// Removes temporary links, with a warning of those that stay.
-void removeNames(std::span<const std::string> links, Log& log) noexcept;
 
 /// The process that a path in /proc belongs to, for a moment, if it had ended when the path was dumped; else null. To
 /// be held while the file is opened and entered.

@@ -40,10 +40,13 @@ public:
     /// Same, for images that a dump can't be without: missing is an Error.
     [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Creates or truncates an image (mode 0644) and puts its header in front.
+    /// Makes a file of that name; one of an earlier dump is replaced, never truncated. `access`: O_WRONLY or O_RDWR.
+    [[nodiscard]] UniqueFd createFile(const std::string& name, int access, mode_t mode = 0644) const;
+
+    /// Makes an image (mode 0644) and puts its header in front.
     [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Creates or truncates a file without header, open for reading and writing.
+    /// Makes a file without header, open for reading and writing.
     [[nodiscard]] UniqueFd createRaw(ImageKind kind, std::uint64_t id = 0) const;
 
     /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….

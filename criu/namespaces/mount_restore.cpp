@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/mountinfo.hpp"
@@ -552,12 +553,10 @@ UniqueFd MountRestore::cloneFrom(const Mount& source, const Mount& mount) const 
     if (!mount.rootDeleted)
         return kernel::cloneMount(from, below);
     // As it was: deleted after it had been mounted.
-    sys(::mkdirat(from, below.c_str(), 0700), "create directory {}, which is deleted again", mount.root);
-    struct Remove {
-        int from;
-        const std::string& name;
-        ~Remove() { ::unlinkat(from, name.c_str(), AT_REMOVEDIR); }
-    } const remove{from, below};
+    kernel::CreatedName directory(below, from);
+    sys(::mkdirat(directory.directory(), directory.name(), 0700), "create directory {}, which is deleted again",
+        mount.root);
+    directory.noteCreated();
     return kernel::cloneMount(from, below);
 }
 

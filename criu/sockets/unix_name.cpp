@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/procdir.hpp"
 
@@ -28,13 +30,6 @@ std::string_view withoutEnd(std::string_view text) {
     while (!text.empty() && text.back() == '\0')
         text.remove_suffix(1);
     return text;
-}
-
-std::string directoryOf(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos)
-        return {};
-    return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 /// In which directory bind(2) of the relative `name` made the file at `path`.
@@ -76,49 +71,40 @@ private:
     UniqueFd back_;
 };
 
-/// Directories made for a name that is to vanish again.
-class PassingDirectories {
+/// A fresh directory that stands for "/" while this lives, so that a socket can be bound to any path without touching
+/// what has that path: the kernel keeps the path as it was passed to bind(2). All that is made in it has to be gone
+/// before this ends. Only for processes without further threads, which share the root directory.
+class OtherRoot {
 public:
-    explicit PassingDirectories(const std::string& wanted) {
-        std::vector<std::string> missing;
-        for (std::string at = wanted; !at.empty() && at != "/" && ::access(at.c_str(), F_OK) != 0; at = directoryOf(at))
-            missing.push_back(at);
-        for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-            sys(::mkdir(at->c_str(), 0700), "create directory {} for a deleted socket", *at);
-            made_.push_back(*at);
+    /// `beside`: an existing path; the directory is made next to it.
+    explicit OtherRoot(const std::string& beside)
+        : directory_(fmt::format("{}.criu.{}", beside, ::getpid())),
+          root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
+          current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
+        sys(::mkdirat(directory_.directory(), directory_.name(), 0700), "create a directory beside {}", beside);
+        directory_.noteCreated();
+        const UniqueFd inside(sys(::openat(directory_.directory(), directory_.name(), O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                  "open a directory beside {}", beside));
+        sys(::fchdir(inside.get()), "enter a directory beside {}", beside);
+        if (::chroot(".") != 0) {
+            const int code = errno;
+            goBack();
+            failWith(code, "make a directory beside {} the root", beside);
         }
     }
-    ~PassingDirectories() {
-        for (auto at = made_.rbegin(); at != made_.rend(); ++at)
-            ::rmdir(at->c_str());
-    }
-    PassingDirectories(const PassingDirectories&) = delete;
-    PassingDirectories& operator=(const PassingDirectories&) = delete;
+    ~OtherRoot() { goBack(); }
+    OtherRoot(const OtherRoot&) = delete;
+    OtherRoot& operator=(const OtherRoot&) = delete;
 
 private:
-    std::vector<std::string> made_;
-};
-
-/// Moves a file out of the way for a moment.
-class SetAside {
-public:
-    explicit SetAside(const std::string& path) : path_(path) {
-        struct stat there {};
-        if (::lstat(path.c_str(), &there) != 0)
-            return;
-        aside_ = fmt::format("{}.criu.{}", path, ::getpid());
-        sys(::rename(path.c_str(), aside_.c_str()), "move {} to {}", path, aside_);
+    void goBack() const noexcept {
+        if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
+            ::abort();  // whatever came next would happen in the wrong place
     }
-    ~SetAside() {
-        if (!aside_.empty())
-            ::rename(aside_.c_str(), path_.c_str());
-    }
-    SetAside(const SetAside&) = delete;
-    SetAside& operator=(const SetAside&) = delete;
 
-private:
-    std::string path_;
-    std::string aside_;
+    kernel::CreatedName directory_;
+    UniqueFd root_;
+    UniqueFd current_;
 };
 
 struct Address {
@@ -135,7 +121,8 @@ struct Address {
     [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&value); }
 };
 
-UniqueFd bindFile(int fd, const UnixName& name, const std::string& path) {
+/// Makes the socket file `at`, which is what `path` leads to.
+UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at) {
     const Address address(path);
     if (::bind(fd, address.get(), address.length) != 0) {
         Error error(errno, fmt::format("bind a socket to {}", name.shown()));
@@ -143,18 +130,46 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path) {
             error.addHint("a file of another kind has that name");
         throw error;
     }
-    UniqueFd file(sys(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name.shown()));
+    at.noteCreated();
+    UniqueFd file(sys(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name.shown()));
     if (name.permissions != nullptr) {
         const FilePermsEntry& wanted = *name.permissions;
         struct stat now {};
         sys(::fstat(file.get(), &now), "stat {}", name.shown());
         if (now.st_uid != wanted.uid || now.st_gid != wanted.gid)
-            sys(::lchown(path.c_str(), wanted.uid, wanted.gid), "give {} to {}:{}", name.shown(), wanted.uid,
-                wanted.gid);
+            sys(::fchownat(at.directory(), at.name(), wanted.uid, wanted.gid, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
+                name.shown(), wanted.uid, wanted.gid);
         if ((now.st_mode & 07777) != (wanted.mode & 07777))
-            sys(::chmod(path.c_str(), wanted.mode & 07777), "set mode {:#o} of {}", wanted.mode & 07777, name.shown());
+            sys(::fchmodat(at.directory(), at.name(), wanted.mode & 07777, 0), "set mode {:#o} of {}",
+                wanted.mode & 07777, name.shown());
     }
     return file;
+}
+
+/// Removes the socket file that the dumped process left behind. Nobody may be bound to it: then it is somebody else's.
+void removeStale(const UnixName& name, const std::string& path, const kernel::CreatedName& at) {
+    struct stat there {};
+    if (::fstatat(at.directory(), at.name(), &there, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(there.st_mode))
+        return;
+    // connect(2) looks first for the socket that is bound to the file, and then whether it is of the same type. To
+    // connect a datagram socket is nothing that the other one would notice, whatever type that is.
+    const UniqueFd probe(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a socket"));
+    const Address address(path);
+    if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) {
+        Error error(EADDRINUSE, fmt::format("bind a socket to {}", name.shown()));
+        error.addHint("another socket has that name");
+        throw error;
+    }
+    if (const int code = kernel::removeIfSame(at.directory(), at.name(), kernel::Inode::of(there)); code != 0)
+        failWith(code, "remove the stale socket {}", name.shown());
+}
+
+/// Binds to a path whose file is to be gone again afterwards.
+UniqueFd bindForAMoment(int fd, const UnixName& name, const std::string& path) {
+    kernel::CreatedDirectories parents;
+    parents.make(kernel::parentDirectory(path));
+    kernel::CreatedName file(path);
+    return bindFile(fd, name, path, file);
 }
 
 }  // namespace
@@ -227,22 +242,23 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate) {
         return {};
     }
     const std::string path(name.address());
-    std::optional<PassingDirectories> base;
+    kernel::CreatedDirectories base;
     if (fate == PathFate::Removed)
-        base.emplace(name.directory);
+        base.make(name.directory);
     const Excursion excursion(name.directory);
     if (fate == PathFate::Kept) {
         // The file outlives the socket: it is what the dumped process left behind.
-        struct stat there {};
-        if (::lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode))
-            sys(::unlink(path.c_str()), "remove the stale socket {}", name.shown());
-        return bindFile(fd, name, path);
+        kernel::CreatedName at(path);
+        removeStale(name, path, at);
+        UniqueFd file = bindFile(fd, name, path, at);
+        at.release();
+        return file;
     }
-    const PassingDirectories parents(directoryOf(path));
-    const SetAside other(path);
-    UniqueFd file = bindFile(fd, name, path);
-    sys(::unlink(path.c_str()), "remove {}", name.shown());
-    return file;
+    struct stat other {};
+    std::optional<OtherRoot> apart;
+    if (::lstat(path.c_str(), &other) == 0)
+        apart.emplace(path);
+    return bindForAMoment(fd, name, path);
 }
 
 void connectName(int fd, const UnixName& name, int path) {

@@ -41,8 +41,8 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
 
 /// What a path is to be when a socket has been bound to it.
 enum class PathFate {
-    Kept,     ///< a stale socket file in the way is replaced
-    Removed,  ///< gone again, with whatever else had the name back in its place
+    Kept,     ///< a socket file in the way that nobody is bound to is replaced
+    Removed,  ///< gone again; whatever else has the name isn't touched
 };
 
 /// Gives `fd` its name. For paths: with mode and owner of the file; the descriptor that is returned (O_PATH) leads to

@@ -15,8 +15,7 @@ namespace {
 constexpr mode_t kMode = 0600;
 
 UniqueFd create(const ImageDir& images, const std::string& name) {
-    return UniqueFd(sys(::openat(images.fd(), name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kMode),
-                        "create {} in {}", name, images.name()));
+    return images.createFile(name, O_RDWR, kMode);
 }
 
 void writeAll(int fd, std::span<const std::byte> bytes, const std::string& name) {

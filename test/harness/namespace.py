@@ -56,18 +56,20 @@ def request():
     if len(sys.argv) == 3 and sys.argv[1] == INSIDE:
         # An interrupt is for the outer half, which ends us.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        mount_terminals()
+        mount_own_devices()
         with open(sys.argv[2], encoding="utf-8") as file:
             return json.load(file)
     return None
 
 
-def mount_terminals():
-    """Numbers of pseudoterminals are to be as free again after a dump as pids are. No program is run for it: the first
-    pid is the test's."""
+def mount_own_devices():
+    """Numbers of pseudoterminals are to be as free again after a dump as pids are, and /dev/shm is to hold nothing of the
+    machine's, which could be large, full or out of reach. No program is run for it: the first pid is the test's."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"devpts", b"/dev/pts", b"devpts", 0, b"newinstance,mode=620,ptmxmode=666") != 0:
-        raise OSError(ctypes.get_errno(), "mount devpts")
+    for kind, where, options in ((b"devpts", b"/dev/pts", b"newinstance,mode=620,ptmxmode=666"),
+                                 (b"tmpfs", b"/dev/shm", b"mode=1777")):
+        if os.path.isdir(where) and libc.mount(kind, where, kind, 0, options) != 0:
+            raise OSError(ctypes.get_errno(), f"mount {where.decode()}")
 
 
 def bring_up_loopback():

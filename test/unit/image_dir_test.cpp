@@ -2,6 +2,8 @@
 #include "criu/image/image_dir.hpp"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "image_fixture.hpp"
 #include "images/fs.hpp"
@@ -54,8 +56,21 @@ TEST_CASE("what stands in the way of a file is an error, not a missing file") {
     std::filesystem::create_symlink("fs-1.img", tmp.path() + "/fs-1.img");
     const auto dir = tmp.images();
     CHECK_THAT(errorOf([&] { (void)dir.openRead(ImageKind::Fs, 1); }), Contains("Too many levels"));
-    CHECK_THAT(errorOf([&] { (void)dir.create(ImageKind::Fs, 1); }), Contains("create fs-1.img"));
     CHECK_THAT(errorOf([&] { (void)dir.exists(ImageKind::Fs, 1); }), Contains("Too many levels"));
+    std::filesystem::create_directory(tmp.path() + "/fs-2.img");
+    CHECK_THAT(errorOf([&] { (void)dir.create(ImageKind::Fs, 2); }), Contains("create fs-2.img"));
+}
+
+TEST_CASE("an image takes the place of a link, and never the content of what the link leads to") {
+    const TemporaryDir tmp;
+    const auto dir = tmp.images();
+    std::ofstream(tmp.path() + "/other") << "precious";
+    std::filesystem::create_symlink("other", tmp.path() + "/fs-1.img");
+    std::filesystem::create_hard_link(tmp.path() + "/other", tmp.path() + "/fs-2.img");
+    dir.create(ImageKind::Fs, 1).finish();
+    dir.create(ImageKind::Fs, 2).finish();
+    CHECK(std::filesystem::file_size(tmp.path() + "/other") == 8);
+    CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(tmp.path() + "/fs-1.img")));
 }
 
 TEST_CASE("creating truncates, and raw files can be read back") {

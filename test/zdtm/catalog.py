@@ -6,6 +6,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     dump-options OPTIONS      more options for criu dump
     restore-options OPTIONS   more options for criu restore
     modes MODES               only these (see modes.py and scenarios.py), separated by commas
+    also MODES                these scenarios, beside the usual modes
     not-in MODES              not in these
     refused REGEX             for mode `refused`: what the Error line of criu dump has to match
     refused-restore OPTIONS   for mode `refused-restore`: with these criu restore fails
@@ -31,7 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Program:
     """One test program."""
 
-    KEYS = {"dump-options", "restore-options", "modes", "not-in", "refused", "ignore", "timeout", "between",
+    KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network"}
 
     def __init__(self, folder, name):
@@ -58,6 +59,7 @@ class Program:
         self.dump_options = shlex.split(said.get("dump-options", ""))
         self.restore_options = shlex.split(said.get("restore-options", ""))
         self.modes = _list(said.get("modes"))
+        self.also = _list(said.get("also"))
         self.not_in = _list(said.get("not-in"))
         self.refused = said.get("refused")
         self.refused_restore = shlex.split(said.get("refused-restore", ""))
@@ -78,7 +80,9 @@ class Program:
     def runs_in(self, mode):
         """Does the program say anything against this mode? Scenario modes have to be asked for."""
         if self.modes:
-            return mode.name in self.modes
+            return mode.name in self.modes + self.also
+        if mode.name in self.also:
+            return True
         return not mode.scenario and mode.name not in self.not_in
 
 

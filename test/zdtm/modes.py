@@ -59,6 +59,7 @@ def terminated(subject, task):
         if run.code == 0:
             # Too late: the dump was complete.
             subject.init.wait(subject.root, 5, f"{run.when}: end of the dumped root task")
+            subject.run_between()
             subject.require_success(subject.try_restore(subject.ours, run.images))
             subject.require_unchanged(f"turn {turn}: after the restore")
             continue

@@ -2,6 +2,7 @@
 """A running test program, dumped and restored, as the modes see it."""
 
 import os
+import shutil
 import signal
 import stat
 import time
@@ -43,11 +44,14 @@ class Subject:
         self.state = None
         self.files = None
         self.stamps = None
+        self.watched = None  # in mode damaged
 
     def start(self):
         """Starts the program and waits until it is ready."""
         os.mkdir(self.folder)
         os.chmod(self.work, 0o755)  # programs that drop root still reach their files
+        if self.own_users:
+            self._copy_binary()
         if self.own_users:
             with open(self.output, "wb"):
                 pass
@@ -68,6 +72,13 @@ class Subject:
         # The kernel shows what was written before it moves the file's position.
         self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), 5, "write of READY")
         self.look()
+
+    def _copy_binary(self):
+        """Users of a namespace of their own are strangers to the build's folder, which may be below /root."""
+        folder = os.path.join(self.work, "bin")
+        os.mkdir(folder, 0o755)
+        self.binary = shutil.copy(self.binary, folder)
+        os.chmod(self.binary, 0o755)
 
     def look(self):
         """Remembers what the tree and its folder look like."""

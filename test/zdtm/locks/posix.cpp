@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also damaged
 // zdtm: dump-options --file-locks
 // zdtm: restore-options --file-locks
 // zdtm: fails-with-4.2(from-other) it loses locks set through a descriptor that another process has, too

@@ -2,6 +2,7 @@
 // zdtm: dump-options --tcp-close
 // zdtm: restore-options --tcp-close
 // zdtm: not-in leave-running
+// zdtm: between touch ../restored
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
@@ -11,7 +12,7 @@ ZDTM("--tcp-close: connections are closed afterwards, sockets that listen go on,
     const int server = SYS(accept(listener, nullptr, nullptr));
     zdtm::set_option(client, IPPROTO_TCP, TCP_NODELAY, 1);
     me.wait_for_check();
-    if (zdtm::tcp_state(client) == TCP_ESTABLISHED) {
+    if (access("../restored", F_OK) != 0) {
         zdtm::check_flows(client, server, "a dump that failed");  // and left all as it was
         return;
     }

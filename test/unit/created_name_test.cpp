@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "criu/kernel/created_name.hpp"
+#include "image_fixture.hpp"
+
+using criu::kernel::CreatedDirectories;
+using criu::kernel::CreatedName;
+using criu::test::TemporaryDir;
+
+namespace {
+
+void create(CreatedName& name) {
+    const int fd = ::openat(name.directory(), name.name(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    REQUIRE(fd >= 0);
+    ::close(fd);
+    name.noteCreated();
+}
+
+}  // namespace
+
+TEST_CASE("a created name is removed with its object, unless it is released") {
+    const TemporaryDir tmp;
+    {
+        CreatedName name(tmp.path() + "/file");
+        create(name);
+        CHECK(std::filesystem::exists(tmp.path() + "/file"));
+    }
+    CHECK_FALSE(std::filesystem::exists(tmp.path() + "/file"));
+    {
+        CreatedName name(tmp.path() + "/file");
+        create(name);
+        name.release();
+    }
+    CHECK(std::filesystem::exists(tmp.path() + "/file"));
+}
+
+TEST_CASE("what had the name before, or has got it since, isn't removed") {
+    const TemporaryDir tmp;
+    const std::string path = tmp.path() + "/file";
+    std::ofstream(path) << "before";
+    { const CreatedName name(path); }
+    CHECK(std::filesystem::exists(path));
+    std::filesystem::remove(path);
+
+    CreatedName name(path);
+    create(name);
+    std::filesystem::rename(path, tmp.path() + "/elsewhere");
+    std::ofstream(path) << "since";
+    CHECK(name.remove() == EEXIST);
+    CHECK(std::filesystem::file_size(path) == 5);
+    CHECK(std::filesystem::exists(tmp.path() + "/elsewhere"));
+}
+
+TEST_CASE("a name is removed from the directory it was made in, whatever leads to the path now") {
+    const TemporaryDir tmp;
+    std::filesystem::create_directory(tmp.path() + "/in");
+    CreatedName name(tmp.path() + "/in/file");
+    create(name);
+    std::filesystem::rename(tmp.path() + "/in", tmp.path() + "/moved");
+    std::filesystem::create_directory(tmp.path() + "/in");
+    std::ofstream(tmp.path() + "/in/file") << "other";
+    CHECK(name.remove() == 0);
+    CHECK_FALSE(std::filesystem::exists(tmp.path() + "/moved/file"));
+    CHECK(std::filesystem::exists(tmp.path() + "/in/file"));
+}
+
+TEST_CASE("created directories go again, but not those that were there or are in use") {
+    const TemporaryDir tmp;
+    std::filesystem::create_directory(tmp.path() + "/a");
+    {
+        CreatedDirectories directories;
+        directories.make(tmp.path() + "/a/b/c");
+        CHECK(std::filesystem::is_directory(tmp.path() + "/a/b/c"));
+    }
+    CHECK_FALSE(std::filesystem::exists(tmp.path() + "/a/b"));
+    CHECK(std::filesystem::exists(tmp.path() + "/a"));
+    {
+        CreatedDirectories directories;
+        directories.make(tmp.path() + "/a/b/c");
+        std::ofstream(tmp.path() + "/a/b/mine") << "x";
+    }
+    CHECK(std::filesystem::exists(tmp.path() + "/a/b/mine"));
+    CHECK_FALSE(std::filesystem::exists(tmp.path() + "/a/b/c"));
+}
