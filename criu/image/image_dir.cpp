@@ -14,6 +14,7 @@ namespace criu {
 namespace {
 
 constexpr const char* kParentLink = "parent";
+constexpr mode_t kImageMode = 0644;
 
 // Opens an existing file; an empty owner when it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
@@ -23,6 +24,11 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (!fd && errno != ENOENT)
         failErrno("open {} in {}", name, dir.name());
     return fd;
+}
+
+UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
+    return inContext([&] { return fmt::format("image directory {}", dir.name()); },
+                     [&] { return kernel::createAnew(dir.fd(), name, access, kImageMode); });
 }
 
 }  // namespace
@@ -95,34 +101,14 @@ ImageReader ImageDir::openRequired(ImageKind kind, std::uint64_t id) const {
     return std::move(*reader);
 }
 
-UniqueFd ImageDir::createFile(const std::string& name, int access, mode_t mode) const {
-    const auto create = [&] {
-        return UniqueFd(::openat(fd(), name.c_str(), access | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    };
-    UniqueFd file = create();
-    if (!file && errno == EEXIST) {
-        // An earlier dump's image. Whoever has that file open, or under another name, keeps it.
-        struct stat there {};
-        sys(::fstatat(fd(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW), "look up {} in {}", name, name_);
-        if (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
-            failWith(EEXIST, "create {} in {}, where something that is no file has that name", name, name_);
-        if (const int code = kernel::removeIfSame(fd(), name.c_str(), kernel::Inode::of(there)); code != 0)
-            failWith(code, "replace {} in {}", name, name_);
-        file = create();
-    }
-    if (!file)
-        failErrno("create {} in {}", name, name_);
-    return file;
-}
-
 ImageWriter ImageDir::create(ImageKind kind, std::uint64_t id) const {
     std::string file = imageName(kind, id);
-    UniqueFd fd = createFile(file, O_WRONLY);
+    UniqueFd fd = createFile(*this, file, O_WRONLY);
     return {std::move(fd), kind, std::move(file)};
 }
 
 UniqueFd ImageDir::createRaw(ImageKind kind, std::uint64_t id) const {
-    return createFile(imageName(kind, id), O_RDWR);
+    return createFile(*this, imageName(kind, id), O_RDWR);
 }
 
 std::optional<UniqueFd> ImageDir::openRaw(ImageKind kind, std::uint64_t id, int flags) const {

@@ -40,13 +40,10 @@ public:
     /// Same, for images that a dump can't be without: missing is an Error.
     [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Makes a file of that name; one of an earlier dump is replaced, never truncated. `access`: O_WRONLY or O_RDWR.
-    [[nodiscard]] UniqueFd createFile(const std::string& name, int access, mode_t mode = 0644) const;
-
-    /// Makes an image (mode 0644) and puts its header in front.
+    /// Makes an image (mode 0644), in place of an earlier dump's, and puts its header in front.
     [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Makes a file without header, open for reading and writing.
+    /// Makes a file without header, in place of an earlier one, open for reading and writing.
     [[nodiscard]] UniqueFd createRaw(ImageKind kind, std::uint64_t id = 0) const;
 
     /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….

@@ -20,6 +20,25 @@ int removeIfSame(int directory, const char* name, const Inode& inode) noexcept {
     return ::unlinkat(directory, name, S_ISDIR(there.st_mode) ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
 }
 
+UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode) {
+    const auto create = [&] {
+        return UniqueFd(::openat(directory, name.c_str(), access | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    };
+    UniqueFd file = create();
+    if (!file && errno == EEXIST) {
+        struct stat there {};
+        sys(::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW), "look up {}", name);
+        if (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
+            failWith(EEXIST, "create {}, where something that is no file has that name", name);
+        if (const int code = removeIfSame(directory, name.c_str(), Inode::of(there)); code != 0)
+            failWith(code, "replace {}", name);
+        file = create();
+    }
+    if (!file)
+        failErrno("create {}", name);
+    return file;
+}
+
 CreatedName::CreatedName(const std::string& path, int base) {
     static_assert(kCurrentDirectory == AT_FDCWD);
     const std::string parent = parentDirectory(path);

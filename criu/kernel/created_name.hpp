@@ -31,6 +31,11 @@ struct Inode {
 /// nothing has it.
 int removeIfSame(int directory, const char* name, const Inode& inode) noexcept;
 
+/// Makes a regular file below an open directory, open for `access` (O_WRONLY or O_RDWR). A file or symbolic link that has
+/// the name, an earlier run's, is replaced, never truncated: whoever has it open, or under another name, keeps it.
+/// Throws Error.
+UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode);
+
 /// A name that is to be given to something new. Whoever creates it does so relative to directory(), with a call that
 /// fails when the name is taken, and calls noteCreated() right after; from then on destruction removes it.
 class CreatedName {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/created_name.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr mode_t kMode = 0600;
 
 UniqueFd create(const ImageDir& images, const std::string& name) {
-    return images.createFile(name, O_RDWR, kMode);
+    return kernel::createAnew(images.fd(), name, O_RDWR, kMode);
 }
 
 void writeAll(int fd, std::span<const std::byte> bytes, const std::string& name) {
