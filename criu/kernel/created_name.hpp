@@ -31,8 +31,8 @@ struct Inode {
 /// nothing has it.
 int removeIfSame(int directory, const char* name, const Inode& inode) noexcept;
 
-/// Makes a regular file below an open directory, open for `access` (O_WRONLY or O_RDWR). A file or symbolic link that has
-/// the name, an earlier run's, is replaced, never truncated: whoever has it open, or under another name, keeps it.
+/// Makes a regular file below an open directory, open for `access` (O_WRONLY or O_RDWR). A file or symbolic link that
+/// has the name, an earlier run's, is replaced, never truncated: whoever has it open, or under another name, keeps it.
 /// Throws Error.
 UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode);
 
