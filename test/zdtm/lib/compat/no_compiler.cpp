@@ -2,5 +2,5 @@
 #include "zdtm.hpp"
 
 ZDTM("stands for a 32-bit program where none can be built") {
-    zdtm::skip("no compiler for 32-bit programs when the tests were built (g++-multilib)");
+    zdtm::skip("no compiler for 32-bit programs when the tests were built (g++-12-multilib)");
 }
