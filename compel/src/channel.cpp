@@ -101,7 +101,7 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
         try {
             closeRemote();
         } catch (const std::exception&) {
-            // What went wrong first is what is told.
+            // The first failure is the one to report.
         }
         throw;
     }
@@ -203,7 +203,7 @@ void Channel::send(std::uint32_t command, std::span<const std::byte> payload, st
     if (sent < 0) {
         const int code = errno;
         if (run_)
-            run_->ended();  // tells of a crash
+            run_->ended();  // throws if the blob crashed
         failWith(code, "send command ", command, " to the blob in thread ", thread_.tid());
     }
 }

@@ -40,7 +40,7 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
     : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
-    tracee.settle();
+    tracee.requeueSignal();
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
     savedShadowStack_ = tracee.shadowStackPointer();

@@ -165,7 +165,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     for (auto& thread : threads_) {
         try {
             if (!thread.tracee.released())
-                thread.tracee.settle();
+                thread.tracee.requeueSignal();
         } catch (const TraceeGone&) {
             continue;
         }

@@ -83,7 +83,7 @@ std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
 
 RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction)
     : tracee_(tracee), memory_(tracee.tid()), saved_(tracee.registers()) {
-    tracee_.settle();
+    tracee_.requeueSignal();
     fixRseqIp(tracee_, memory_, saved_);
     if (!instruction)
         instruction = findSyscallInstruction(tracee.tid());
@@ -218,7 +218,7 @@ void RemoteSyscalls::restore() {
     // The kernel restarts an interrupted system call on the way out of signal handling only. Another stop there, now
     // with the registers that ask for the restart, is the state in which the thread was found.
     if (moved_)
-        tracee_.settle();
+        tracee_.requeueSignal();
     tracee_.setSignalMask(savedMask_);
 }
 

@@ -8,7 +8,7 @@
 namespace compel {
 namespace {
 
-/// Signals by which the kernel tells a thread of a mistake of its own. If they are blocked when that happens the kernel
+/// Signals that the kernel sends a thread for a fault of its own. If they are blocked when that happens the kernel
 /// doesn't queue them but ends the process (kernel/signal.c, force_sig_info_to_task()).
 constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGFPE) | signalBit(SIGILL) |
                                signalBit(SIGTRAP) | signalBit(SIGSYS);
@@ -85,8 +85,9 @@ void SingleThreadRun::dealWithStop() {
         tracee.cont(info.signal);  // to its handler, or it ends
         return;
     }
-    // Somebody has sent it: it waits until the thread is let go. (A fault of this kind would end the process now.)
-    tracee.settle();
+    // Another process has sent it, so it stays queued until the thread is detached. (A fault would end the process
+    // now.)
+    tracee.requeueSignal();
     blocked_ |= signalBit(info.signal);
     tracee.setSignalMask(blocked_);
     tracee.cont();

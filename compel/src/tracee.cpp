@@ -111,7 +111,7 @@ Tracee::~Tracee() {
 }
 
 void Tracee::releaseQuietly() noexcept {
-    // A thread that is stuck in the kernel isn't waited for any longer; the kernel lets it go when the tracer ends.
+    // A thread that is stuck in the kernel isn't waited for any longer; the kernel detaches it when the tracer ends.
     constexpr auto patience = std::chrono::seconds(2);
     if (released())
         return;
@@ -236,7 +236,7 @@ int Tracee::waitEnd() {
     }
 }
 
-void Tracee::settle() {
+void Tracee::requeueSignal() {
     const auto atRest = [this] {
         return stop_->kind == StopInfo::Kind::Interrupted || stop_->kind == StopInfo::Kind::GroupStop;
     };

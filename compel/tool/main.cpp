@@ -31,7 +31,7 @@ constexpr const char* usage =
     "  -o, --output FILE     the header\n"
     "  -s, --source FILE     put the blob's bytes here, not into the header\n"
     "  -p, --prefix NAME     its namespace; made of the names of the files if not given\n"
-    "  -l, --log-level NUM   4 tells what is done\n"
+    "  -l, --log-level NUM   4 reports what is done\n"
     "Others:\n"
     "  -c, --compat          for 32-bit code, which isn't supported\n"
     "  -s, --static          the static library, which is the only one\n"

@@ -15,7 +15,7 @@
 /// when the file isn't there.
 namespace criu::kernel {
 
-/// Pairs of AT_… and value up to and with AT_NULL, as the kernel keeps them (proc_pid_auxv(5)).
+/// Pairs of AT_… and value up to and with AT_NULL, as the kernel stores them (proc_pid_auxv(5)).
 [[nodiscard]] std::vector<std::uint64_t> parseAuxv(std::string_view bytes);
 [[nodiscard]] std::vector<std::uint64_t> readAuxv(const ProcPid& process);
 

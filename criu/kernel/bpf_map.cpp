@@ -65,7 +65,7 @@ BpfMapNames readBpfMapNames(int map) {
 
 BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes) {
     BpfMapContent content;
-    // Where to go on: as large as a key, but hash maps keep a 32-bit bucket number there.
+    // Where to go on: as large as a key, but hash maps store a 32-bit bucket number there.
     std::vector<std::byte> cursor(std::max<std::size_t>(attributes.keySize, sizeof(std::uint64_t)));
     std::uint32_t room = std::min(attributes.maxEntries, kBatch);
     for (bool first = true;;) {

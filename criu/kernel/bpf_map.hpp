@@ -36,7 +36,7 @@ struct BpfMapContent {
 /// Another open file description of a map; `flags`: 0, BPF_F_RDONLY or BPF_F_WRONLY. CAP_SYS_ADMIN.
 [[nodiscard]] UniqueFd openBpfMap(std::uint32_t mapId, std::uint32_t flags = 0);
 
-/// What the kernel tells of a map beside fdinfo.
+/// What BPF_OBJ_GET_INFO_BY_FD reports of a map beside fdinfo.
 struct BpfMapNames {
     std::uint32_t id = 0;
     std::uint32_t ifindex = 0;

@@ -18,8 +18,8 @@ constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
     return static_cast<std::uint16_t>(number << 8);
 }
 
-/// The kernel doesn't tell the windows of a TCP connection: the new entry mustn't hold packets against what it has seen
-/// itself. `body` begins with an nfgenmsg.
+/// The kernel doesn't report the windows of a TCP connection: the new entry mustn't hold packets against what it has
+/// seen itself. `body` begins with an nfgenmsg.
 void makeLiberal(std::span<std::byte> body) {
     const auto relax = [&](std::span<const std::byte> value) {
         if (value.size() < sizeof(nf_ct_tcp_flags))

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-/// What the packet filter knows of connections (nf_conntrack), as netlink messages of the kernel: kept as they come,
+/// What the packet filter knows of connections (nf_conntrack), as netlink messages of the kernel: stored as they come,
 /// and sent back to make the same entries anew. About the network namespace of the calling thread.
 namespace criu::kernel {
 

@@ -39,7 +39,7 @@ struct FileLock {
 };
 inline constexpr std::uint64_t kLockToEof = INT64_MAX;
 
-/// /proc/PID/fdinfo/N (proc_pid_fdinfo(5)): what every file has. `text` keeps the whole for the parsers of each kind
+/// /proc/PID/fdinfo/N (proc_pid_fdinfo(5)): what every file has. `text` is the whole, for the parsers of each kind
 /// below.
 struct FdInfo {
     std::int64_t pos = 0;
@@ -79,7 +79,7 @@ struct EpollTarget {
     /// EPOLL… bits; an EPOLLONESHOT target that fired shows only its private bits.
     std::uint32_t events = 0;
     std::uint64_t data = 0;
-    /// Position, inode and device tell whether `fd` still is the file that was added (4.13).
+    /// Position, inode and device (Linux 4.13) show whether `fd` still is the file that was added.
     std::optional<std::int64_t> pos;
     std::optional<std::uint64_t> inode;
     /// Kernel's internal form: minor in the low 20 bits.

@@ -88,7 +88,7 @@ constexpr std::array<FeatureInfo, kFeatures> kTable{{
      "/proc/PID/maps shows other devices and inodes than stat for files on overlayfs"},
     {Feature::Breakpoints, "breakpoints", ByName, true, probe::breakpoints, "no hardware breakpoints"},
     {Feature::PagemapScanGuards, "pagemap_scan_guard_pages", Extra, true, probe::pagemapScanGuards,
-     "PAGEMAP_SCAN doesn't tell guard pages"},
+     "PAGEMAP_SCAN doesn't report guard pages"},
     {Feature::MadviseGuard, "madvise_guard", Internal, true, probe::madviseGuard, "no MADV_GUARD_INSTALL"},
     {Feature::MapDroppable, "map_droppable", Internal, true, probe::mapDroppable, "no MAP_DROPPABLE"},
     {Feature::MemfdCreate, "memfd_create", Internal, true, probe::memfdCreate, "no memfd_create"},

@@ -90,7 +90,8 @@ struct FeatureInfo {
     CheckClass check;
     /// Tools beside the kernel may change without a reboot: never taken from the cache file.
     bool cached;
-    /// Tries it out. Leaves nothing behind; may fork and reap one child. A probe that can't tell throws or says false.
+    /// Tries it out. Leaves nothing behind; may fork and reap one child. A probe that can't find out throws or returns
+    /// false.
     bool (*probe)();
     /// What is the matter without it.
     std::string_view lack;

@@ -10,13 +10,14 @@
 #include <span>
 #include <vector>
 
-/// What the kernel tells about sockets of IPv4 and IPv6 through NETLINK_SOCK_DIAG (sock_diag(7), <linux/inet_diag.h>).
+/// What the kernel reports about sockets of IPv4 and IPv6 through NETLINK_SOCK_DIAG (sock_diag(7),
+/// <linux/inet_diag.h>).
 namespace criu::kernel {
 
 /// Some of its options; what a kernel doesn't list is absent.
 struct InetListedOptions {
     std::optional<int> tos;            ///< IP_TOS
-    std::optional<int> mark;           ///< SO_MARK; told to those with CAP_NET_ADMIN
+    std::optional<int> mark;           ///< SO_MARK; reported only to callers with CAP_NET_ADMIN
     std::optional<int> receiveBuffer;  ///< SO_RCVBUF
     std::optional<int> sendBuffer;     ///< SO_SNDBUF
     struct Flags {                     ///< IP_…
@@ -39,7 +40,7 @@ struct InetSocketInfo {
     std::uint32_t receiveQueue = 0;              ///< bytes
     std::uint32_t sendQueue = 0;
     std::uint8_t shutdown = 0;  ///< 1: receiving, 2: sending is shut down
-    bool hasMd5Keys = false;    ///< TCP_MD5SIG; told to those with CAP_NET_ADMIN
+    bool hasMd5Keys = false;    ///< TCP_MD5SIG; reported only to callers with CAP_NET_ADMIN
     InetListedOptions options;
 };
 

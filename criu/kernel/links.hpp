@@ -11,14 +11,14 @@
 /// Network devices, as rtnetlink(7) has them. All calls are about the network namespace of the calling thread.
 namespace criu::kernel {
 
-/// What the kernel tells of a tun or tap device.
+/// What the kernel reports of a tun or tap device.
 struct TunLink {
     std::uint32_t flags = 0;  ///< IFF_…, <linux/if_tun.h>
     std::int32_t user = -1;   ///< that may attach to it; -1: none in particular
     std::int32_t group = -1;
 };
 
-/// One thing that a driver tells of a device or is told: an attribute of netlink, IFLA_INFO_DATA or
+/// One setting of a device that its driver reports or accepts: an attribute of netlink, IFLA_INFO_DATA or
 /// IFLA_INFO_SLAVE_DATA in rtnetlink(7).
 struct LinkOption {
     std::uint16_t type = 0;

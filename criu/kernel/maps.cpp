@@ -52,7 +52,7 @@ VmFlags parseFlags(std::string_view text) noexcept {
     return flags;
 }
 
-/// Where a size field of smaps goes; null for those not kept. The length tells most of them apart.
+/// Where a size field of smaps goes; null for fields that nobody needs. Most of them differ in length already.
 std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     if (key == "Rss")
         return &Vma::rss;

@@ -44,7 +44,7 @@ void inOwnThread(const std::function<void()>& work);
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
 /// Whether a socket, or a descriptor of a tun device, is of another network namespace than the calling thread. No, too,
-/// where the kernel doesn't tell.
+/// where the kernel doesn't report it.
 [[nodiscard]] bool isOfOtherNetwork(int fd);
 
 }  // namespace criu::kernel

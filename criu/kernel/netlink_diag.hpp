@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-/// What the kernel tells about netlink sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/netlink_diag.h>).
+/// What the kernel reports about netlink sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/netlink_diag.h>).
 namespace criu::kernel {
 
 struct NetlinkSocketInfo {

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-/// The numbers by which a network namespace knows others (ip-netns(8), "nsid"): what its devices' peers are told by.
+/// The numbers by which a network namespace knows others (ip-netns(8), "nsid"): by which it reports where its devices'
+/// peers are.
 namespace criu::kernel {
 
 /// The id that the calling thread's namespace has for another; nothing if it has none. `network`: a descriptor of that.

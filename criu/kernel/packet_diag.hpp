@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-/// What the kernel tells about packet sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/packet_diag.h>).
+/// What the kernel reports about packet sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/packet_diag.h>).
 namespace criu::kernel {
 
 struct PacketSocketInfo {

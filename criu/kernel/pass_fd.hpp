@@ -6,7 +6,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Messages with descriptors between processes over a pair of Unix sockets that keep messages apart: unix(7),
+/// Messages with descriptors between processes over a pair of Unix sockets that preserve message boundaries: unix(7),
 /// SCM_RIGHTS.
 namespace criu::kernel {
 

@@ -14,7 +14,7 @@
 
 namespace criu::kernel {
 
-/// What sched_getattr(2) tells of a thread.
+/// What sched_getattr(2) reports of a thread.
 struct SchedAttributes {
     /// SCHED_….
     std::uint32_t policy = 0;

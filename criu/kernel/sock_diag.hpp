@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// What the kernel tells about sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/unix_diag.h>).
+/// What the kernel reports about sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/unix_diag.h>).
 namespace criu::kernel {
 
 /// The states a Unix socket can be in; the numbers are those of TCP, in the kernel as in images.
@@ -21,7 +21,7 @@ struct UnixSocketInfo {
     std::uint32_t inode = 0;  ///< as in "socket:[INODE]"
     int type = 0;             ///< SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
     UnixState state{};
-    /// sun_path as the kernel keeps it: paths with their zero byte at the end, abstract names with one at the front;
+    /// sun_path as the kernel stores it: paths with their zero byte at the end, abstract names with one at the front;
     /// empty if unnamed.
     std::string name;
     /// Device and inode of the file a path was bound to. The device is in the kernel's own form, major << 20 | minor.

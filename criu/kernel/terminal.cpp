@@ -195,7 +195,8 @@ UniqueFd openControllingTerminal() {
 }
 
 int openSlaveOf(int master, int flags) {
-    // Unlike open(2) it leaves out the first of these, and would keep the second in the description for good.
+    // Unlike open(2), TIOCGPTPEER doesn't add O_LARGEFILE by itself (it would be missing in the flags that the kernel
+    // shows), and would leave O_CLOEXEC among the flags of the description for good.
     const int fd = control(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -10,7 +10,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// What can be asked of and told to terminals: ioctl_tty(2), pty(7). Descriptors are borrowed. Calls on the master of a
+/// What terminals report and accept: ioctl_tty(2), pty(7). Descriptors are borrowed. Calls on the master of a
 /// pseudoterminal that are about line settings or window size act on the slave.
 namespace criu::kernel {
 

@@ -7,8 +7,8 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Network devices whose packets a program reads and writes (tun and tap): what their descriptors tell and set.
-/// Numbers: <linux/if_tun.h>.
+/// Network devices whose packets a program reads and writes (tun and tap): what can be read and set through their
+/// descriptors. Numbers: <linux/if_tun.h>.
 namespace criu::kernel {
 
 /// What an open /dev/net/tun is attached to.
@@ -18,7 +18,7 @@ struct TunAttachment {
     bool detached = false;    ///< its queue of a device of several is set aside
 };
 
-/// Settings of a device that only its descriptors tell.
+/// Settings of a device that can only be read through its descriptors.
 struct TunSettings {
     std::uint32_t headerSize = 0;  ///< bytes of the virtio-net header
     std::uint32_t sendBuffer = 0;  ///< bytes

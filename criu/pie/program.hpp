@@ -7,9 +7,9 @@
 /// The contract between criu and the code it runs inside other processes.
 ///
 /// That code is one small position-independent interpreter (criu/pie/blob/). It runs a *program*: a list of steps,
-/// nearly all of them system calls with literal arguments. On dump it asks a task what only the task itself can tell;
-/// on restore it is the last code of the new process: it takes criu's memory away and puts the task's in place. All
-/// decisions are made by whoever composes the program, in ordinary code that can be read, tested and can throw.
+/// nearly all of them system calls with literal arguments. On dump it asks the kernel what only the task itself can
+/// ask; on restore it is the last code of the new process: it takes criu's memory away and puts the task's in place.
+/// All decisions are made by whoever composes the program, in ordinary code that can be read, tested and can throw.
 ///
 /// Everything here is freestanding, has a fixed layout, and holds no pointers but addresses in the target's memory.
 namespace criu::pie {

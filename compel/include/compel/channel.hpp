@@ -40,8 +40,8 @@ public:
         std::vector<UniqueFd> fds;
     };
 
-    /// Sends a command and waits for its answer. An Error, if the blob crashes, ends or its thread dies, tells which;
-    /// the channel is of no use then.
+    /// Sends a command and waits for its answer. The Error says which of these happened if the blob crashes, ends, or
+    /// its thread dies; the channel is of no use then.
     Reply call(std::uint32_t command, std::span<const std::byte> payload = {}, std::span<const int> fds = {});
     /// The halves of call(), so that many processes can work at the same time. Each send() needs its receive().
     void send(std::uint32_t command, std::span<const std::byte> payload = {}, std::span<const int> fds = {});

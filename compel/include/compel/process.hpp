@@ -18,23 +18,24 @@ struct FreezeOptions {
 
 struct FrozenThread {
     Tracee tracee;
-    /// The signal of the group-stop the thread was found in; 0 if it was running. Detaching keeps it as it was.
+    /// The signal of the group-stop the thread was found in; 0 if it was running. Detaching leaves that as it was.
     int stopSignal = 0;
 
     [[nodiscard]] bool groupStopped() const noexcept { return stopSignal != 0; }
 };
 
 /// All threads of a process, seized and stopped between two instructions of theirs (StopInfo Interrupted or GroupStop).
-/// Signals that were being delivered are back in their queues. Destruction lets the process go on as it was.
+/// Signals that were being delivered are back in their queues. Destruction detaches all threads, so that the process
+/// goes on as it was.
 ///
-/// A thread that doesn't stop in time can't be detached either: it is let go when the calling thread ends.
+/// A thread that doesn't stop in time can't be detached either: the kernel detaches it when the calling thread ends.
 /// Everything must be called from the thread that called freeze().
 class FrozenProcess {
 public:
     static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
 
     /// The first half of it, for processes that can't run at the moment (a frozen cgroup): every thread is seized and
-    /// told to stop, which it will as soon as it may run.
+    /// asked to stop, and stops as soon as the scheduler runs it.
     static FrozenProcess seize(pid_t pid, FreezeOptions options = {});
     /// The second half.
     void stop(FreezeOptions options = {});

@@ -14,7 +14,7 @@
 
 namespace compel {
 
-/// A set of signals as the kernel keeps it: bit n-1 stands for signal n.
+/// A set of signals as the kernel stores it: bit n-1 stands for signal n.
 using SignalMask = std::uint64_t;
 inline constexpr SignalMask allSignals = ~SignalMask{0};
 constexpr SignalMask signalBit(int signal) noexcept {
@@ -102,7 +102,7 @@ public:
     /// A thread seen at a signal's delivery gives it back to the queue it came from, siginfo included, and ends up in
     /// an Interrupted or GroupStop stop. (Signals that can't be blocked take effect: SIGSTOP makes a group-stop.)
     /// Does nothing in these two stops.
-    void settle();
+    void requeueSignal();
 
     /// Resumes; `signal` is delivered if the stop is a signal's.
     void cont(int signal = 0);
@@ -148,7 +148,7 @@ public:
     /// Nothing if the thread has registered none.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
 
-    /// Nothing if it's off (or the kernel before 6.4, which can't tell).
+    /// Nothing if it's off (or the kernel is older than 6.4, which can't report it).
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
 

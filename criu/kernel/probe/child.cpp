@@ -20,7 +20,8 @@ pid_t forkChild() {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(1);
-        // Handlers of this program, and its blocked signals, mustn't keep the child from dying of what it does.
+        // Handlers of this program, and its blocked signals, mustn't prevent that a signal which the child causes kills
+        // it.
         struct sigaction byDefault {};
         byDefault.sa_handler = SIG_DFL;
         for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGSYS, SIGTRAP, SIGTERM, SIGINT})

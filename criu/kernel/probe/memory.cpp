@@ -88,7 +88,7 @@ bool uffd() {
 }
 
 bool uffdNonCooperative() {
-    // Asking for no feature makes the kernel tell all it has.
+    // Asking for no feature makes the kernel report all it has.
     uffdio_api api{};
     api.api = UFFD_API;
     constexpr std::uint64_t wanted =

@@ -53,7 +53,7 @@ bool loginUid() {
 }
 
 bool clone3SetTid() {
-    // Pid 1 of the namespace is taken. Whoever may choose a pid is told so; others aren't permitted to. Either way the
+    // Pid 1 of the namespace is taken. A caller that may choose a pid gets EEXIST, others EPERM. Either way the
     // kernel looked at the pid, and no child is made.
     const pid_t wanted = 1;
     clone_args arguments{};

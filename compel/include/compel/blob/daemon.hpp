@@ -39,7 +39,8 @@ struct Answer {
 };
 
 /// A command whose descriptors couldn't all be received is answered with -EMFILE and not shown to the handler.
-/// Calls `handler(const Command&) -> Answer` for each command until told to stop (0) or a system call fails (-errno).
+/// Calls `handler(const Command&) -> Answer` for each command until a command ends it (0) or a system call fails
+/// (-errno).
 template <typename Handler>
 std::int64_t serve(const protocol::DaemonArgument& daemon, Handler&& handler) {
     auto* const buffer = reinterpret_cast<std::byte*>(daemon.buffer);
