@@ -19,22 +19,15 @@
 namespace criu::cli {
 namespace {
 
-/// Takes away what --no-device names, and adds plugins.
+/// Takes away what --no-device names, and adds plugins: also one whose work a subsystem does that was taken away.
 void chooseDevices(const model::Options& options, device::Subsystems& devices, const device::PluginDirectory& plugins,
                    Log& log) {
     const auto& off = options.disabledDevices;
-    std::vector<std::string> names;
-    for (const std::string& name : off) {
-        names.push_back(name);
-        for (const auto& device : devices)
-            if (device->name() == name)
-                names.emplace_back(device->inventoryName());
-    }
     std::erase_if(devices, [&](const auto& device) {
         return std::find(off.begin(), off.end(), device->name()) != off.end() ||
                std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
     });
-    device::loadPlugins(plugins, names, devices, log);
+    device::loadPlugins(plugins, off, devices, log);
 }
 
 void logStart(const Invocation& invocation, Log& log) {

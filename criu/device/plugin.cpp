@@ -98,6 +98,7 @@ private:
 class PluginRestore final : public DeviceRestore {
 public:
     PluginRestore(const PluginFile& file, const Context& context) : file_(file), host_(context), log_(context.log) {
+        context.store->openQueue();
         file_.init(CR_PLUGIN_STAGE__RESTORE);
     }
     ~PluginRestore() override {
@@ -177,10 +178,38 @@ private:
     PluginFile file_;
 };
 
-bool knows(const Subsystems& subsystems, std::string_view name) {
-    return std::any_of(subsystems.begin(), subsystems.end(),
-                       [&](const auto& subsystem) { return subsystem->inventoryName() == name; });
+/// The built-in subsystem that does the work of the plugin of a name; null if none does.
+const Subsystem* substituteOf(std::string_view name, const Subsystems& subsystems) {
+    const auto found = std::find_if(subsystems.begin(), subsystems.end(), [&](const auto& subsystem) {
+        const auto names = subsystem->standsFor();
+        return std::find(names.begin(), names.end(), name) != names.end();
+    });
+    return found == subsystems.end() ? nullptr : found->get();
 }
+
+/// Decides which plugins take part.
+class Admission {
+public:
+    Admission(std::span<const std::string> off, const Subsystems& subsystems, Log& log)
+        : off_(off), subsystems_(subsystems), log_(log) {}
+
+    /// Whether a plugin by this name, its file's or its own, is wanted. `path` is for the log.
+    [[nodiscard]] bool wants(std::string_view name, const std::string& path) const {
+        if (std::find(off_.begin(), off_.end(), name) != off_.end()) {
+            log_.info("Plugin {} isn't used: it is switched off by --no-device", path);
+            return false;
+        }
+        const Subsystem* const substitute = substituteOf(name, subsystems_);
+        if (substitute != nullptr)
+            log_.info("Plugin {} isn't used: criu's own support of {} does its work", path, substitute->name());
+        return substitute == nullptr;
+    }
+
+private:
+    std::span<const std::string> off_;
+    const Subsystems& subsystems_;
+    Log& log_;
+};
 
 }  // namespace
 
@@ -199,20 +228,19 @@ void loadPlugins(const PluginDirectory& directory, std::span<const std::string> 
             failErrno("read the plugin directory {}", directory.path);
         return;
     }
+    const Admission admission(off, subsystems, log);
     while (const dirent* const entry = ::readdir(listing.get())) {
         const std::string_view file(entry->d_name);
         if (!file.ends_with(".so"))
             continue;
-        const std::string_view stem = file.substr(0, file.size() - 3);
-        if (knows(subsystems, stem) || std::find(off.begin(), off.end(), stem) != off.end()) {
-            log.debug("{} in {} isn't loaded: it is compiled in, or switched off", file, directory.path);
+        const std::string path = fmt::format("{}/{}", directory.path, file);
+        if (!admission.wants(file.substr(0, file.size() - 3), path))
             continue;
-        }
         try {
-            auto plugin = std::make_unique<Plugin>(fmt::format("{}/{}", directory.path, file));
-            if (std::find(off.begin(), off.end(), plugin->name()) != off.end())
+            auto plugin = std::make_unique<Plugin>(path);
+            if (!admission.wants(plugin->name(), path))
                 continue;
-            log.info("Plugin {} of {}/{}", plugin->name(), directory.path, file);
+            log.info("Plugin {} of {}", plugin->name(), path);
             subsystems.push_back(std::move(plugin));
         } catch (const Error& error) {
             if (directory.asked)

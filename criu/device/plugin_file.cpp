@@ -27,7 +27,8 @@ static_assert(std::size(kOldHooks) == CR_PLUGIN_HOOK__MAX);
 }  // namespace
 
 PluginFile::PluginFile(const std::string& path) {
-    void* const object = ::dlopen(path.c_str(), RTLD_LAZY);
+    // A symbol that isn't there is an error now, and not the end of criu when the plugin uses it.
+    void* const object = ::dlopen(path.c_str(), RTLD_NOW);
     if (object == nullptr)
         fail("load the plugin {}: {}", path, ::dlerror());
     descriptor_ = static_cast<const cr_plugin_desc_t*>(::dlsym(object, "CR_PLUGIN_DESC"));

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "criu/device/plugin_symbols.hpp"
 #include "lib/c/criu-plugin.h"
 
 namespace criu::device {
@@ -18,10 +19,16 @@ const Context*& current() noexcept {
 
 }  // namespace
 
-PluginHost::PluginHost(const Context& context) noexcept : before_(std::exchange(current(), &context)) {}
+PluginHost::PluginHost(const Context& context) : before_(std::exchange(current(), &context)) {
+    setPluginSymbols(context);
+}
 
 PluginHost::~PluginHost() {
     current() = before_;
+}
+
+const Context* pluginContext() noexcept {
+    return current();
 }
 
 }  // namespace criu::device

@@ -9,7 +9,7 @@ namespace criu::device {
 /// this one pointer has to be found from anywhere; it is set for as long as a plugin's half of a run lives.
 class PluginHost {
 public:
-    explicit PluginHost(const Context& context) noexcept;
+    explicit PluginHost(const Context& context);
     ~PluginHost();
     PluginHost(const PluginHost&) = delete;
     PluginHost& operator=(const PluginHost&) = delete;

@@ -10,13 +10,13 @@
 
 namespace criu::device {
 
-RestoreDevices::RestoreDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
-    : context_{options, log, images, inventory_, stop} {}
+RestoreDevices::RestoreDevices(const Context& context) : context_(context) {}
 
 // It delegates so that the destructor takes back what was started before something throws.
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
-                               const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
-    : RestoreDevices(options, log, images, stop) {
+                               const model::ProcessTree& tree, const model::Options& options, Log& log,
+                               const ImageDir& images, StopRequest& stop, kernel::FdStore& store)
+    : RestoreDevices({options, log, images, inventory_, stop, &store, &tree}) {
     const PluginsEntry* const listed = inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;

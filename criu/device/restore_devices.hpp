@@ -14,8 +14,9 @@ namespace criu::device {
 class RestoreDevices {
 public:
     /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
-    RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::Options& options,
-                   Log& log, const ImageDir& images, StopRequest& stop);
+    RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::ProcessTree& tree,
+                   const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop,
+                   kernel::FdStore& store);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
     RestoreDevices& operator=(const RestoreDevices&) = delete;
@@ -47,7 +48,7 @@ private:
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceRestore> restore;
     };
-    RestoreDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop);
+    explicit RestoreDevices(const Context& context);
 
     Inventory inventory_;
     Context context_;

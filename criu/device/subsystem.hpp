@@ -19,8 +19,10 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_kind.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
 
 /// What a driver with state of its own (a GPU's) needs of a dump and a restore. Compiled-in subsystems and plugins
 /// loaded from files implement the same. All functions throw Error to fail the command.
@@ -51,6 +53,10 @@ struct Context {
     Inventory& inventory;
     /// To be looked at in whatever takes long, except in targets: the master ends them.
     StopRequest& stop;
+    /// Of a restore: descriptors for targets. Null in a dump.
+    kernel::FdStore* store = nullptr;
+    /// What is restored. Null in a dump.
+    const model::ProcessTree* tree = nullptr;
 };
 
 /// One dump. Destroyed without release(), everything it keeps from going on goes on: the dump failed.
@@ -167,6 +173,9 @@ public:
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// What inventory.img calls it.
     [[nodiscard]] virtual std::string_view inventoryName() const { return name(); }
+    /// Names of CRIU's plugins whose work this subsystem does: files of these names (without .so), and plugins that
+    /// call themselves so, aren't loaded beside it.
+    [[nodiscard]] virtual std::vector<std::string_view> standsFor() const { return {}; }
     /// Loaded from a file: it says by itself whether the images want it.
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;

@@ -39,6 +39,7 @@ public:
     RestoreImages content;
     model::BirthPlan births;
     memory::Segments segments;
+    kernel::FdStore store;
     device::RestoreDevices devices;
     /// Of the root's network namespace, or of single connections.
     sockets::NetworkLock networkLock;

@@ -33,6 +33,7 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
         more += kind->descriptors();
     const ServiceFds service = planned.files.chooseServiceFds(limit, more);
     const namespaces::MoveFd move = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
+    planned.store.reserve(service.first, service.last);
     planned.images.move(move);
     planned.log().move(move);
     planned.joined.move(move);

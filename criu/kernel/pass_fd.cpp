@@ -31,6 +31,28 @@ struct Envelope {
     }
 };
 
+ReceivedMessage receive(int socket, std::span<std::byte> bytes, int flags) {
+    Envelope envelope(bytes.data(), bytes.size());
+    envelope.makeRoom();
+    ssize_t got = -1;
+    do
+        got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC | flags);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return {};
+    sys(got, "receive a message");
+    ReceivedMessage received;
+    received.size = static_cast<std::size_t>(got);
+    if (const cmsghdr* const rights = CMSG_FIRSTHDR(&envelope.header);
+        rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+        received.fd.reset(fd);
+    }
+    received.lost = (envelope.header.msg_flags & MSG_CTRUNC) != 0;
+    return received;
+}
+
 }  // namespace
 
 void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
@@ -53,25 +75,11 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
 }
 
 ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes) {
-    Envelope envelope(bytes.data(), bytes.size());
-    envelope.makeRoom();
-    ssize_t got = -1;
-    do
-        got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == EAGAIN)
-        return {};
-    sys(got, "receive a message");
-    ReceivedMessage received;
-    received.size = static_cast<std::size_t>(got);
-    if (const cmsghdr* const rights = CMSG_FIRSTHDR(&envelope.header);
-        rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-        received.fd.reset(fd);
-    }
-    received.lost = (envelope.header.msg_flags & MSG_CTRUNC) != 0;
-    return received;
+    return receive(socket, bytes, 0);
+}
+
+ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes) {
+    return receive(socket, bytes, MSG_PEEK);
 }
 
 }  // namespace criu::kernel

@@ -21,5 +21,7 @@ struct ReceivedMessage {
 
 /// Takes the next one; the descriptor is close-on-exec. Throws Error.
 [[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
+/// The same, but the message stays in the queue.
+[[nodiscard]] ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes);
 
 }  // namespace criu::kernel

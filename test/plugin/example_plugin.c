@@ -20,7 +20,10 @@
 #define LATENCY "/dev/cpu_dma_latency"
 #define LOOP_MAJOR 7
 
-static const char name[] = "example";
+#ifndef PLUGIN_NAME
+#define PLUGIN_NAME "example"
+#endif
+static const char name[] = PLUGIN_NAME;
 
 /* Notes a call; 0, or what it is to fail with. */
 static __attribute__((format(printf, 2, 3))) int note(const char* call, const char* format, ...) {

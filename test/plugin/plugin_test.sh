@@ -180,6 +180,45 @@ wait "$pid" 2>/dev/null
 expect "its restore needs no plugin" restore
 kill -9 "$pid"
 
+# A plugin whose work criu does itself is passed over, whether its file or it itself has the name.
+cd "$work" || exit 1
+mkdir distribution
+cp "$plugins/example.so" distribution/amdgpu_plugin.so
+for directory in "$work/distribution" "$(dirname "$plugins")/substituted"; do
+    setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+    pid=$!
+    sleep 0.1
+    expect "dump beside a plugin of a built-in subsystem" dump -R -L "$directory"
+    expect "it isn't called" calls ""
+    expect "the log says so once" test "$(grep -c "_\?plugin.*isn't used: criu's own support of amdgpu\|substituted.so isn't used: criu's own" images/dump.log)" = 1
+    expect "dump with the subsystem switched off" dump -R -L "$directory" --no-device amdgpu
+    expect "then it is called" grep -q "init 0" calls
+    expect "dump with both switched off" dump -R -L "$directory" --no-device amdgpu_plugin
+    expect "then neither is" calls ""
+    kill -9 "$pid"
+done
+cp "$plugins/example.so" distribution/cuda_plugin.so
+setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+pid=$!
+sleep 0.1
+expect "dump with a plugin that nobody stands for" dump -L "$work/distribution"
+expect "it is called" grep -q "init 0" calls
+wait "$pid" 2>/dev/null
+
+# What plugins of CRIU 4.2 take from its binary.
+export SYMBOLS_LOG=$work/symbols.log SYMBOLS_DIRECTORY
+SYMBOLS_DIRECTORY=$(dirname "$plugins")/symbols
+: >symbols.log
+start
+CRIU_FAULT=138 expect "dump with a plugin that uses all symbols" dump -L "$SYMBOLS_DIRECTORY" --timeout 17
+wait "$pid" 2>/dev/null
+CRIU_FAULT=138 expect "its restore" restore -L "$SYMBOLS_DIRECTORY" --timeout 17
+expect "the program is as it was" finished "PASS moved by 0"
+expect "all symbols work" test "$(paste -sd, symbols.log)" = "looked dump,looked restore,looked process,looked resume"
+grep "wrong:" symbols.log
+
+rm -rf images
+mkdir images
 echo "not a shared object" >images/broken.so
 expect "a file that isn't a plugin" fails dump -L images
 echo "$passed passed, $failed failed, 0 skipped"

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/fd_store.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/pass_fd.hpp"
+
+namespace criu::kernel {
+namespace {
+
+constexpr std::array<const char*, kFdKeys> kNames = {
+    "images",        "log",       "control", "namespaces", "mounts", "control groups",
+    "shared memory", "terminals", "devices", "help",       "store"};
+
+/// Of a robust mutex: if a process dies that has it, the next one gets it nevertheless. Nothing is left half done then,
+/// since each system call under it is complete by itself.
+class Locked {
+public:
+    explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
+        const int code = ::pthread_mutex_lock(&mutex_);
+        if (code == EOWNERDEAD)
+            ::pthread_mutex_consistent(&mutex_);
+        else if (code != 0)
+            failWith(code, "lock the descriptor store");
+    }
+    ~Locked() { ::pthread_mutex_unlock(&mutex_); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+private:
+    pthread_mutex_t& mutex_;
+};
+
+/// Each message takes up room in the sender's buffer until it is received, which it never is.
+void makeRoom(int socket) {
+    constexpr int kMost = std::numeric_limits<int>::max() / 2;  // the kernel doubles it
+    if (::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kMost, sizeof(kMost)) != 0)
+        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));  // as far as wmem_max lets it
+}
+
+}  // namespace
+
+/// In memory that all processes share.
+struct FdStore::Shared {
+    pthread_mutex_t mutex;
+    std::uint32_t count;  ///< of stored descriptors
+};
+
+void FdStore::reserve(int first, int last) {
+    first_ = first;
+    last_ = last;
+    if (queue_) {
+        sending_ = inherit(FdKey::Store, std::move(sending_));
+        queue_ = inherit(FdKey::Store, std::move(queue_));
+    }
+}
+
+UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
+    if (first_ < 0)
+        fail("a descriptor is to be inherited, but no numbers are reserved for those yet");
+    if (!fd || (fd.get() >= first_ && fd.get() <= last_))
+        return fd;
+    UniqueFd moved(
+        sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_), "move fd {} to the numbers from {} on", fd.get(), first_));
+    if (moved.get() > last_) {
+        std::string users;
+        for (std::size_t at = 0; at < kFdKeys; ++at)
+            if (counts_[at] != 0)
+                users += fmt::format("{}{} for {}", users.empty() ? "" : ", ", counts_[at], kNames[at]);
+        fail("the descriptors {} to {} that criu has for itself are used up: {}", first_, last_, users);
+    }
+    ++counts_[static_cast<std::size_t>(key)];
+    return moved;
+}
+
+void FdStore::openQueue() {
+    if (queue_)
+        return;
+    // Connected to each other they have no limit on the number of messages, but one on their size.
+    int ends[2] = {-1, -1};
+    sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+        "make sockets to store descriptors in");
+    sending_.reset(ends[0]);
+    UniqueFd queue(ends[1]);
+    makeRoom(sending_.get());
+    shared_ = Mapping::anonymous(pageAlignUp(sizeof(Shared)), MAP_SHARED);
+    Shared& shared = *new (shared_.data()) Shared{};
+    pthread_mutexattr_t attributes;
+    ::pthread_mutexattr_init(&attributes);
+    ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    ::pthread_mutex_init(&shared.mutex, &attributes);
+    ::pthread_mutexattr_destroy(&attributes);
+    queue_ = std::move(queue);
+    if (first_ >= 0)
+        reserve(first_, last_);
+}
+
+FdStore::Id FdStore::add(int fd) const {
+    if (!queue_)
+        fail("descriptors can't be stored: the store isn't open");
+    // One byte each, so that the peek offset of the socket is the id.
+    constexpr std::byte kNothing{};
+    Shared& shared = *shared_.as<Shared>();
+    const Locked lock(shared.mutex);
+    inContext([&] { return fmt::format("store fd {}", fd); },
+              [&] { sendMessage(sending_.get(), std::span(&kNothing, 1), fd); });
+    return Id{shared.count++};
+}
+
+UniqueFd FdStore::get(Id id) const {
+    if (!queue_)
+        fail("descriptors can't be stored: the store isn't open");
+    Shared& shared = *shared_.as<Shared>();
+    const Locked lock(shared.mutex);
+    if (id.value >= shared.count)
+        fail("descriptor {} was never stored", id.value);
+    // Where the socket is read from is a state of the socket, which all processes have in common (socket(7),
+    // SO_PEEK_OFF).
+    const int offset = static_cast<int>(id.value);
+    sys(::setsockopt(queue_.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof(offset)), "look for stored descriptor {}",
+        id.value);
+    std::byte nothing{};
+    ReceivedMessage received = peekMessage(queue_.get(), std::span(&nothing, 1));
+    if (received.lost)
+        fail("there was no room for stored descriptor {}: too many files are open", id.value);
+    if (!received.fd)
+        fail("stored descriptor {} is gone", id.value);
+    return std::move(received.fd);
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#include "criu/base/mapping.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::kernel {
+
+/// What an inherited descriptor is for.
+enum class FdKey : std::uint8_t {
+    Images,        ///< the images directory
+    Log,           ///< criu's log file
+    Control,       ///< the page that master and processes share
+    Namespace,     ///< a namespace that processes enter
+    Mount,         ///< something that is mounted, or a root directory
+    Cgroup,        ///< a directory of a control group
+    SharedMemory,  ///< a segment, memfd or deleted file that several processes map or open
+    Terminal,      ///< of criu
+    Device,        ///< of a device subsystem
+    Help,          ///< the socket to whoever does for a user namespace what it can't do itself
+    Store,         ///< of FdStore itself
+};
+inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;
+
+/// Descriptors that live from the master into every process that it creates.
+///
+/// Those whose number is known when the restore is planned, and that most processes use, are *inherited*: they lie in a
+/// range of descriptor numbers that no restored file has, at the same number in all processes, until that range is
+/// closed as a whole.
+///
+/// Others are *stored*: they lie in the queue of a Unix socket that all processes inherit, and take no number. Any
+/// process may add one, and any process may get a copy of any, any number of times, by the id that adding it gave.
+class FdStore {
+public:
+    /// Of a stored descriptor; counts from 0.
+    struct Id {
+        std::uint32_t value = 0;
+        friend auto operator<=>(Id, Id) = default;
+    };
+
+    FdStore() = default;
+
+    /// Says where inherited descriptors lie: numbers from `first` to `last`.
+    void reserve(int first, int last);
+    /// Moves a descriptor into the range (close-on-exec), unless it is there already. Throws Error if the range is used
+    /// up. After reserve().
+    [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd fd);
+    /// The first number of the range; -1 before reserve().
+    [[nodiscard]] int first() const noexcept { return first_; }
+
+    /// Makes the queue. Before processes that shall use it are created; does nothing if it is there.
+    void openQueue();
+    /// Puts a copy of a descriptor, which stays the caller's, into the queue. Throws Error.
+    Id add(int fd) const;
+    /// A copy of a stored descriptor (close-on-exec). Throws Error if there is none of this id.
+    [[nodiscard]] UniqueFd get(Id id) const;
+
+private:
+    struct Shared;
+
+    int first_ = -1;
+    int last_ = -1;
+    std::array<unsigned, kFdKeys> counts_{};  ///< inherited ones, for a message
+    UniqueFd sending_;
+    UniqueFd queue_;
+    Mapping shared_;
+};
+
+}  // namespace criu::kernel
