@@ -241,7 +241,7 @@ bool CgroupRestore::setsProperties(const Group& group) const noexcept {
     return group.fresh || options_.cgroupMode == CgroupMode::Full || options_.cgroupMode == CgroupMode::Props;
 }
 
-void CgroupRestore::create(const std::function<UniqueFd(UniqueFd)>& lift) {
+void CgroupRestore::create(kernel::FdStore& store) {
     for (Group& group : groups_)
         if (group.path != "/")
             inContext([&] { return label(group.controllers, group.path); }, [&] { make(group); });
@@ -255,10 +255,10 @@ void CgroupRestore::create(const std::function<UniqueFd(UniqueFd)>& lift) {
             if (!same)
                 hierarchies_.root(member.controllers);
         }
-    hierarchies_.move(lift);
+    hierarchies_.inherit(store);
 }
 
-void CgroupRestore::openEntrances(const std::function<UniqueFd(UniqueFd)>& lift) {
+void CgroupRestore::openEntrances(kernel::FdStore& store) {
     if (!image_)
         return;
     const auto add = [&](const std::string& controllers, const std::string& path) {
@@ -266,8 +266,9 @@ void CgroupRestore::openEntrances(const std::function<UniqueFd(UniqueFd)>& lift)
         if (entrance)
             return;
         const UniqueFd group = openGroup(hierarchies_.root(controllers), path);
-        entrance = lift(UniqueFd(sys(::openat(group.get(), kProcesses, O_WRONLY | O_CLOEXEC), "open {} of {}",
-                                     kProcesses, label(controllers, path))));
+        entrance =
+            store.inherit(kernel::FdKey::Cgroup, UniqueFd(sys(::openat(group.get(), kProcesses, O_WRONLY | O_CLOEXEC),
+                                                              "open {} of {}", kProcesses, label(controllers, path))));
     };
     for (const auto& [id, set] : sets_)
         for (const Member& member : set) {

@@ -17,6 +17,7 @@
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/created_name.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/model/options.hpp"
 #include "images/cgroup.hpp"
 
@@ -61,12 +62,12 @@ public:
     /// Throws Error if the images don't have this set. 0 stands for a process that stays where its creator is.
     void require(std::uint32_t set) const;
 
-    /// Makes what is missing, as --manage-cgroups says. `lift` moves descriptors to where they are in nobody's way.
-    void create(const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Makes what is missing, as --manage-cgroups says. Descriptors are inherited through `store`.
+    void create(kernel::FdStore& store);
 
     /// For processes that may not open files of cgroups: what they need is opened for them, after create(), for them to
     /// inherit.
-    void openEntrances(const std::function<UniqueFd(UniqueFd)>& lift);
+    void openEntrances(kernel::FdStore& store);
 
     /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
     /// those that the tree had, and into the groups of `set`.

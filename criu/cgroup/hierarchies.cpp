@@ -47,10 +47,10 @@ int Hierarchies::root(const std::string& controllers) {
     return fd.get();
 }
 
-void Hierarchies::move(const std::function<UniqueFd(UniqueFd)>& lift) {
+void Hierarchies::inherit(kernel::FdStore& store) {
     for (auto& [name, fd] : roots_)
         if (fd)
-            fd = lift(std::move(fd));
+            fd = store.inherit(kernel::FdKey::Cgroup, std::move(fd));
 }
 
 std::string relative(const std::string& path) {

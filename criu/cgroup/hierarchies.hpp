@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
 
 /// Control groups: where tasks are in each hierarchy, and the groups themselves.
 namespace criu::cgroup {
@@ -30,7 +30,7 @@ public:
     int root(const std::string& controllers);
 
     /// Moves all descriptors to where they are in nobody's way.
-    void move(const std::function<UniqueFd(UniqueFd)>& lift);
+    void inherit(kernel::FdStore& store);
 
 private:
     std::optional<std::string> yard_;

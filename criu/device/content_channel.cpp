@@ -31,14 +31,14 @@ struct ContentChannel::Message {
 };
 
 ContentChannel::ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit,
-                               StopRequest& stop, const std::function<UniqueFd(UniqueFd)>& lift)
+                               StopRequest& stop, kernel::FdStore& store)
     : driver_(driver), images_(images), mover_(driver, Direction::Load, bufferLimit, &stop) {
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make sockets for device buffers");
     sending_.reset(ends[0]);
     receiving_.reset(ends[1]);
-    sending_ = lift(std::move(sending_));
-    receiving_ = lift(std::move(receiving_));
+    sending_ = store.inherit(kernel::FdKey::Device, std::move(sending_));
+    receiving_ = store.inherit(kernel::FdKey::Device, std::move(receiving_));
 }
 
 ContentChannel::~ContentChannel() {

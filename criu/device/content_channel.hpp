@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "criu/device/content_mover.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
 namespace criu::device {
@@ -27,7 +27,7 @@ class ContentChannel {
 public:
     /// `stop`: ends copies that are under way.
     ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
-                   const std::function<UniqueFd(UniqueFd)>& lift);
+                   kernel::FdStore& store);
     ~ContentChannel();
     ContentChannel(const ContentChannel&) = delete;
     ContentChannel& operator=(const ContentChannel&) = delete;

@@ -30,7 +30,7 @@ public:
     void dumpLate(pid_t root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
-    /// Throws Error if a device of a process that goes on doesn't. Then none is told that the dump is done.
+    /// Throws Error if a device of a process that goes on doesn't. Then finish() isn't called for any.
     void release(bool goOn);
 
 private:

@@ -50,9 +50,9 @@ void RestoreDevices::prepare(files::FileRestore& files) {
         inContext([&] { return part.subsystem->name(); }, [&] { part.restore->prepare(files); });
 }
 
-void RestoreDevices::share(const std::function<UniqueFd(UniqueFd)>& lift) {
+void RestoreDevices::share(kernel::FdStore& store) {
     for (const Part& part : parts_)
-        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->share(lift); });
+        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->share(store); });
 }
 
 std::size_t RestoreDevices::descriptors() const {

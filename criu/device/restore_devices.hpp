@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::device {
@@ -22,7 +22,7 @@ public:
     RestoreDevices& operator=(const RestoreDevices&) = delete;
 
     void prepare(files::FileRestore& files);
-    void share(const std::function<UniqueFd(UniqueFd)>& lift);
+    void share(kernel::FdStore& store);
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;

@@ -59,7 +59,7 @@ struct Context {
     const model::ProcessTree* tree = nullptr;
 };
 
-/// One dump. Destroyed without release(), everything it keeps from going on goes on: the dump failed.
+/// One dump. If it is destroyed without release(), the dump has failed: whatever it has stopped works again.
 class DeviceDump {
 public:
     virtual ~DeviceDump() = default;
@@ -90,8 +90,8 @@ public:
     virtual bool takeLink(int /*index*/, int /*type*/, const std::string& /*kind*/) { return false; }
     /// Once, when all processes and their memory are dumped.
     virtual void dumpLate(pid_t /*root*/) {}
-    /// The images are complete. `goOn`: the processes will go on, so whatever was kept from working must do so again,
-    /// or the dump fails; otherwise they are about to be killed.
+    /// The images are complete. `goOn`: the processes will go on, so whatever was stopped must work again, or the dump
+    /// fails; otherwise they are about to be killed.
     virtual void release(bool goOn) = 0;
     /// After all subsystems are released: the dump is done.
     virtual void finish() noexcept {}
@@ -118,9 +118,9 @@ public:
 
     /// Master: images can be read; no process exists.
     virtual void prepare(files::FileRestore&) {}
-    /// Master: descriptors that targets shall inherit are to be made now, each passed through `lift`.
-    virtual void share(const std::function<UniqueFd(UniqueFd)>& /*lift*/) {}
-    /// How many descriptors share() makes and targets keep, at most.
+    /// Master: descriptors that targets shall have are to be made now, and inherited or stored.
+    virtual void share(kernel::FdStore&) {}
+    /// How many descriptors share() and targets put among the inherited ones, at most.
     [[nodiscard]] virtual std::size_t descriptors() const { return 0; }
     /// Master: whether a file is this subsystem's own, as far as is known before it is opened.
     [[nodiscard]] virtual bool owns(FileId) const { return false; }
@@ -157,7 +157,7 @@ public:
     virtual void finish() noexcept {}
 };
 
-/// A question that `criu check --feature` can ask. Those named NAME_… are parts of NAME: told together with it.
+/// A question that `criu check --feature` can ask. Those named NAME_… are parts of NAME, and shown together with it.
 struct Feature {
     std::string name;
     std::function<bool()> test;  ///< may throw Error to say why not

@@ -228,22 +228,23 @@ UniqueFd FilePlan::handedOver() const {
     return std::move(received.fd);
 }
 
-void FilePlan::takeTerminal(const ServiceFds& service) {
+void FilePlan::takeTerminal(kernel::FdStore& store) {
     if (options_.orphanPtsMaster) {
         int ends[2];
         sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of sockets");
-        handOverTo_ = service.lift(UniqueFd(ends[0]));
-        handedOverFrom_ = service.lift(UniqueFd(ends[1]));
+        handOverTo_ = store.inherit(kernel::FdKey::Terminal, UniqueFd(ends[0]));
+        handedOverFrom_ = store.inherit(kernel::FdKey::Terminal, UniqueFd(ends[1]));
     }
     if (!options_.shellJob)
         return;
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::isatty(fd) != 0) {
-            ownTerminal_.reset(sys(::fcntl(fd, F_DUPFD_CLOEXEC, service.first), "keep the terminal of criu"));
+            ownTerminal_ = store.inherit(kernel::FdKey::Terminal,
+                                         UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy the terminal of criu")));
             return;
         }
     if (UniqueFd controlling = kernel::openControllingTerminal())
-        ownTerminal_ = service.lift(std::move(controlling));
+        ownTerminal_ = store.inherit(kernel::FdKey::Terminal, std::move(controlling));
 }
 
 /// What needs a file that is opened late is so itself, and in the same process. Whether that changed anything.
@@ -344,14 +345,13 @@ ServiceFds FilePlan::chooseServiceFds(int limit, std::size_t more) const {
     throw error;
 }
 
-void FilePlan::takeInherited(const ServiceFds& service) {
+void FilePlan::takeInherited(kernel::FdStore& store) {
     for (const model::InheritMark& mark : options_.inheritMarks)
         if (::write(mark.fd, mark.text.data(), mark.text.size()) < 0)
             failErrno("write the mark of --inherit-fd debug[{}]", mark.fd);
     for (const model::InheritFd& given : options_.inheritFds) {
-        UniqueFd copy(
-            sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, service.first), "take over fd {} ({})", given.fd, given.name));
-        inherited_.emplace(given.name, std::move(copy));
+        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, 0), "take over fd {} ({})", given.fd, given.name));
+        inherited_.emplace(given.name, store.inherit(kernel::FdKey::Given, std::move(copy)));
     }
 }
 

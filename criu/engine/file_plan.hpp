@@ -16,6 +16,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
@@ -57,10 +58,10 @@ public:
     [[nodiscard]] ServiceFds chooseServiceFds(int limit, std::size_t more) const;
 
     /// Takes over descriptors given with --inherit-fd.
-    void takeInherited(const ServiceFds& service);
+    void takeInherited(kernel::FdStore& store);
     [[nodiscard]] int inherited(std::string_view name) const;
     /// Takes over the terminal criu was started from, if there is one and --shell-job asks for it.
-    void takeTerminal(const ServiceFds& service);
+    void takeTerminal(kernel::FdStore& store);
     [[nodiscard]] int ownTerminal() const noexcept { return ownTerminal_.get(); }
     /// From a restored process to the one that directs the restore, which asks for one after the other (none: invalid).
     void handOver(UniqueFd master) const;

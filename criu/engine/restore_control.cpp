@@ -46,9 +46,9 @@ RestoreControl::RestoreControl(std::uint32_t participants)
         sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
 }
 
-void RestoreControl::move(const std::function<UniqueFd(UniqueFd)>& lift) {
-    fd_ = lift(std::move(fd_));
-    master_ = lift(std::move(master_));
+void RestoreControl::inherit(kernel::FdStore& store) {
+    fd_ = store.inherit(kernel::FdKey::Control, std::move(fd_));
+    master_ = store.inherit(kernel::FdKey::Control, std::move(master_));
 }
 
 bool RestoreControl::masterLives() const noexcept {

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/pie/program.hpp"
 
 namespace criu::engine {
@@ -62,7 +62,7 @@ public:
     /// The same memory as a file, so that it can be mapped anywhere.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     /// Moves descriptors out of the way.
-    void move(const std::function<UniqueFd(UniqueFd)>& lift);
+    void inherit(kernel::FdStore& store);
 
     /// Whether the master, without which nobody may go on, is still there.
     [[nodiscard]] bool masterLives() const noexcept;

@@ -120,9 +120,9 @@ namespaces::NamespaceRestores PlannedRestore::planNamespaces() {
     const auto putByPlugin = [this](int id, const std::string& path) { devices.putMount(id, path); };
     // Owners are those of the images: whoever makes the files is in the user namespace already.
     const auto makeDeletedFiles = [this](files::HiddenMounts hidden, files::PathRemaps::MountLinker linker,
-                                         const namespaces::MoveFd& move) {
+                                         kernel::FdStore& to) {
         files.remaps().setMounts(std::move(hidden), std::move(linker));
-        files.remaps().create(files, model::IdMap(), move);
+        files.remaps().create(files, model::IdMap(), to);
     };
     return makeNamespaceRestores({inputs, cgroups, networkLock, lockName(content), {putByPlugin, makeDeletedFiles}});
 }

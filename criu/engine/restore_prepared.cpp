@@ -32,14 +32,17 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
     const ServiceFds service = planned.files.chooseServiceFds(limit, more);
-    const namespaces::MoveFd move = [service](UniqueFd fd) { return service.lift(std::move(fd)); };
-    planned.store.reserve(service.first, service.last);
-    planned.images.move(move);
-    planned.log().move(move);
-    planned.joined.move(move);
-    planned.files.takeInherited(service);
-    planned.devices.share(move);
-    planned.files.takeTerminal(service);
+    kernel::FdStore& store = planned.store;
+    store.reserve(service.first, service.last);
+    const auto inherited = [&store](kernel::FdKey key) {
+        return [&store, key](UniqueFd fd) { return store.inherit(key, std::move(fd)); };
+    };
+    planned.images.move(inherited(kernel::FdKey::Images));
+    planned.log().move(inherited(kernel::FdKey::Log));
+    planned.joined.inherit(store);
+    planned.files.takeInherited(store);
+    planned.devices.share(store);
+    planned.files.takeTerminal(store);
     return service;
 }
 
@@ -70,30 +73,30 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           ownLimits(),
           hasPosixTimers(plan.tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
           vdsoForCompat(plan.tree())} {
-    control.move([this](UniqueFd fd) { return service.lift(std::move(fd)); });
+    control.inherit(plan.store);
     scripts.require(Stage::PreRestore);
     makeShared();
 }
 
 void PreparedRestore::makeShared() {
     planned.log().info("Stage: deleted files and shared memory");
-    const namespaces::MoveFd move = [this](UniqueFd fd) { return service.lift(std::move(fd)); };
+    kernel::FdStore& store = planned.store;
     const namespaces::Surroundings& surroundings = planned.surroundings;
     planned.files.remaps().noteLinks(planned.files);
     for (const auto& kind : planned.namespaces)
-        kind->prepare(move, [this](std::string_view name) { return planned.files.inherited(name); });
+        kind->prepare(store, [this](std::string_view name) { return planned.files.inherited(name); });
     if (surroundings.help != nullptr) {
         planned.images.setHelp(*surroundings.help);
         planned.files.setHelp(*surroundings.help);
     }
     if (!surroundings.ownPaths)
-        planned.files.remaps().create(planned.files, surroundings.ids, move);
-    planned.segments.create(planned.images, surroundings.ids, move);
+        planned.files.remaps().create(planned.files, surroundings.ids, store);
+    planned.segments.create(planned.images, surroundings.ids, store);
     if (surroundings.systemV != 0)
         systemV.create(planned.images, surroundings.systemV, surroundings.ids);
-    planned.cgroups.create(move);
+    planned.cgroups.create(store);
     if (surroundings.ids.isOwnNamespace())
-        planned.cgroups.openEntrances(move);
+        planned.cgroups.openEntrances(store);
 }
 
 void PreparedRestore::commit() noexcept {

@@ -228,7 +228,7 @@ void PathRemaps::noteLinked(FileId link, int file) {
     linked_.as<kernel::Inode>()[std::distance(links_.begin(), links_.find(link))] = kernel::Inode::of(status);
 }
 
-void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
+void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store) {
     struct Ghost {
         Ghost(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& owners,
               const RegFileEntry& entry)
@@ -263,7 +263,7 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, const std
                       } else {
                           fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
                       }
-                      fds_[id] = lift(std::move(fd));
+                      fds_[id] = store.inherit(kernel::FdKey::DeletedFile, std::move(fd));
                   });
     }
 }

@@ -13,6 +13,7 @@
 #include "criu/files/file_kind.hpp"
 #include "criu/files/ghost_file.hpp"
 #include "criu/kernel/created_name.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/short_process.hpp"
 #include "images/regfile.hpp"
 #include "images/remap-file-path.hpp"
@@ -70,8 +71,8 @@ public:
     void noteLinks(FileRestore& restore);
 
     /// Makes the files, in the process that all others descend from or before there is any. `ids`: how that calls
-    /// their owners; `lift` moves a descriptor to where it is in nobody's way.
-    void create(FileRestore& restore, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
+    /// their owners; their descriptors are inherited through `store`.
+    void create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store);
 
     /// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images,
     /// paths from the root of each one's namespace. Throws Error.

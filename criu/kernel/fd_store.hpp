@@ -18,13 +18,15 @@ enum class FdKey : std::uint8_t {
     Images,        ///< the images directory
     Log,           ///< criu's log file
     Control,       ///< the page that master and processes share
-    Namespace,     ///< a namespace that processes enter
-    Mount,         ///< something that is mounted, or a root directory
-    Cgroup,        ///< a directory of a control group
-    SharedMemory,  ///< a segment, memfd or deleted file that several processes map or open
-    Terminal,      ///< of criu
+    Namespace,     ///< that processes enter, or announce
+    Mount,         ///< what is mounted, or a root directory
+    Cgroup,        ///< a directory of a control group, or the file by which one enters it
+    SharedMemory,  ///< a segment or memfd that several processes map
+    DeletedFile,   ///< made anew, open until processes have it
+    Given,         ///< by --inherit-fd
+    Terminal,      ///< of criu, or a pair of sockets to hand one over
     Device,        ///< of a device subsystem
-    Help,          ///< the socket to whoever does for a user namespace what it can't do itself
+    Help,          ///< the socket to whoever does for a user namespace what can't be done inside of it
     Store,         ///< of FdStore itself
 };
 inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;

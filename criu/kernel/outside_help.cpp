@@ -167,8 +167,8 @@ void OutsideHelp::stop() noexcept {
     theirs_.reset();
 }
 
-void OutsideHelp::move(const std::function<UniqueFd(UniqueFd)>& lift) {
-    theirs_ = lift(std::move(theirs_));
+void OutsideHelp::inherit(FdStore& store) {
+    theirs_ = store.inherit(FdKey::Help, std::move(theirs_));
 }
 
 void OutsideHelp::serve() {

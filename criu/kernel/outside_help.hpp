@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <thread>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
 
 namespace criu::kernel {
 
@@ -22,7 +22,7 @@ public:
     OutsideHelp& operator=(const OutsideHelp&) = delete;
 
     /// Moves what the processes inherit to where it is in nobody's way.
-    void move(const std::function<UniqueFd(UniqueFd)>& lift);
+    void inherit(FdStore& store);
 
     /// In criu itself: answers until stop() or the end of this object.
     void serve();

@@ -147,11 +147,11 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
             segment.size = std::max(segment.size, pagemap->ranges().back().end());
 }
 
-void Segments::create(const ImageDir& images, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift) {
+void Segments::create(const ImageDir& images, const model::IdMap& ids, kernel::FdStore& store) {
     for (auto& [shmid, segment] : byShmid_)
-        segment.fd = lift(makeAnonymous(segment.size));
+        segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {
-        segment.fd = lift(makeInode(*segment.memfd, ids));
+        segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;
         // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.

@@ -12,6 +12,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
@@ -29,8 +30,8 @@ public:
     void collect(const model::ProcessTree& tree, const ImageDir& images,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// Creates them, empty but for write-sealed memfds. `lift` moves a descriptor to where it is in nobody's way.
-    void create(const ImageDir& images, const model::IdMap& ids, const std::function<UniqueFd(UniqueFd)>& lift);
+    /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`.
+    void create(const ImageDir& images, const model::IdMap& ids, kernel::FdStore& store);
 
     /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
     std::uint64_t fill(const ImageDir& images);

@@ -65,9 +65,9 @@ int JoinedNamespaces::descriptor(NamespaceKind kind) const {
     return found == fds_.end() ? -1 : found->second.get();
 }
 
-void JoinedNamespaces::move(const std::function<UniqueFd(UniqueFd)>& lift) {
+void JoinedNamespaces::inherit(kernel::FdStore& store) {
     for (auto& [kind, fd] : fds_)
-        fd = lift(std::move(fd));
+        fd = store.inherit(kernel::FdKey::Namespace, std::move(fd));
 }
 
 void JoinedNamespaces::enter(NamespaceKind kind) const {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/model/options.hpp"
 
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] int descriptor(kernel::NamespaceKind kind) const;
 
     /// Moves descriptors to where they are in nobody's way.
-    void move(const std::function<UniqueFd(UniqueFd)>& lift);
+    void inherit(kernel::FdStore& store);
 
     /// The calling thread goes there, if there is one of this kind. Into a time namespace: only as the single thread of
     /// its process.

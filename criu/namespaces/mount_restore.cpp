@@ -171,14 +171,14 @@ const MntEntry* MountRestore::entryFor(const Mount& mount) const {
     return nullptr;
 }
 
-void MountRestore::prepare(const MoveFd& move, const Inherited& /*inherited*/) {
-    move_ = move;
+void MountRestore::prepare(kernel::FdStore& store, const Inherited& /*inherited*/) {
+    store_ = &store;
     cgroupOptions_ = presentCgroupOptions();
     for (const Mount* const mount : all())
         inContext([&] { return mount->describe(); },
                   [&] {
                       if (UniqueFd fd = openOutside(*mount); fd)
-                          outside_[mount->id] = move_(std::move(fd));
+                          outside_[mount->id] = store.inherit(kernel::FdKey::Mount, std::move(fd));
                   });
 }
 
@@ -232,7 +232,7 @@ void MountRestore::build() {
         [this](int fromMount, const std::string& from, int toMount, const std::string& to) {
             linkAcross(fromMount, from, toMount, to);
         },
-        move_);
+        *store_);
     seal();
 }
 
@@ -250,7 +250,8 @@ files::HiddenMounts MountRestore::makeMounts() {
     for (std::size_t other = 1; other < trees_.size(); ++other)
         split(trees_[other]);
     if (trees_.size() > 1)
-        trees_.front().space = move_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+        trees_.front().space =
+            store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     enterRoot(main(), yard_.get(), made_.at(main().root().id).get(),
               kernel::mountIdOf(made_.at(topOf(main()).id).get()));
     yard_.reset();
@@ -265,14 +266,16 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
     if (trees_.size() > 1)
         trees_.front().root = std::make_shared<const UniqueFd>(
-            move_(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
+            store_->inherit(kernel::FdKey::Mount,
+                            UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     for (const Tree& tree : trees_)
         for (const Mount& mount : tree.mounts.all())
             if (&tree == &trees_.front() && !tree.mounts.isReachable(mount))
                 hidden[mount.id] = {
                     mount.mountPoint,
-                    std::make_shared<const UniqueFd>(move_(UniqueFd(sys(
-                        ::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"))))};
+                    std::make_shared<const UniqueFd>(store_->inherit(
+                        kernel::FdKey::Mount, UniqueFd(sys(::fcntl(made_.at(mount.id).get(), F_DUPFD_CLOEXEC, 0),
+                                                           "copy the descriptor of a mount"))))};
             else if (tree.root)
                 hidden[mount.id] = {"", tree.root};
     return hidden;
@@ -284,7 +287,7 @@ void MountRestore::split(Tree& tree) {
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
-    tree.space = move_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    tree.space = store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     {
         const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
         const std::string name = std::to_string(tree.mounts.root().id);
@@ -296,7 +299,8 @@ void MountRestore::split(Tree& tree) {
         enterRoot(tree.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
         addProc(tree.mounts);
         tree.root = std::make_shared<const UniqueFd>(
-            move_(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
+            store_->inherit(kernel::FdKey::Mount,
+                            UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"))));
     }
     sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
     sys(::fchdir(root.get()), "go back to the root directory");

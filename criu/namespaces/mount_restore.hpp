@@ -23,7 +23,7 @@ struct MountHelpers {
     std::function<void(int id, const std::string& path)> putByPlugin;
     /// In the first process, when all mounts are in place and can still be written to: takes over the mounts that no
     /// path leads to, and makes deleted files.
-    std::function<void(files::HiddenMounts hidden, files::PathRemaps::MountLinker linker, const MoveFd& move)>
+    std::function<void(files::HiddenMounts hidden, files::PathRemaps::MountLinker linker, kernel::FdStore& store)>
         makeDeletedFiles;
 };
 
@@ -35,7 +35,7 @@ public:
     MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers);
 
     /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts.
-    void prepare(const MoveFd& move, const Inherited& inherited) override;
+    void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
     /// Makes all mounts, and the tree's root the process' root. What was read-only becomes so when deleted files are
     /// back.
@@ -87,12 +87,12 @@ private:
     Log& log_;
     const ImageDir& images_;
     MountHelpers helpers_;
-    MoveFd move_;                      ///< from prepare() on
-    std::vector<Tree> trees_;          ///< that of the first process first
-    std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
-    UniqueFd yard_;                    ///< where mounts are until they are put together
-    std::map<int, UniqueFd> made_;     ///< by mount id
-    std::map<int, UniqueFd> outer_;    ///< peers of mounts of criu's namespace that made_ are to join
+    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
+    std::vector<Tree> trees_;           ///< that of the first process first
+    std::map<int, UniqueFd> outside_;   ///< what was opened in criu's namespace, by mount id
+    UniqueFd yard_;                     ///< where mounts are until they are put together
+    std::map<int, UniqueFd> made_;      ///< by mount id
+    std::map<int, UniqueFd> outer_;     ///< peers of mounts of criu's namespace that made_ are to join
     std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
     std::set<std::uint32_t> filled_;  ///< file systems with files of the images
 };

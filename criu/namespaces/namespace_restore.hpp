@@ -13,6 +13,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/outside_help.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -27,7 +28,7 @@ namespace criu::namespaces {
 
 using Work = std::function<void()>;
 
-/// Moves a descriptor to a number that no restored process uses.
+/// Moves a descriptor that only the calling process has out of the numbers of restored ones.
 using MoveFd = std::function<UniqueFd(UniqueFd)>;
 
 /// What is around restored processes and isn't as it is for criu. Kinds say here what they change, when they are made;
@@ -123,7 +124,7 @@ public:
     /// Has the descriptor that --inherit-fd gives for a name; -1: none.
     using Inherited = std::function<int(std::string_view name)>;
     /// Opens what is outside of the tree and needed inside of it.
-    virtual void prepare(const MoveFd& /*move*/, const Inherited& /*inherited*/) {}
+    virtual void prepare(kernel::FdStore& /*store*/, const Inherited& /*inherited*/) {}
 
     // By whoever creates a process.
 

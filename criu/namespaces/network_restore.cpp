@@ -44,7 +44,7 @@ public:
                    sockets::NetworkLock& lock, std::string lockName);
 
     [[nodiscard]] std::size_t descriptors() const override { return spaces_.size() + 2; }
-    void prepare(const MoveFd& move, const Inherited& inherited) override;
+    void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
 
     /// Makes all new namespaces but the first process' own, so that they belong to its user namespace.
@@ -186,24 +186,27 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
     return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
 }
 
-void NetworkRestore::prepare(const MoveFd& move, const Inherited& inherited) {
+void NetworkRestore::prepare(kernel::FdStore& store, const Inherited& inherited) {
     for (Space& space : spaces_) {
         if (!space.content) {
             const int there = joined_.descriptor(NamespaceKind::Net);
-            space.fd = move(UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
+            space.fd = store.inherit(kernel::FdKey::Namespace,
+                                     UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
         } else if (space.content->externalName() != nullptr) {
-            space.fd = move(openExternal(space, inherited));
+            space.fd = store.inherit(kernel::FdKey::Namespace, openExternal(space, inherited));
         } else {
             space.made = true;
             if (space.number == number_)
-                continue;                                                   // the root is born in it
-            space.fd = move(kernel::openOwnNamespace(NamespaceKind::Net));  // begin() puts another at its number
+                continue;  // the root is born in it
+            space.fd =
+                store.inherit(kernel::FdKey::Namespace,
+                              kernel::openOwnNamespace(NamespaceKind::Net));  // begin() puts another at its number
             if (announcement_)
                 continue;
             int ends[2];
             sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
-            heard_ = move(UniqueFd(ends[0]));
-            announcement_ = move(UniqueFd(ends[1]));
+            heard_ = store.inherit(kernel::FdKey::Namespace, UniqueFd(ends[0]));
+            announcement_ = store.inherit(kernel::FdKey::Namespace, UniqueFd(ends[1]));
         }
     }
 }

@@ -19,7 +19,7 @@ public:
 
     [[nodiscard]] std::size_t descriptors() const override { return 2; }
 
-    void prepare(const MoveFd& move, const Inherited& /*inherited*/) override { help_.move(move); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { help_.inherit(store); }
 
     /// The kernel makes a user namespace before all others that a clone(2) asks for, so these belong to it.
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {

@@ -25,7 +25,7 @@ constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxHalf = kCommandBytes / 2 / (kCommandDwords * sizeof(std::uint32_t)) * kMaxPerCommandOld / 2;
 constexpr std::uint64_t kPatienceSeconds = 60;
 constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds
-constexpr std::uint64_t kSettleTime = 5'000'000'000;
+constexpr std::uint64_t kFinishTime = 5'000'000'000;
 constexpr std::uint32_t kReadWrite = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
 
 std::uint64_t alignUp(std::uint64_t value, std::uint64_t to) {
@@ -106,7 +106,7 @@ public:
 
 private:
     void drop() noexcept {
-        copier_.settle();
+        copier_.finishSubmitted();
         if (list_ != 0) {
             drm_amdgpu_bo_list args{};
             args.in.operation = AMDGPU_BO_LIST_OP_DESTROY;
@@ -231,13 +231,13 @@ void Copier::await(Pending& pending) {
     awaited_ = pending.sequence;
 }
 
-/// After a failure: lets the GPU end what it was given before the memory is taken away.
-void Copier::settle() noexcept {
+/// After a failure: waits until the GPU has ended what it was given, since the memory is going to be taken away.
+void Copier::finishSubmitted() noexcept {
     if (awaited_ == submitted_)
         return;
     drm_amdgpu_wait_cs args{};
     args.in.handle = submitted_;
-    args.in.timeout = monotonic() + kSettleTime;
+    args.in.timeout = monotonic() + kFinishTime;
     args.in.ip_type = AMDGPU_HW_IP_DMA;
     args.in.ctx_id = context_;
     kernel_.tryIoctl(fd_.get(), DRM_IOCTL_AMDGPU_WAIT_CS, &args);

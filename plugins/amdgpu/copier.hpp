@@ -56,7 +56,7 @@ private:
     void submit(std::size_t half, std::uint64_t from, std::uint64_t to, std::uint64_t size, std::uint32_t list,
                 Pending& pending);
     void await(Pending& pending);
-    void settle() noexcept;
+    void finishSubmitted() noexcept;
     [[nodiscard]] std::uint64_t halfSize() const noexcept { return bounce_.size / 2; }
 
     Kernel& kernel_;

@@ -28,7 +28,8 @@ bool Drm::canList() const {
     return tryList(entries).has_value();
 }
 
-/// How many there are, of which `entries` has as many as it has room for; nothing on kernels that can't tell.
+/// How many there are, of which `entries` has as many as it has room for; nothing if the kernel has no such call
+/// (before 6.17).
 std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
     uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
                               static_cast<std::uint32_t>(entries.size()), 0};
@@ -38,7 +39,7 @@ std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entri
     if (code != 0)
         failWith(code, "list the buffers of a render node");
     if (args.count > kMostRoom)
-        fail("a render node tells of {} buffers", args.count);
+        fail("a render node reports {} buffers", args.count);
     return args.count;
 }
 

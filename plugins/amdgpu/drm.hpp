@@ -19,9 +19,9 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_; }
     /// "amdgpu" for nodes of this driver.
     [[nodiscard]] std::string driver() const;
-    /// Whether the kernel can tell what buffers a file has.
+    /// Whether the kernel can list the buffers of a file (AMDGPU_GEM_LIST_HANDLES, 6.17).
     [[nodiscard]] bool canList() const;
-    /// All buffers the file has handles of; nothing on kernels that can't tell.
+    /// All buffers that the file has handles of; nothing if the kernel can't list them.
     [[nodiscard]] std::optional<std::vector<uapi::GemListEntry>> buffers() const;
     /// Where the file's GPU address space has a buffer.
     [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;

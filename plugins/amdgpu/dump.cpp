@@ -41,7 +41,7 @@ AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::func
     : kernel_(kernel), context_(context), bufferLimit_(std::move(bufferLimit)) {}
 
 AmdgpuDump::~AmdgpuDump() {
-    if (const std::exception_ptr failure = letGoOn()) {
+    if (const std::exception_ptr failure = restartQueues()) {
         // The dump has failed already, for another reason.
         try {
             std::rethrow_exception(failure);
@@ -120,16 +120,16 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     if (kfd.unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
     // From here on it is undone with this object.
-    Process& kept = processes_.emplace_back(std::move(process));
-    kept.info = kfd.pause();
-    kept.paused = true;
-    kept.state = kfd.checkpoint(kept.info);
-    kept.dmabufs.resize(kept.state.buffers.size());
-    for (std::size_t at = 0; at < kept.state.buffers.size(); ++at)
-        if (const std::uint32_t fd = kept.state.buffers[at].dmabufFd; fd != kNoDmabuf)
-            kept.dmabufs[at].reset(static_cast<int>(fd));
-    context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, kept.info.devices,
-                       kept.info.buffers, kept.info.objects);
+    Process& added = processes_.emplace_back(std::move(process));
+    added.info = kfd.pause();
+    added.paused = true;
+    added.state = kfd.checkpoint(added.info);
+    added.dmabufs.resize(added.state.buffers.size());
+    for (std::size_t at = 0; at < added.state.buffers.size(); ++at)
+        if (const std::uint32_t fd = added.state.buffers[at].dmabufFd; fd != kNoDmabuf)
+            added.dmabufs[at].reset(static_cast<int>(fd));
+    context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, added.info.devices,
+                       added.info.buffers, added.info.objects);
 }
 
 /// DMA-BUFs of the same memory are the same file.
@@ -149,7 +149,7 @@ void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     if (!entries) {
         // Compute processes have render nodes open without any; a mapping of one that is there is refused below.
         context_.log.warn(
-            "amdgpu: this kernel doesn't tell which buffers process {} has by {}: if there are any, they "
+            "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
             "are lost",
             node.pid, renderPath(node.minor));
         return;
@@ -397,11 +397,11 @@ void AmdgpuDump::release(bool goOn) {
     if (!goOn)
         for (Process& process : processes_)
             process.paused = false;
-    if (const std::exception_ptr failure = letGoOn())
+    if (const std::exception_ptr failure = restartQueues())
         std::rethrow_exception(failure);
 }
 
-std::exception_ptr AmdgpuDump::letGoOn() noexcept {
+std::exception_ptr AmdgpuDump::restartQueues() noexcept {
     std::exception_ptr first;
     for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
         if (!std::exchange(process->paused, false))

@@ -92,7 +92,7 @@ private:
     void writeKfd(const Process& process, const Topology& topology);
     void writeRender(const RenderNode& node, const Topology& topology);
     /// Starts the queues again that were stopped. Returns the first failure; the others are in the log.
-    std::exception_ptr letGoOn() noexcept;
+    std::exception_ptr restartQueues() noexcept;
     void unpause(const Process& process);
 
     Kernel& kernel_;

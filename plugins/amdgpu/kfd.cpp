@@ -43,7 +43,7 @@ KfdProcess Kfd::pause() const {
 
 KfdState Kfd::checkpoint(const KfdProcess& process) const {
     if (process.buffers > kMaxBuffers || process.privateBytes > kMaxPrivateData)
-        fail("the driver tells of {} buffers and {} bytes of private data", process.buffers, process.privateBytes);
+        fail("the driver reports {} buffers and {} bytes of private data", process.buffers, process.privateBytes);
     KfdState state;
     state.devices.resize(process.devices);
     state.buffers.resize(process.buffers);

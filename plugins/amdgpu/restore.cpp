@@ -212,14 +212,15 @@ std::size_t AmdgpuRestore::descriptors() const {
     return own + wanted_ + nodes_.size();
 }
 
-void AmdgpuRestore::share(const std::function<UniqueFd(UniqueFd)>& lift) {
+void AmdgpuRestore::share(kernel::FdStore& store) {
     for (const auto& [id, map] : maps_)
         for (const auto& [from, to] : map)
             if (const std::uint32_t minor = here_.findGpu(to)->renderMinor; !hostNodes_.contains(minor))
-                hostNodes_.emplace(minor, lift(kernel_.open(renderPath(minor), O_PATH)));
+                hostNodes_.emplace(minor,
+                                   store.inherit(kernel::FdKey::Device, kernel_.open(renderPath(minor), O_PATH)));
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
-        channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, lift);
+        channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, store);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
@@ -247,8 +248,8 @@ AmdgpuRestore::Own& AmdgpuRestore::own() {
     return own_;
 }
 
-int AmdgpuRestore::keep(files::FileOpener& opener, UniqueFd fd) {
-    return kept_.emplace_back(opener.lift(std::move(fd))).get();
+int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
+    return heldOpen_.emplace_back(opener.lift(std::move(fd))).get();
 }
 
 /// Hands contents to the master, or moves them here.
@@ -315,7 +316,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
                 if (const auto open = own().renderFds.find(other); open != own().renderFds.end())
                     drm = open->second;
         if (drm < 0)
-            drm = keep(opener, openForDriver(to.renderMinor));
+            drm = holdOpen(opener, openForDriver(to.renderMinor));
         drmFds[gpu->gpuId] = drm;
         state.devices.push_back({gpu->gpuId, to.gpuId, static_cast<std::uint32_t>(drm), 0});
     }
@@ -337,7 +338,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     for (std::size_t at = 0; at < state.buffers.size(); ++at)
         if (state.buffers[at].dmabufFd != kNoDmabuf)
             dmabufs[at].reset(static_cast<int>(state.buffers[at].dmabufFd));
-    const int kept = own().kfd = keep(opener, copyOf(file.get()));
+    const int kfdHeld = own().kfd = holdOpen(opener, copyOf(file.get()));
 
     std::map<GpuId, std::uint64_t> filled;
     std::vector<device::ContentRequest> contents;
@@ -346,13 +347,13 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContentOf(entry);
         own().moved.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
-                               buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kept});
+                               buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfdHeld});
         if (!content)
             continue;
         if (!dmabufs[at])
             fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
         if (const Object object = entry.object; objects_->wants(object))
-            objects_->publish(object, keep(opener, copyOf(dmabufs[at].get())));
+            objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
         std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
         contents.push_back({here_.findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id), offset,
                             entry.size, std::move(dmabufs[at])});
@@ -379,7 +380,7 @@ UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {
     const Node& to = newGpu(image.drm_render_minor, image.gpu_id);
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
-    const int fd = own().renderFds[id] = keep(opener, copyOf(file.get()));
+    const int fd = own().renderFds[id] = holdOpen(opener, copyOf(file.get()));
     const Drm drm(kernel_, fd);
     std::vector<device::ContentRequest> contents;
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
@@ -393,7 +394,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
                       drm.changeHandle(handle, entry.handle);
                       UniqueFd dmabuf = drm.exportBuffer(entry.handle);
                       if (const Object object = entry.object; objects_->wants(object))
-                          objects_->publish(object, keep(opener, copyOf(dmabuf.get())));
+                          objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
                       restoreBuffer(id, image, at, fd, {});
                       contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at),
                                           kContentStart, entry.size, std::move(dmabuf)});

@@ -26,7 +26,7 @@ public:
                   std::function<std::uint64_t()> bufferLimit);
 
     void prepare(files::FileRestore& files) override;
-    void share(const std::function<UniqueFd(UniqueFd)>& lift) override;
+    void share(kernel::FdStore& store) override;
     [[nodiscard]] std::size_t descriptors() const override;
     [[nodiscard]] bool owns(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const override;
@@ -63,7 +63,8 @@ private:
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void addContent(std::vector<device::ContentRequest>& requests);
-    int keep(files::FileOpener& opener, UniqueFd fd);
+    /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
+    int holdOpen(files::FileOpener& opener, UniqueFd fd);
 
     Kernel& kernel_;
     device::Context context_;
@@ -97,7 +98,7 @@ private:
     Own& own();
 
     Own own_;
-    std::vector<UniqueFd> kept_;
+    std::vector<UniqueFd> heldOpen_;
 };
 
 }  // namespace criu::amdgpu

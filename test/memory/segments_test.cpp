@@ -117,7 +117,9 @@ struct Scene {
 
     void restore() {
         restored.collect(treeOf(dump, child.pid()), images, [&](FileId id) { return inodeOf(dump, id); });
-        restored.create(images, criu::model::IdMap(), [](UniqueFd fd) { return fd; });
+        criu::kernel::FdStore store;
+        store.reserve(700, 800);
+        restored.create(images, criu::model::IdMap(), store);
         restored.fill(images);
     }
     [[nodiscard]] int fdFor(unsigned where) const { return restored.descriptorFor(entryAt(dump, where)); }

@@ -79,7 +79,7 @@ for hook in init PAUSE_DEVICES CHECKPOINT_DEVICES HANDLE_DEVICE_VMA DUMP_EXT_FIL
     EXAMPLE_FAIL=$hook expect "$hook fails" fails dump -L "$plugins"
     expect "$hook is in the log" grep -q "Error.*example.*$hook" images/dump.log
     expect "$hook: the program goes on" finished "PASS moved by 0"
-    [[ $hook == init ]] || expect "$hook: the plugin is told" grep -q "exit 0 failed" calls
+    [[ $hook == init ]] || expect "$hook: the plugin is called a last time" grep -q "exit 0 failed" calls
 done
 
 start

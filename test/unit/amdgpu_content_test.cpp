@@ -223,7 +223,9 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
     std::vector<std::vector<char>> contents;
     std::vector<UniqueFd> targets;
     StopRequest stop;
-    ContentChannel channel(driver, folder.images(), 1 << 20, stop, [](UniqueFd fd) { return fd; });
+    kernel::FdStore store;
+    store.reserve(700, 710);
+    ContentChannel channel(driver, folder.images(), 1 << 20, stop, store);
     channel.start();
     for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
         const std::string name = pagesImageName(FileId{1}, gpu);
