@@ -3,6 +3,7 @@
 
 #include "criu/base/error.hpp"
 #include "images/ext-file.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::device {
 namespace {

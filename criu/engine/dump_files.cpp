@@ -17,6 +17,7 @@
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
 #include "criu/namespaces/tun_file.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::engine {
 

@@ -10,6 +10,7 @@
 #include "criu/base/error.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/sysv_shm.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {

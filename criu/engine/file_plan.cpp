@@ -14,6 +14,7 @@
 #include "criu/kernel/terminal.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {

@@ -11,6 +11,8 @@
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/thread_state.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {

@@ -24,6 +24,7 @@
 #include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {

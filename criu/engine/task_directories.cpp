@@ -9,6 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/regular.hpp"
+#include "images/fs.hpp"
 
 namespace criu::engine {
 

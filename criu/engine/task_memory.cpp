@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "images/mm.hpp"
+
 namespace criu::engine {
 
 using model::Task;

@@ -11,6 +11,7 @@
 #include "criu/kernel/bpf_map.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/bpfmap-file.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

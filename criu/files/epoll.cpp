@@ -12,6 +12,7 @@
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "images/eventpoll.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "images/eventfd.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

@@ -7,6 +7,7 @@
 #include "criu/files/fsnotify.hpp"
 #include "criu/files/watched_inode.hpp"
 #include "criu/kernel/device_number.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fsnotify.hpp"
 
 namespace criu::files {

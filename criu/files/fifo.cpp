@@ -8,6 +8,7 @@
 
 #include "criu/files/pipe.hpp"
 #include "criu/files/pipe_contents.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fifo.hpp"
 #include "images/regfile.hpp"
 

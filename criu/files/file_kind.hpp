@@ -23,8 +23,8 @@
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/fdinfo.hpp"
-#include "images/fown.hpp"
+#include "images/fdinfo.fwd.hpp"
+#include "images/fown.fwd.hpp"
 
 /// What every kind of open file implements. Adding a kind is one source file with both halves and one line in
 /// engine/file_kinds.cpp.

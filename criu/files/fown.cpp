@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "images/fown.hpp"
 
 namespace criu::files {
 namespace {

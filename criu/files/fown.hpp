@@ -3,7 +3,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/model/id_map.hpp"
-#include "images/fown.hpp"
+#include "images/fown.fwd.hpp"
 
 /// Who gets signals about an open file description (F_SETOWN, F_SETSIG). Part of every kind of file.
 namespace criu::files {

@@ -8,6 +8,7 @@
 
 #include "criu/files/fsnotify.hpp"
 #include "criu/files/watched_inode.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fsnotify.hpp"
 
 namespace criu::files {

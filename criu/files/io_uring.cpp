@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/files/io_uring_probe.hpp"
 #include "criu/kernel/io_uring.hpp"
+#include "images/fdinfo.hpp"
 #include "images/io-uring.hpp"
 
 namespace criu::files {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "criu/files/file_kind.hpp"
+#include "images/io-uring.fwd.hpp"
 
 namespace criu::files {
 

@@ -18,6 +18,7 @@
 #include "criu/files/regular.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

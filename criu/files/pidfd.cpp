@@ -8,6 +8,7 @@
 #include <map>
 
 #include "criu/kernel/short_process.hpp"
+#include "images/fdinfo.hpp"
 #include "images/pidfd.hpp"
 
 namespace criu::files {

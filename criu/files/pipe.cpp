@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "criu/files/pipe_contents.hpp"
+#include "images/fdinfo.hpp"
 #include "images/pipe.hpp"
 
 namespace criu::files {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "images/fdinfo.hpp"
+
 namespace criu::files {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "criu/files/build_id.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/kernel/short_process.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

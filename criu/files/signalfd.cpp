@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "images/fdinfo.hpp"
 #include "images/signalfd.hpp"
 
 namespace criu::files {

@@ -6,6 +6,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "images/fdinfo.hpp"
 #include "images/timerfd.hpp"
 
 namespace criu::files {

@@ -18,6 +18,7 @@
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_pages.hpp"
+#include "images/mm.hpp"
 
 namespace criu::memory {
 namespace {

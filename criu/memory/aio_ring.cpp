@@ -16,6 +16,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/process_vm.hpp"
 #include "criu/memory/vma_status.hpp"
+#include "images/mm.hpp"
 
 namespace criu::memory {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/memory/ranges.hpp"
-#include "images/mm.hpp"
+#include "images/mm.fwd.hpp"
+#include "images/vma.fwd.hpp"
 
 /// Contexts of asynchronous I/O (io_setup(2)). A context is named by the address of its ring, memory that the kernel
 /// writes results of finished requests to. Requests that aren't finished can be seen by nobody but the kernel: as with

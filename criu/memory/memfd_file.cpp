@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 
 namespace criu::memory {

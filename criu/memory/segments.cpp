@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/memory/bulk.hpp"
+#include "images/mm.hpp"
 
 namespace criu::memory {
 namespace {

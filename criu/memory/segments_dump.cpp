@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/pagemap.hpp"
+#include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 
 namespace criu::memory {

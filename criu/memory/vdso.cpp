@@ -16,6 +16,8 @@
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vdso_proxy.hpp"
 #include "criu/memory/vma_status.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::memory {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// Code of one kernel's vDSO that leads into another's: for processes restored under a kernel that they weren't dumped
 /// under. Addresses into the old code that a process holds stay valid, and its functions work.

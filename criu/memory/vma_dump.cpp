@@ -12,6 +12,7 @@
 #include "criu/kernel/io_uring.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/sysv_shm.hpp"
+#include "images/mm.hpp"
 
 namespace criu::memory {
 namespace {

@@ -9,7 +9,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/memory/vma_status.hpp"
-#include "images/mm.hpp"
+#include "images/mm.fwd.hpp"
 
 /// Dump half of mappings: from what the kernel shows of them to what images say.
 namespace criu::memory {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "criu/base/error.hpp"
+#include "images/ipc-desc.hpp"
 
 namespace criu::model {
 IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept {

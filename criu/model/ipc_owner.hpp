@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "criu/model/id_map.hpp"
-#include "images/ipc-desc.hpp"
+#include "images/ipc-desc.fwd.hpp"
 
 /// Owner, creator and mode of System V IPC objects (shared memory, semaphores, messages), which images say alike.
 namespace criu::model {

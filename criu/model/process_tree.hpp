@@ -13,10 +13,10 @@
 #include "criu/base/ids.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/image/record.hpp"
-#include "images/core.hpp"
-#include "images/fdinfo.hpp"
-#include "images/fs.hpp"
-#include "images/mm.hpp"
+#include "images/core.fwd.hpp"
+#include "images/fdinfo.fwd.hpp"
+#include "images/fs.fwd.hpp"
+#include "images/mm.fwd.hpp"
 
 namespace criu::model {
 

@@ -2,6 +2,7 @@
 #include "criu/namespaces/cgroup_namespace_restore.hpp"
 
 #include "criu/cgroup/set_of.hpp"
+#include "images/core.hpp"
 
 namespace criu::namespaces {
 namespace {

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "images/core.hpp"
+
 namespace criu::namespaces {
 namespace {
 

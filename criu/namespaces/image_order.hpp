@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "criu/kernel/nslinks.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 namespace criu::namespaces {
 

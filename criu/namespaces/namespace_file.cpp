@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "criu/namespaces/image_order.hpp"
+#include "images/fdinfo.hpp"
 #include "images/ns.hpp"
 
 namespace criu::namespaces {

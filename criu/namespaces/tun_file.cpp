@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::namespaces {
 namespace {

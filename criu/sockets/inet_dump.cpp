@@ -15,6 +15,7 @@
 #include "criu/kernel/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -11,6 +11,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

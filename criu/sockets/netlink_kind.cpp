@@ -15,6 +15,7 @@
 #include "criu/image/record.hpp"
 #include "criu/kernel/netlink_diag.hpp"
 #include "criu/sockets/socket_options.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "criu/base/error.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -13,6 +13,7 @@
 #include "criu/kernel/packet_diag.hpp"
 #include "criu/sockets/packet_open.hpp"
 #include "criu/sockets/socket_options.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -11,6 +11,7 @@
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"
 #include "criu/sockets/unix_name.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "criu/sockets/unix_dump.hpp"
 #include "criu/sockets/unix_plan.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

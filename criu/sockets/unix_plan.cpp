@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -14,6 +14,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/sockets/socket_options.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -11,6 +11,8 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::task {
 namespace {

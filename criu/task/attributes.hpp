@@ -6,8 +6,8 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
-#include "images/mm.hpp"
+#include "images/core.fwd.hpp"
+#include "images/mm.fwd.hpp"
 
 /// Flags and settings of a process as a whole: subreaper, personality, dumpable, brk, THP, OOM score, audit login uid.
 namespace criu::task {

@@ -2,6 +2,7 @@
 #include "criu/task/cpu_info.hpp"
 
 #include "criu/base/error.hpp"
+#include "images/cpuinfo.hpp"
 
 namespace criu::task {
 

@@ -4,7 +4,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
-#include "images/cpuinfo.hpp"
+#include "images/cpuinfo.fwd.hpp"
 
 /// What processors offer: written down beside a dump, and compared where it is restored (--cpu-cap, cpuinfo).
 namespace criu::task {

@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
+#include "images/core.hpp"
 
 namespace criu::task {
 namespace {

@@ -8,7 +8,8 @@
 #include "criu/kernel/status.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
+#include "images/creds.fwd.hpp"
 
 /// User and group ids, capabilities, secure bits, no_new_privs: all per thread in the kernel.
 namespace criu::task {

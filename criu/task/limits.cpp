@@ -3,6 +3,8 @@
 
 #include <sys/syscall.h>
 
+#include "images/core.hpp"
+
 namespace criu::task {
 
 void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Arena& arena) {

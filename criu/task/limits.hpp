@@ -4,7 +4,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// Resource limits of a process.
 namespace criu::task {

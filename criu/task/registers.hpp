@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "criu/image/arena.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// The CPU state of a thread: between the kernel's register sets (as ptrace reads and writes them) and core images.
 /// Each architecture implements this header in task/arch/.

@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/sched.hpp"
+#include "images/core.hpp"
 
 namespace criu::task {
 namespace {

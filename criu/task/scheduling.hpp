@@ -8,7 +8,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// Scheduling policy, priority, nice value and I/O priority of a thread.
 namespace criu::task {

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "images/core.hpp"
+#include "images/seccomp.hpp"
 
 namespace criu::task {
 namespace {

@@ -14,7 +14,7 @@
 #include "criu/kernel/status.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/seccomp.hpp"
+#include "images/seccomp.fwd.hpp"
 
 /// Seccomp: strict mode and filters, which are each thread's own but may be common to all of a process.
 namespace criu::task {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "images/creds.hpp"
 
 namespace criu::task {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "criu/kernel/procdir.hpp"
-#include "images/creds.hpp"
+#include "images/creds.fwd.hpp"
 
 /// What a security module (AppArmor, SELinux, Smack) confines a process by: proc(5), /proc/PID/attr/current.
 namespace criu::task {

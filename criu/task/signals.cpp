@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/task/compat.hpp"
+#include "images/core.hpp"
 
 namespace criu::task {
 namespace {

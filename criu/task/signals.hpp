@@ -7,7 +7,8 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
+#include "images/siginfo.fwd.hpp"
 
 /// Signal actions, pending signals, alternate stacks.
 namespace criu::task {

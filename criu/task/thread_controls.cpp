@@ -7,6 +7,8 @@
 #include <array>
 #include <span>
 
+#include "images/core.hpp"
+
 namespace criu::task {
 namespace {
 

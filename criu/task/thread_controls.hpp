@@ -3,7 +3,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// What a thread has set for itself with prctl(2) about the processor: forbidden time stamps, speculation, machine
 /// checks.

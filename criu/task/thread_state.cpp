@@ -10,6 +10,7 @@
 #include "criu/kernel/sched.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
+#include "images/core.hpp"
 
 namespace criu::task {
 

@@ -6,7 +6,7 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 /// What else each thread has of its own: name, robust futex list, clear-tid address, rseq area, parent death signal.
 namespace criu::task {

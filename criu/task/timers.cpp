@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "images/core.hpp"
+
 namespace criu::task {
 namespace {
 

@@ -7,7 +7,8 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/timers.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
+#include "images/timer.fwd.hpp"
 
 /// Interval timers and POSIX timers.
 namespace criu::task {

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::tty {
 namespace {

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/tty/tty_dump.hpp"
 #include "criu/tty/tty_restore.hpp"
+#include "images/fdinfo.hpp"
 
 namespace criu::tty {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/restore.hpp"
+#include "images/fdinfo.hpp"
 #include "plugins/amdgpu/drm.hpp"
 
 #include <fcntl.h>

@@ -15,6 +15,7 @@
 #include "child.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/kernel/pagemap.hpp"
+#include "images/mm.hpp"
 
 using namespace criu;
 using namespace criu::memory;

@@ -12,7 +12,9 @@
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/memfd_file.hpp"
 #include "criu/memory/segments.hpp"
+#include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
+#include "images/mm.hpp"
 
 using namespace criu;
 using namespace criu::memory;

@@ -13,6 +13,7 @@
 #include "image_fixture.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/bpfmap-file.hpp"
+#include "images/fdinfo.hpp"
 #include "images/pidfd.hpp"
 #include "images/pipe-data.hpp"
 #include "images/pipe.hpp"

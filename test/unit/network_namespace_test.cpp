@@ -21,6 +21,7 @@
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/saved_routes.hpp"
 #include "criu/sockets/namespace_lock.hpp"
+#include "images/core.hpp"
 
 using namespace criu;
 using kernel::NamespaceKind;

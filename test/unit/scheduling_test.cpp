@@ -7,6 +7,7 @@
 
 #include "criu/image/record.hpp"
 #include "criu/kernel/sched.hpp"
+#include "images/core.hpp"
 
 using criu::task::Scheduling;
 

@@ -6,6 +6,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/task/seccomp.hpp"
+#include "images/core.hpp"
+#include "images/seccomp.hpp"
 
 using criu::Arena;
 using criu::task::planSeccomp;

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "images/creds.hpp"
+
 using namespace criu;
 
 TEST_CASE("an image's security label must be criu's own") {

@@ -9,6 +9,7 @@
 
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/vdso_proxy.hpp"
+#include "images/core.hpp"
 
 namespace criu::memory {
 namespace {

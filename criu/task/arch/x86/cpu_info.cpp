@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "images/cpuinfo.hpp"
 
 namespace criu::task {
 namespace {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "images/core.hpp"
 
 namespace criu::task {
 namespace {

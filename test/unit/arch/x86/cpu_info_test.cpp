@@ -3,6 +3,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "images/cpuinfo.hpp"
 
 using criu::Arena;
 using criu::model::CpuCap;

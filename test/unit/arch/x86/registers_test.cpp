@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/task/registers.hpp"
+#include "images/core.hpp"
 
 using namespace criu;
 
