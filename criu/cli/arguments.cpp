@@ -8,6 +8,12 @@
 namespace criu::cli {
 namespace {
 
+using options::Argument;
+using options::NoForm;
+using options::OptionRow;
+using options::optionTable;
+using options::Setting;
+
 // What getopt_long returns for a long option: its place in the table, shifted to tell the no-form, above all letters.
 constexpr int kLongBase = 1 << 10;
 
@@ -53,8 +59,8 @@ Setting settingOf(int code) {
     fail("unknown option -{}", static_cast<char>(code));
 }
 
-/// Says why getopt_long turned down `word`.
-[[noreturn]] void refuse(int code, int option, std::string_view word, const Grammar& grammar) {
+/// Says why getopt_long refused `word`.
+[[noreturn]] void refuse(int code, int option, std::string_view word) {
     if (code == ':')
         fail("{} needs an argument", settingOf(option).describe());
     if (option >= kLongBase)
@@ -64,12 +70,11 @@ Setting settingOf(int code) {
 
     const std::string_view given = word.substr(0, word.find('='));
     std::vector<std::string> meant;
-    for (const std::string& name : grammar.names)
-        if (given.size() > 2 && name.starts_with(given.substr(2)))
-            meant.push_back("--" + name);
+    if (given.size() > 2)
+        meant = options::namesBeginningWith(given.substr(2));
     if (meant.empty())
         fail("unknown option {}", given);
-    fail("option {} is ambiguous, it may mean {}", given, fmt::join(meant, ", "));
+    fail("option {} is ambiguous, it may mean --{}", given, fmt::join(meant, ", --"));
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ Arguments readArguments(std::span<const std::string> arguments) {
         if (code == -1)
             break;
         if (code == '?' || code == ':')
-            refuse(code, optopt, argv[static_cast<std::size_t>(optind) - 1], grammar);
+            refuse(code, optopt, argv[static_cast<std::size_t>(optind) - 1]);
         Setting setting = settingOf(code);
         if (optarg != nullptr)
             setting.value = optarg;
@@ -102,19 +107,6 @@ Arguments readArguments(std::span<const std::string> arguments) {
     for (int i = optind; i < count; ++i)
         result.words.emplace_back(argv[static_cast<std::size_t>(i)]);
     return result;
-}
-
-Setting readSetting(const std::string& name, std::optional<std::string> value, Origin origin) {
-    return inContext([&] { return origin.describe(); },
-                     [&] {
-                         const std::string word = "--" + name + (value ? "=" + *value : "");
-                         Arguments read = readArguments(std::span(&word, 1));
-                         if (read.settings.size() != 1)
-                             fail("'{}' is not an option", name);
-                         Setting setting = std::move(read.settings.front());
-                         setting.origin = std::move(origin);
-                         return setting;
-                     });
 }
 
 }  // namespace criu::cli

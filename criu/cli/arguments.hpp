@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "criu/cli/settings.hpp"
+#include "criu/options/settings.hpp"
 
 namespace criu::cli {
 
 /// A command line taken apart, nothing applied yet.
 struct Arguments {
-    std::vector<Setting> settings;   ///< in the order given
-    std::vector<std::string> words;  ///< what is not an option, in order; all behind "--" are words
+    std::vector<options::Setting> settings;  ///< in the order given
+    std::vector<std::string> words;          ///< what is not an option, in order; all behind "--" are words
 };
 
 /// Reads options as getopt_long(3) does: anywhere among the words, --name=value or --name value, long names cut
@@ -20,8 +20,5 @@ struct Arguments {
 /// Error for unknown or ambiguous options and for arguments missing or too many. Not to be called by two threads at
 /// once, as getopt_long has a state of its own.
 Arguments readArguments(std::span<const std::string> arguments);
-
-/// The setting written `name` or `name=value` in a file or request, without dashes. Cut short names are fine.
-Setting readSetting(const std::string& name, std::optional<std::string> value, Origin origin);
 
 }  // namespace criu::cli

@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <iterator>
 
-#include "criu/cli/option_table.hpp"
+#include "criu/options/option_table.hpp"
 
 namespace criu::cli {
 namespace {
+
+using options::Argument;
+using options::CommandRow;
+using options::NoForm;
+using options::OptionRow;
+using options::Section;
+using options::Support;
 
 constexpr std::size_t kTextColumn = 34;
 constexpr std::size_t kWidth = 100;
@@ -69,28 +76,28 @@ void appendEntry(std::string& out, std::string_view left, std::string_view text,
 
 void appendCommands(std::string& out) {
     out += "usage: criu COMMAND [OPTION]...\n\nCommands:\n";
-    for (const CommandRow& row : commandTable())
+    for (const CommandRow& row : options::commandTable())
         appendEntry(out, fmt::format("  {}", row.usage), row.help, row.built ? Support::Built : Support::Missing);
     out += '\n';
 }
 
 }  // namespace
 
-std::string helpText(std::optional<Command> command) {
+std::string helpText(std::optional<options::Command> command) {
     std::string out;
     if (command) {
-        const CommandRow& row = commandRow(*command);
+        const CommandRow& row = options::commandRow(*command);
         out = fmt::format("usage: criu {} [OPTION]...\n  {}{}\n\n", row.usage, row.help,
                           row.built ? "" : " (not built yet)");
     } else {
         appendCommands(out);
     }
     std::optional<Section> section;
-    for (const OptionRow& row : optionTable()) {
+    for (const OptionRow& row : options::optionTable()) {
         if (row.support == Support::Removed || (command && !row.commands.contains(*command)))
             continue;
         if (section != row.section)
-            fmt::format_to(std::back_inserter(out), "{}{}:\n", section ? "\n" : "", sectionTitle(row.section));
+            fmt::format_to(std::back_inserter(out), "{}{}:\n", section ? "\n" : "", options::sectionTitle(row.section));
         section = row.section;
         appendEntry(out, heading(row), row.help, row.support);
     }

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "criu/cli/command.hpp"
+#include "criu/options/command.hpp"
 
 namespace criu::cli {
 
 /// The text of --help: every option, or those of one command.
-std::string helpText(std::optional<Command> command);
+std::string helpText(std::optional<options::Command> command);
 
 }  // namespace criu::cli

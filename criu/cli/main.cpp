@@ -11,10 +11,10 @@
 
 #include "criu/base/version.hpp"
 #include "criu/cli/arguments.hpp"
-#include "criu/cli/commands.hpp"
-#include "criu/cli/config_file.hpp"
 #include "criu/cli/help.hpp"
-#include "criu/cli/option_values.hpp"
+#include "criu/engine/command.hpp"
+#include "criu/options/config_file.hpp"
+#include "criu/options/invocation.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
 
@@ -24,7 +24,6 @@ using namespace criu;
 
 constexpr int kFailure = 1;
 constexpr int kRemovedCommand = 255;
-constexpr int kFaultLimit = 138;
 
 /// Descriptors 0 to 2 must be taken, else files opened later would be read and written as standard streams.
 void fillStandardStreams() {
@@ -33,14 +32,6 @@ void fillStandardStreams() {
         fd = sys(::open("/dev/null", O_RDWR), "open /dev/null");
     } while (fd <= STDERR_FILENO);
     ::close(fd);
-}
-
-void applyEnvironment(model::Options& options) {
-    if (std::getenv("CRIU_DEPRECATED") != nullptr)
-        options.deprecatedImages = true;
-    if (const char* const fault = std::getenv("CRIU_FAULT"))
-        options.fault = inContext([] { return "CRIU_FAULT"; },
-                                  [&] { return static_cast<int>(cli::parseNumber(fault, 1, kFaultLimit)); });
 }
 
 /// Before criu opens files of its own, one of which could be taken for what the user meant.
@@ -78,11 +69,11 @@ int run(std::vector<std::string> words, Log& log) {
 
     // Asked for on the command line, these come before anything that files may hold.
     model::Options asked;
-    cli::applySettings(arguments.settings, asked);
+    options::applySettings(arguments.settings, asked);
     if (asked.helpWanted) {
-        std::optional<cli::Command> command;
+        std::optional<options::Command> command;
         if (!arguments.words.empty())
-            command = cli::takeCommand(arguments.words);
+            command = options::takeCommand(arguments.words);
         print(cli::helpText(command));
         return 0;
     }
@@ -91,11 +82,11 @@ int run(std::vector<std::string> words, Log& log) {
         return 0;
     }
 
-    cli::Invocation invocation;
+    options::Invocation invocation;
     invocation.settings =
-        cli::gatherSettings(std::move(arguments.settings), cli::ConfigSources::fromEnvironment(), log);
-    cli::applySettings(invocation.settings, invocation.options);
-    applyEnvironment(invocation.options);
+        options::gatherSettings(std::move(arguments.settings), options::ConfigSources::fromEnvironment(), log);
+    options::applySettings(invocation.settings, invocation.options);
+    options::applyEnvironment(invocation.options);
     for (const int fd : invocation.options.closeFds)
         ::close(fd);
     requireOpen(invocation.options.inheritFds);
@@ -106,13 +97,14 @@ int run(std::vector<std::string> words, Log& log) {
                   arguments.words.front() == "show" ? ", use crit show" : "");
         return kRemovedCommand;
     }
-    invocation.command = cli::takeCommand(arguments.words);
-    cli::settle(invocation, std::move(arguments.words));
+    invocation.command = options::takeCommand(arguments.words);
+    options::validate(invocation, std::move(arguments.words));
 
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;
-    const int status = cli::execute(invocation, log, stop, builtInDevices());
+    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices());
+    print(answer);
     if (status == 0 && !invocation.options.execCommand.empty()) {
         stop.release();
         become(invocation.options.execCommand);

@@ -23,6 +23,7 @@
 #include "criu/kernel/maps.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/model/stages.hpp"
 
 /// What a driver with state of its own (a GPU's) needs of a dump and a restore. Compiled-in subsystems and plugins
 /// loaded from files implement the same. All functions throw Error to fail the command.
@@ -181,6 +182,9 @@ public:
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
     [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }
+    /// Who of it is told of the stages of a dump or restore, by the process that does the work; null for nobody. The
+    /// subsystem's own.
+    [[nodiscard]] virtual model::StageListener* stageListener() { return nullptr; }
 };
 
 using Subsystems = std::vector<std::unique_ptr<Subsystem>>;

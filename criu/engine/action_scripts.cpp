@@ -84,51 +84,18 @@ bool isVariable(std::string_view entry, std::string_view name) noexcept {
 
 }  // namespace
 
-std::string_view stageName(Stage stage) noexcept {
-    switch (stage) {
-        case Stage::PreStream:
-            return "pre-stream";
-        case Stage::PreDump:
-            return "pre-dump";
-        case Stage::PostDump:
-            return "post-dump";
-        case Stage::PreRestore:
-            return "pre-restore";
-        case Stage::PostRestore:
-            return "post-restore";
-        case Stage::NetworkLock:
-            return "network-lock";
-        case Stage::NetworkUnlock:
-            return "network-unlock";
-        case Stage::SetupNamespaces:
-            return "setup-namespaces";
-        case Stage::PostSetupNamespaces:
-            return "post-setup-namespaces";
-        case Stage::PostResume:
-            return "post-resume";
-        case Stage::PreResume:
-            return "pre-resume";
-        case Stage::OrphanPtsMaster:
-            return "orphan-pts-master";
-        case Stage::StatusReady:
-            return "status-ready";
-        case Stage::QueryExtFiles:
-            return "query-ext-files";
-    }
-    return "";
-}
-
-int ActionScripts::run(Stage stage) {
+int ActionScripts::reached(const model::StageEvent& event) {
     if (programs_.empty())
         return 0;
 
+    const std::string_view stage = model::stageName(event.stage);
     constexpr std::string_view kAction = "CRTOOLS_SCRIPT_ACTION";
     constexpr std::string_view kImageDir = "CRTOOLS_IMAGE_DIR";
     constexpr std::string_view kInitPid = "CRTOOLS_INIT_PID";
-    std::vector<std::string> own{fmt::format("{}={}", kAction, stageName(stage)),
-                                 fmt::format("{}=/proc/{}/fd/{}", kImageDir, ::getpid(), imagesDir_)};
-    if (rootPid_ != 0)
-        own.push_back(fmt::format("{}={}", kInitPid, rootPid_));
+    std::vector<std::string> own{fmt::format("{}={}", kAction, stage),
+                                 fmt::format("{}=/proc/{}/fd/{}", kImageDir, ::getpid(), event.imagesDir)};
+    if (event.root != 0)
+        own.push_back(fmt::format("{}={}", kInitPid, event.root));
 
     std::vector<char*> environment;
     for (char** entry = environ; *entry != nullptr; ++entry)
@@ -138,22 +105,16 @@ int ActionScripts::run(Stage stage) {
         environment.push_back(entry.data());
     environment.push_back(nullptr);
 
-    log_.info("Running {} action scripts", stageName(stage));
+    log_.info("Running {} action scripts", stage);
     int status = 0;
     for (auto program = programs_.rbegin(); program != programs_.rend(); ++program) {
-        const int one = inContext([&] { return fmt::format("action script {} at {}", *program, stageName(stage)); },
+        const int one = inContext([&] { return fmt::format("action script {} at {}", *program, stage); },
                                   [&] { return runOne(*program, environment); });
         if (one != 0)
-            log_.warn("Action script {} at {} exited with status {}", *program, stageName(stage), one);
+            log_.warn("Action script {} at {} exited with status {}", *program, stage, one);
         status |= one;
     }
     return status;
-}
-
-void ActionScripts::require(Stage stage) {
-    const int status = run(stage);
-    if (status != 0)
-        fail("an action script failed at {} with status {}", stageName(stage), status);
 }
 
 int ActionScripts::runOne(const std::string& program, std::span<char* const> environment) {

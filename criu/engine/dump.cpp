@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/action_scripts.hpp"
 #include "criu/engine/dump_complete.hpp"
 #include "criu/engine/engine.hpp"
 
@@ -19,9 +18,8 @@ int dumpGuarded(Run& run, Guardian& guardian) {
 
 int dump(Run& run) {
     const GuardedRoot root(*run.options.tree);
-    ActionScripts scripts(run.options.actionScripts, run.imagesDir.get(), run.stop, run.log);
-    scripts.setRootPid(*run.options.tree);
-    return runGuarded(run.stop, scripts, root, run.log, [&run](Guardian& guardian) {
+    run.listeners.setRoot(*run.options.tree);
+    return runGuarded(run, root, [&run](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian);
         } catch (const std::exception& error) {

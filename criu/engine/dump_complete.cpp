@@ -95,7 +95,7 @@ CompletePhase::~CompletePhase() {
 }
 
 int CompletePhase::conclude() {
-    const int status = frozen_.guardian().runScripts(Stage::PostDump);
+    const int status = frozen_.guardian().notify(Stage::PostDump);
     const model::FinalState state = status != 0 ? model::FinalState::Running : frozen_.options().finalState;
     const bool ends = state == model::FinalState::Default;
     frozen_.devices().release(!ends);

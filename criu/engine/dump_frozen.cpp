@@ -24,7 +24,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
       tree_(run.options.timeout, run.stop, run.log),
       devices_(run.devices, run.options, run.log, images_, run.stop) {
     removeOldImages(images_);
-    guardian_.requireScripts(Stage::PreDump);
+    guardian_.require(Stage::PreDump);
     log().info("Stage: freeze");
     const Stopwatch watch(statistics_.freezing);
     since_ = std::chrono::steady_clock::now();

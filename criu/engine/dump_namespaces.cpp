@@ -50,8 +50,8 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
               [&devices](const kernel::NetworkLink& link) {
                   return devices.takeLink(static_cast<int>(link.index), link.hardware, link.kind);
               },
-              [&guardian] { guardian.requireScripts(Stage::NetworkLock); },
-              [&guardian] { (void)guardian.runScripts(Stage::NetworkUnlock); },
+              [&guardian] { guardian.require(Stage::NetworkLock); },
+              [&guardian] { (void)guardian.notify(Stage::NetworkUnlock); },
               surroundings_},
       kinds_(makeNamespaceDumps(inputs_)) {}
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <functional>
-
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/stages.hpp"
 
 namespace criu::engine {
+
+using model::Stage;
 
 /// What one command runs with. The current directory is the work directory (logs, pid file, statistics).
 struct Run {
@@ -18,9 +19,12 @@ struct Run {
     StopRequest& stop;
     const device::Subsystems& devices;
     UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
-    /// Restore with options.orphanPtsMaster: takes the master of a pseudoterminal that was made because nobody in the
-    /// tree has one. Called before the processes run; throws to have the restore fail.
-    std::function<void(UniqueFd)> takeOrphanMaster = {};
+    /// Who is told of stages where criu was started, and from a process that outlives the work: the user's programs, a
+    /// client of the service.
+    model::StageListeners listeners = {};
+    /// Who is told by the process that does the work: device subsystems, whose part of the work is there. After the
+    /// others.
+    model::StageListeners drivers = {};
 };
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to

@@ -22,115 +22,109 @@
 namespace criu::engine {
 namespace {
 
-constexpr std::int32_t kEndNamespace = -1;  // any other request is a Stage
-/// Its memory may be large, and slow to free.
+using model::Stage;
+
+/// What the working process asks the guardian for: to tell listeners of the Stage of this number, or this.
+constexpr std::int32_t kEndNamespace = -1;
+
+/// How long the end of a whole pid namespace may take: its memory may be large, and slow to free.
 constexpr std::chrono::minutes kLongestEnd{10};
 
+/// The guardian's answer to a request: one packet.
 struct Answer {
     std::int32_t status = 0;
     std::int32_t failed = 0;  ///< 1: `text` says why
     std::array<char, 500> text{};
 };
 
-void sendWhole(int fd, const void* data, std::size_t size) {
-    const ssize_t sent = ::send(fd, data, size, MSG_NOSIGNAL);
-    if (sent != static_cast<ssize_t>(size))
-        failErrno("talk to the other process of criu");
-}
-
-Answer answerTo(ActionScripts& scripts, Stage stage) {
+Answer answerTo(model::StageListeners& listeners, Stage stage) {
     Answer answer;
-    std::string problem;
     try {
-        answer.status = scripts.run(stage);
-        return answer;
+        answer.status = listeners.notify(stage);
     } catch (const std::exception& error) {
-        problem = error.what();
+        answer.failed = 1;
+        std::string_view(error.what()).copy(answer.text.data(), answer.text.size() - 1);
     }
-    answer.failed = 1;
-    problem.copy(answer.text.data(), answer.text.size() - 1);
     return answer;
 }
 
-/// The calling thread's children are born in another pid namespace while this lives.
-class BornElsewhere {
+/// While it lives, children of the calling thread are born in another pid namespace. setns(2) of a pid namespace never
+/// moves the caller itself, only its future children (pid_namespaces(7)).
+class ChildrenInNamespace {
 public:
-    explicit BornElsewhere(const UniqueFd& space) {
+    /// `space`: none for criu's own.
+    explicit ChildrenInNamespace(const UniqueFd& space) {
         if (!space)
             return;
         home_ = kernel::openOwnNamespace(kernel::NamespaceKind::Pid);
         sys(::setns(space.get(), CLONE_NEWPID), "enter the pid namespace of the tree");
     }
-    ~BornElsewhere() {
+    ~ChildrenInNamespace() {
         if (home_)
             ::setns(home_.get(), CLONE_NEWPID);
     }
-    BornElsewhere(const BornElsewhere&) = delete;
-    BornElsewhere& operator=(const BornElsewhere&) = delete;
+    ChildrenInNamespace(const ChildrenInNamespace&) = delete;
+    ChildrenInNamespace& operator=(const ChildrenInNamespace&) = delete;
 
 private:
     UniqueFd home_;
 };
 
-/// The side that watches.
+/// The guardian's side: it waits for the end of the working process, and does for it meanwhile what is asked for.
 class Watch {
 public:
-    Watch(pid_t worker, UniqueFd channel, StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log)
-        : worker_(worker),
-          process_(worker),
-          channel_(std::move(channel)),
-          stop_(stop),
-          scripts_(scripts),
-          root_(root),
-          log_(log) {}
+    Watch(pid_t worker, UniqueFd channel, Run& run, const GuardedRoot& root)
+        : worker_(worker), process_(worker), channel_(std::move(channel)), run_(run), root_(root) {}
 
+    /// Returns the exit status of the command.
     int run() {
         for (;;) {
-            pollfd events[] = {
-                {process_.fd(), POLLIN, 0}, {passedOn_ ? -1 : stop_.fd(), POLLIN, 0}, {channel_.get(), POLLIN, 0}};
+            pollfd events[] = {{process_.fd(), POLLIN, 0},
+                               {stopPassedOn_ ? -1 : run_.stop.fd(), POLLIN, 0},
+                               {channel_.get(), POLLIN, 0}};
             if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
-            if (events[1].revents != 0) {
-                takeStop();
-                ::kill(worker_, SIGTERM);
-                passedOn_ = true;
-            }
+            if (events[1].revents != 0)
+                passStopOn();
+            // Requests come first: one that came before the end is answered before it counts.
             if ((events[2].revents & POLLIN) != 0)
                 serve();
             else if ((events[2].revents & (POLLHUP | POLLERR)) != 0)
                 channel_.reset();
             int status = 0;
             if (events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
-                stop_.settle();
-                return ended_ ? awaitEnd() : exitCode(status);
+                run_.stop.settle();
+                return rootKilled_ ? awaitRoot() : exitCode(status);
             }
         }
     }
 
 private:
-    /// From here on the request is quiet: scripts that undo something run to their end.
-    void takeStop() noexcept {
+    /// The working process undoes what it has done. Here the request is done with, so that it doesn't break off
+    /// listeners that take part in that.
+    void passStopOn() noexcept {
         try {
-            stop_.throwIfRequested();
+            run_.stop.throwIfRequested();
         } catch (const Error&) {
-            return;
+            ::kill(worker_, SIGTERM);
+            stopPassedOn_ = true;
         }
     }
 
-    [[nodiscard]] int awaitEnd() {
+    [[nodiscard]] int awaitRoot() {
         if (root_.process.waitExit(kLongestEnd))
             return 0;
-        log_.warn("the root of the tree, process {}, hasn't ended yet", root_.process.pid());
+        run_.log.warn("the root of the tree, process {}, hasn't ended yet", root_.process.pid());
         return 1;
     }
 
     int exitCode(int status) {
         if (WIFEXITED(status))
             return WEXITSTATUS(status);
-        log_.error("the process of criu that dumped was killed by signal {}{}", WTERMSIG(status),
-                   root_.pidNamespace ? ": the root of the tree may have ended" : "");
-        if (locked_)
-            (void)answerTo(scripts_, Stage::NetworkUnlock);
+        run_.log.error("the process of criu that dumped was killed by signal {}{}", WTERMSIG(status),
+                       root_.pidNamespace ? ": the root of the tree may have ended" : "");
+        if (networkLocked_)
+            (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return 128 + WTERMSIG(status);
     }
 
@@ -141,14 +135,14 @@ private:
             return;
         }
         if (request == kEndNamespace) {
-            ended_ = true;
+            rootKilled_ = true;
             root_.process.sendSignal(SIGKILL);
             return;
         }
         const auto stage = static_cast<Stage>(request);
-        const Answer answer = answerTo(scripts_, stage);
+        const Answer answer = answerTo(run_.listeners, stage);
         if (stage == Stage::NetworkLock || stage == Stage::NetworkUnlock)
-            locked_ = stage == Stage::NetworkLock;
+            networkLocked_ = stage == Stage::NetworkLock;
         if (::send(channel_.get(), &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
             channel_.reset();  // nobody wants to know any more
     }
@@ -156,14 +150,21 @@ private:
     pid_t worker_;
     kernel::PidFd process_;
     UniqueFd channel_;
-    StopRequest& stop_;
-    ActionScripts& scripts_;
+    Run& run_;
     const GuardedRoot& root_;
-    Log& log_;
-    bool passedOn_ = false;
-    bool ended_ = false;
-    bool locked_ = false;  ///< scripts have been asked to lock the network, and not yet to unlock it
+    bool stopPassedOn_ = false;
+    bool rootKilled_ = false;
+    bool networkLocked_ = false;  ///< listeners have been asked to lock the network, and not yet to unlock it
 };
+
+/// The working process gets SIGTERM, which it takes as a request to stop, when the thread that forked it ends. That
+/// setting (prctl(2), PR_SET_PDEATHSIG) isn't inherited over fork, so a guardian that ended before the setting took
+/// effect is looked for afterwards.
+void stopWithGuardian(const kernel::PidFd& guardian) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (guardian.waitExit(std::chrono::milliseconds(0)))
+        ::raise(SIGTERM);
+}
 
 }  // namespace
 
@@ -176,8 +177,9 @@ GuardedRoot::GuardedRoot(pid_t root) : process(root) {
     try {
         ids = kernel::readNamespaceIds(dir);
     } catch (const Error& error) {
+        // Without the right to look, nothing else will be allowed either, and that is reported where it is tried.
         if (error.code() != EACCES && error.code() != EPERM)
-            throw;  // else nothing will be allowed, which is told when it is tried
+            throw;
     }
     home = kernel::readNamespaceIds(proc.self());
     if (ids.of(kernel::NamespaceKind::Pid) && ids.of(kernel::NamespaceKind::Pid) != home.of(kernel::NamespaceKind::Pid))
@@ -190,14 +192,16 @@ void Guardian::mountProc() const {
     if (!isInside())
         return;
     sys(::unshare(CLONE_NEWNS), "make a mount namespace");
-    // Nothing of it may come to those that share mounts with criu.
+    // In a new mount namespace mounts are still peers of those they were copied from (mount_namespaces(7)): what is
+    // mounted on a shared one would appear outside, too.
     sys(::mount(nullptr, "/proc", nullptr, MS_PRIVATE, nullptr), "make /proc private");
     sys(::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr),
         "mount the /proc of the tree's pid namespace");
 }
 
 int Guardian::ask(std::int32_t request) {
-    sendWhole(channel_.get(), &request, sizeof(request));
+    if (::send(channel_.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
+        failErrno("talk to the process that watches this one");
     Answer answer;
     ssize_t got;
     do {
@@ -210,16 +214,17 @@ int Guardian::ask(std::int32_t request) {
     return answer.status;
 }
 
-int Guardian::runScripts(Stage stage) {
-    // Who was killed can't undo what it has done: then this is the only one left to.
-    if (stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0)))
-        return scripts_.run(stage);
-    return ask(static_cast<std::int32_t>(stage));
+int Guardian::notify(Stage stage) {
+    // A guardian that was killed can't take back what it has locked: then this is the only process left to do it.
+    const bool alone = stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0));
+    const int status = alone ? listeners_.notify(stage) : ask(static_cast<std::int32_t>(stage));
+    if (status != 0 && stage != Stage::NetworkUnlock)
+        return status;
+    return status | drivers_.notify(stage);
 }
 
-void Guardian::requireScripts(Stage stage) {
-    if (const int status = runScripts(stage); status != 0)
-        fail("an action script failed at {} with status {}", stageName(stage), status);
+void Guardian::require(Stage stage) {
+    model::requireConsent(stage, notify(stage));
 }
 
 void Guardian::endNamespace() {
@@ -227,28 +232,25 @@ void Guardian::endNamespace() {
     fail("the root of the tree wasn't ended");
 }
 
-int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log,
-               const std::function<int(Guardian&)>& work) {
+int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the process of the work");
-    UniqueFd own(ends[0]);
-    UniqueFd theirs(ends[1]);
+    UniqueFd guardiansEnd(ends[0]);
+    UniqueFd workersEnd(ends[1]);
     const kernel::PidFd guardian(::getpid());
     pid_t worker = 0;
     {
-        const BornElsewhere children(root.pidNamespace);
+        const ChildrenInNamespace children(root.pidNamespace);
         worker = sys(::fork(), "create the process that does the work");
     }
     if (worker == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (guardian.waitExit(std::chrono::milliseconds(0)))
-            ::raise(SIGTERM);  // it was gone before we could ask to be told
-        own.reset();
-        Guardian link(root, std::move(theirs), guardian, scripts);
+        stopWithGuardian(guardian);
+        guardiansEnd.reset();
+        Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         ::_exit(work(link));
     }
-    theirs.reset();
-    return Watch(worker, std::move(own), stop, scripts, root, log).run();
+    workersEnd.reset();
+    return Watch(worker, std::move(guardiansEnd), run, root).run();
 }
 
 }  // namespace criu::engine

@@ -6,11 +6,11 @@
 #include <functional>
 #include <optional>
 
-#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/model/stages.hpp"
 
 namespace criu::engine {
 
@@ -26,13 +26,15 @@ struct GuardedRoot {
     UniqueFd pidNamespace;      ///< if it isn't that of criu
 };
 
-/// What the process that does the work has done for it by the one that watches it, in the namespaces that criu was
-/// started in.
+/// The other process, as the one that does the work sees it: it watches, and tells listeners of stages, in the
+/// namespaces that criu was started in and with all that they were given there.
 class Guardian {
 public:
-    /// `guardian`: the process that watches; `scripts`: to run what undoes something if that process is gone.
-    Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, ActionScripts& scripts) noexcept
-        : root_(root), channel_(std::move(channel)), guardian_(guardian), scripts_(scripts) {}
+    /// `guardian`: the process that watches. `listeners` are told here what takes back what they have done, if that
+    /// process is gone; `drivers` are always told here, where their part of the dump is.
+    Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, model::StageListeners& listeners,
+             model::StageListeners& drivers) noexcept
+        : root_(root), channel_(std::move(channel)), guardian_(guardian), listeners_(listeners), drivers_(drivers) {}
 
     [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
     /// The work is done in the pid namespace of the tree, so that all pids are those of the tree.
@@ -42,9 +44,9 @@ public:
     /// called first. Throws Error.
     void mountProc() const;
 
-    /// As ActionScripts::run() and require().
-    int runScripts(Stage stage);
-    void requireScripts(Stage stage);
+    /// As StageListeners::notify() and require().
+    int notify(model::Stage stage);
+    void require(model::Stage stage);
 
     /// The work is done, and nothing but to end the root is left, which ends its pid namespace with all that is in it:
     /// the calling process, too. Throws Error if that fails.
@@ -56,15 +58,16 @@ private:
     const GuardedRoot& root_;
     UniqueFd channel_;
     const kernel::PidFd& guardian_;
-    ActionScripts& scripts_;
+    model::StageListeners& listeners_;
+    model::StageListeners& drivers_;
 };
 
 /// Runs `work` in a child process, which the caller only watches. Killing this process (even with SIGKILL, which nobody
 /// can handle) makes the child stop what it does and undo it: a tracer that just vanished would leave tasks in the
 /// midst of code that isn't theirs. Stop requests are passed on. Returns the child's exit status; `work`, in the child,
 /// returns it and must not throw.
-/// If the tree is in another pid namespace than criu, so is the child. `log` gets what the child couldn't say itself.
-int runGuarded(StopRequest& stop, ActionScripts& scripts, const GuardedRoot& root, Log& log,
-               const std::function<int(Guardian&)>& work);
+/// If the tree is in another pid namespace than criu, so is the child. Told of stages are run.listeners, by the
+/// caller's process, and run.drivers, by the child. run.log gets what the child couldn't say itself.
+int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

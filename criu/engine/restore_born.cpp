@@ -18,7 +18,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
       processes(prepared.control, prepared.planned.surroundings.ownPids, prepared.planned.log(),
                 [this] { return makeRoot(prepared); }),
       pids(prepared.planned.surroundings.ownPids ? PidMap(processes.root()) : PidMap()) {
-    prepared.scripts.setRootPid(processes.root());
+    prepared.planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
     prepared.planned.devices.forked();
@@ -30,10 +30,10 @@ void BornRestore::fillNamespaces() {
     const kernel::ProcPid first = kernel::ProcDir().open(processes.root());
     for (const auto& kind : planned.namespaces)
         kind->meet(first);
-    prepared.scripts.require(Stage::SetupNamespaces);
+    planned.run.listeners.require(Stage::SetupNamespaces);
     for (const auto& kind : planned.namespaces)
         kind->fill(first);
-    prepared.scripts.require(Stage::PostSetupNamespaces);
+    planned.run.listeners.require(Stage::PostSetupNamespaces);
     for (const auto& kind : planned.namespaces)
         kind->close();
     planned.surroundings.inNetwork([&planned] { planned.files.begin(); });

@@ -75,9 +75,8 @@ std::chrono::microseconds complete(BornRestore& born) {
     const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root());
     for (const auto& kind : planned.namespaces)
         kind->finish(first);
-    if (planned.run.takeOrphanMaster)
-        while (UniqueFd master = planned.files.handedOver())
-            planned.run.takeOrphanMaster(std::move(master));
+    while (UniqueFd master = planned.files.handedOver())
+        planned.run.listeners.handOverOrphanMaster(std::move(master));
     planned.segments.finish();
     planned.cgroups.setProperties();
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - born.since);

@@ -53,7 +53,6 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
       limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
       service(takeService(plan, limits.files())),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
-      scripts(plan.options().actionScripts, plan.images.fd(), plan.run.stop, plan.log()),
       systemV(plan.log()),
       run{plan.options(),
           plan.log(),
@@ -74,7 +73,8 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           hasPosixTimers(plan.tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
           vdsoForCompat(plan.tree())} {
     control.inherit(plan.store);
-    scripts.require(Stage::PreRestore);
+    plan.run.listeners.setImagesDir(plan.images.fd());
+    plan.run.listeners.require(Stage::PreRestore);
     makeShared();
 }
 

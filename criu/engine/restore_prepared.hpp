@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/action_scripts.hpp"
 #include "criu/engine/own_limits.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_planned.hpp"
@@ -26,7 +25,6 @@ public:
     OwnLimits limits;
     ServiceFds service;  ///< what processes don't have open is there
     RestoreControl control;
-    ActionScripts scripts;
     memory::SysvShmRestore systemV;
     RestoreRun run;
 

@@ -39,7 +39,7 @@ void orWarn(Log& log, Step&& step) noexcept {
 void openNetwork(BornRestore& born) {
     PlannedRestore& planned = born.prepared.planned;
     if (planned.surroundings.ownNetwork)
-        orWarn(planned.log(), [&] { born.prepared.scripts.run(Stage::NetworkUnlock); });
+        orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.surroundings.inNetwork([&] {
         planned.files.finish(born.pids);
         planned.networkLock.unlock();
@@ -55,7 +55,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     PreparedRestore& prepared = born.prepared;
     PlannedRestore& planned = prepared.planned;
 
-    prepared.scripts.require(Stage::PostRestore);
+    planned.run.listeners.require(Stage::PostRestore);
     for (compel::FrozenProcess& process : parking.tree.processes())
         planned.devices.resume(process);
     cgroup::FrozenGroups frozen =
@@ -69,7 +69,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
         kind->clean(processes);
     // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
     openNetwork(born);
-    orWarn(planned.log(), [&] { prepared.scripts.run(Stage::PreResume); });
+    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
     // From here on nothing may fail: first one goes, then they are on their own.
     planned.devices.finish();
@@ -84,7 +84,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     if (pidFile)
         pidFile->commit();
     reportDone();
-    orWarn(planned.log(), [&] { prepared.scripts.run(Stage::PostResume); });
+    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });
 }
 
 void RunningRestore::reportDone() const {

@@ -5,13 +5,13 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
-#include "criu/cli/config_file.hpp"
+#include "criu/options/config_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
         criu::model::Options options;
         const std::string_view text(reinterpret_cast<const char*>(data), size);
-        criu::cli::applySettings(criu::cli::parseConfigText(text, "fuzz"), options);
+        criu::options::applySettings(criu::options::parseConfigText(text, "fuzz"), options);
     } catch (const criu::Error&) {
         // Malformed text is refused by an Error; anything else that gets out is a bug.
     }

@@ -33,6 +33,19 @@ void type(int master, const std::string& text) {
     sys(::write(master, text.data(), text.size()), "type");
 }
 
+/// Takes the one master that it is offered.
+class Client : public model::StageListener {
+public:
+    int reached(const model::StageEvent&) override { return 0; }
+    bool takeOrphanMaster(UniqueFd& given) override {
+        if (master)
+            fail("a second master");
+        master = std::move(given);
+        return true;
+    }
+    UniqueFd master;
+};
+
 void converse(const std::string& images) {
     Log log;
     StopRequest stop;
@@ -42,18 +55,15 @@ void converse(const std::string& images) {
     options.orphanPtsMaster = true;
     log.setLevel(LogLevel::Debug);
     log.open(images + "/restore.log");
-    UniqueFd master;
+    Client client;
     const device::Subsystems noDevices;
     engine::Run run{options, log, stop, noDevices,
                     UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
-    run.takeOrphanMaster = [&master](UniqueFd given) {
-        if (master)
-            fail("a second master");
-        master = std::move(given);
-    };
+    run.listeners = model::StageListeners({&client});
     sys(::chdir(images.c_str()), "enter {}", images);
     if (const int status = engine::restore(run); status != 0)
         fail("the restore returned {}", status);
+    const UniqueFd master = std::move(client.master);
     if (!master)
         fail("no master was handed over");
     std::string seen;

@@ -17,6 +17,7 @@
 using namespace criu;
 using namespace criu::engine;
 using Catch::Matchers::Contains;
+using model::Stage;
 
 namespace {
 
@@ -66,10 +67,9 @@ TEST_CASE("programs run last given first and know stage, images and root") {
     Log log;
     StopRequest stop;
     const std::vector<std::string> programs{scripts.add("first", kReport), scripts.add("second", kReport)};
-    ActionScripts actions(programs, scripts.fd(), stop, log);
-    CHECK(actions.run(Stage::PreDump) == 0);
-    actions.setRootPid(77);
-    actions.require(Stage::PostDump);
+    ActionScripts actions(programs, stop, log);
+    CHECK(actions.reached({Stage::PreDump, 0, scripts.fd()}) == 0);
+    CHECK(actions.reached({Stage::PostDump, 77, scripts.fd()}) == 0);
     CHECK(scripts.output() ==
           "pre-dump none second 0\npre-dump none first 0\n"
           "post-dump 77 second 0\npost-dump 77 first 0\n");
@@ -81,20 +81,19 @@ TEST_CASE("all programs run even if one fails, and the statuses are or'ed") {
     StopRequest stop;
     const std::vector<std::string> programs{scripts.add("a", std::string(kReport) + "\nexit 5"),
                                             scripts.add("b", std::string(kReport) + "\nexit 2")};
-    ActionScripts actions(programs, scripts.fd(), stop, log);
-    CHECK(actions.run(Stage::PostDump) == 7);
+    ActionScripts actions(programs, stop, log);
+    CHECK(actions.reached({Stage::PostDump, 0, scripts.fd()}) == 7);
     CHECK(scripts.output() == "post-dump none b 0\npost-dump none a 0\n");
-    CHECK_THROWS_WITH(actions.require(Stage::PreRestore), Contains("failed at pre-restore with status 7"));
     const std::vector<std::string> killed{scripts.add("c", "kill -9 $$")};
-    CHECK(ActionScripts(killed, scripts.fd(), stop, log).run(Stage::PreDump) == 128 + SIGKILL);
+    CHECK(ActionScripts(killed, stop, log).reached({Stage::PreDump, 0, scripts.fd()}) == 128 + SIGKILL);
 }
 
 TEST_CASE("a program that can't be started is an error with its name") {
     Log log;
     StopRequest stop;
     const std::vector<std::string> programs{"/nowhere/program"};
-    ActionScripts actions(programs, 0, stop, log);
-    CHECK_THROWS_WITH(actions.run(Stage::PreDump),
+    ActionScripts actions(programs, stop, log);
+    CHECK_THROWS_WITH(actions.reached({Stage::PreDump}),
                       Contains("action script /nowhere/program at pre-dump") && Contains("No such file"));
 }
 
@@ -105,16 +104,16 @@ TEST_CASE("programs get the signal mask from before and stop when criu is to sto
     CHECK_FALSE(stop.requested());
     const std::vector<std::string> masked{
         scripts.add("mask", "grep SigBlk /proc/self/status >>$CRTOOLS_IMAGE_DIR/out")};
-    CHECK(ActionScripts(masked, scripts.fd(), stop, log).run(Stage::PreDump) == 0);
+    CHECK(ActionScripts(masked, stop, log).reached({Stage::PreDump, 0, scripts.fd()}) == 0);
     CHECK(scripts.output() == "SigBlk:\t0000000000000000\n");
 
     // The program itself sleeps: a child of it would be left when it is ended, and hold this test's output.
     const std::vector<std::string> endless{scripts.add("endless", "kill -TERM $PPID; exec sleep 60")};
     const auto begin = std::chrono::steady_clock::now();
-    CHECK_THROWS_WITH(ActionScripts(endless, scripts.fd(), stop, log).run(Stage::PreDump),
+    CHECK_THROWS_WITH(ActionScripts(endless, stop, log).reached({Stage::PreDump, 0, scripts.fd()}),
                       Contains("stopped by SIGTERM"));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
     CHECK(stop.requested());
     // What was said once holds, but no longer disturbs those who wait.
-    CHECK(ActionScripts(masked, scripts.fd(), stop, log).run(Stage::NetworkUnlock) == 0);
+    CHECK(ActionScripts(masked, stop, log).reached({Stage::NetworkUnlock, 0, scripts.fd()}) == 0);
 }

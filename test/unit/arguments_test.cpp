@@ -3,10 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "criu/cli/commands.hpp"
+#include "criu/options/invocation.hpp"
 
 using namespace criu;
 using namespace criu::cli;
+using namespace criu::options;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
 using Words = std::vector<std::string>;
@@ -19,13 +20,13 @@ model::Options optionsOf(const Words& words) {
     return options;
 }
 
-Invocation settled(const Words& words) {
+Invocation validated(const Words& words) {
     Arguments arguments = readArguments(words);
     Invocation invocation;
     invocation.settings = std::move(arguments.settings);
     applySettings(invocation.settings, invocation.options);
     invocation.command = takeCommand(arguments.words);
-    settle(invocation, std::move(arguments.words));
+    validate(invocation, std::move(arguments.words));
     return invocation;
 }
 
@@ -117,33 +118,33 @@ TEST_CASE("repeated options are kept in order, the last of a single one counts")
 }
 
 TEST_CASE("what isn't built is refused where it matters and only there") {
-    CHECK_THROWS_WITH(settled({"dump", "-t", "5", "--lazy-pages"}),
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--lazy-pages"}),
                       Equals("--lazy-pages is not supported by this build yet"));
-    CHECK_THROWS_WITH(settled({"page-server"}), Contains("page-server is not supported by this build yet"));
-    CHECK_NOTHROW(settled({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
-    CHECK_NOTHROW(settled({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
-    CHECK_THROWS_WITH(settled({"check", "--unprivileged"}), Contains("not supported"));
+    CHECK_THROWS_WITH(validated({"page-server"}), Contains("page-server is not supported by this build yet"));
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
+    CHECK_THROWS_WITH(validated({"check", "--unprivileged"}), Contains("not supported"));
 }
 
 TEST_CASE("options of other commands are accepted and pointed out") {
-    const Invocation dump = settled({"dump", "-t5", "--pidfile", "p", "--root", "/", "-j"});
+    const Invocation dump = validated({"dump", "-t5", "--pidfile", "p", "--root", "/", "-j"});
     const auto idle = withoutEffect(dump.settings, dump.command);
     REQUIRE(idle.size() == 1);
     CHECK(idle.front()->row->name == "pidfile");
 }
 
 TEST_CASE("commands and words") {
-    CHECK(settled({"check"}).command == Command::Check);
-    CHECK_THROWS_WITH(settled({}), Contains("no command given"));
-    CHECK_THROWS_WITH(settled({"dmup"}), Contains("unknown command 'dmup'"));
-    CHECK_THROWS_WITH(settled({"cpuinfo"}), Contains("needs an action"));
-    CHECK_THROWS_WITH(settled({"dump", "-t5", "more"}), Contains("more"));
-    CHECK_THROWS_WITH(settled({"dump"}), Contains("-t PID"));
-    CHECK_THROWS_WITH(settled({"restore", "-S"}), Contains("needs --restore-detached"));
-    CHECK_NOTHROW(settled({"restore", "-S", "-d"}));
-    CHECK_THROWS_WITH(settled({"dump", "-t5", "--inherit-fd", "fd[3]:a"}), Contains("restore only"));
-    CHECK(settled({"restore", "--exec-cmd", "--", "prog", "-v"}).options.execCommand == Words{"prog", "-v"});
-    CHECK_THROWS_WITH(settled({"restore", "--exec-cmd"}), Contains("behind --"));
-    CHECK_THROWS_WITH(settled({"restore", "-d", "--exec-cmd", "--", "prog"}), Contains("exclude each other"));
-    CHECK_THROWS_WITH(settled({"dump", "-t5", "--exec-cmd", "--", "prog"}), Contains("restore only"));
+    CHECK(validated({"check"}).command == Command::Check);
+    CHECK_THROWS_WITH(validated({}), Contains("no command given"));
+    CHECK_THROWS_WITH(validated({"dmup"}), Contains("unknown command 'dmup'"));
+    CHECK_THROWS_WITH(validated({"cpuinfo"}), Contains("needs an action"));
+    CHECK_THROWS_WITH(validated({"dump", "-t5", "more"}), Contains("more"));
+    CHECK_THROWS_WITH(validated({"dump"}), Contains("-t PID"));
+    CHECK_THROWS_WITH(validated({"restore", "-S"}), Contains("needs --restore-detached"));
+    CHECK_NOTHROW(validated({"restore", "-S", "-d"}));
+    CHECK_THROWS_WITH(validated({"dump", "-t5", "--inherit-fd", "fd[3]:a"}), Contains("restore only"));
+    CHECK(validated({"restore", "--exec-cmd", "--", "prog", "-v"}).options.execCommand == Words{"prog", "-v"});
+    CHECK_THROWS_WITH(validated({"restore", "--exec-cmd"}), Contains("behind --"));
+    CHECK_THROWS_WITH(validated({"restore", "-d", "--exec-cmd", "--", "prog"}), Contains("exclude each other"));
+    CHECK_THROWS_WITH(validated({"dump", "-t5", "--exec-cmd", "--", "prog"}), Contains("restore only"));
 }

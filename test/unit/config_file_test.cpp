@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/config_file.hpp"
+#include "criu/options/config_file.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -11,6 +11,7 @@
 
 using namespace criu;
 using namespace criu::cli;
+using namespace criu::options;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
 using Words = std::vector<std::string>;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/option_table.hpp"
+#include "criu/options/option_table.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include <set>
 
-#include "criu/cli/command.hpp"
 #include "criu/cli/help.hpp"
+#include "criu/options/command.hpp"
 
 namespace {
 
 using namespace criu::cli;
+using namespace criu::options;
 
 struct Expected {
     std::string_view name;

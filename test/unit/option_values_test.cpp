@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/option_values.hpp"
+#include "criu/options/option_values.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace criu;
-using namespace criu::cli;
+using namespace criu::options;
 using namespace criu::model;
 using Catch::Matchers::Contains;
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace criu::cli {
+namespace criu::options {
 
 enum class Command : std::uint8_t {
     Dump,
@@ -59,4 +59,4 @@ inline std::string_view commandName(Command command) noexcept {
     return commandRow(command).name;
 }
 
-}  // namespace criu::cli
+}  // namespace criu::options

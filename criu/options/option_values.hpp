@@ -11,7 +11,7 @@
 #include "criu/model/options.hpp"
 
 /// Text to value, for every kind of option argument. All throw Error saying what is wrong and what is allowed.
-namespace criu::cli {
+namespace criu::options {
 
 /// A decimal number from `least` to `most`, nothing around it.
 std::int64_t parseNumber(std::string_view text, std::int64_t least, std::int64_t most);
@@ -33,6 +33,8 @@ model::PreDumpMode parsePreDumpMode(std::string_view text);
 model::FileValidation parseFileValidation(std::string_view text);
 model::LsmProfile parseLsmProfile(std::string_view text);
 model::JoinNs parseJoinNs(std::string_view text);
+/// The same in parts, as requests have it; `ids` is UID,GID or absent.
+model::JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<std::string_view> ids);
 model::CgroupRoot parseCgroupRoot(std::string_view text);
 
 /// TYPE[ID][:VALUE]. Types that aren't built yet are refused.
@@ -40,6 +42,9 @@ model::External parseExternal(std::string_view text);
 
 /// fd[N]:NAME or debug[N]:TEXT, added to the matching list.
 void parseInheritFd(std::string_view text, model::Options& options);
+
+/// Adds to options.inheritFds. Throws Error if the name is empty, or there already.
+void addInheritFd(model::InheritFd inherit, model::Options& options);
 
 /// KEY:VALUE or "auto".
 void parseExtMount(std::string_view text, model::Options& options);
@@ -53,4 +58,4 @@ std::vector<std::string> parseList(std::string_view text);
 /// Splits at the first `separator`; throws when there is none or either part is empty. `form` is what's expected.
 std::pair<std::string, std::string> splitPair(std::string_view text, char separator, std::string_view form);
 
-}  // namespace criu::cli
+}  // namespace criu::options

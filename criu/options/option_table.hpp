@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include "criu/cli/command.hpp"
 #include "criu/model/options.hpp"
+#include "criu/options/command.hpp"
 
-namespace criu::cli {
+namespace criu::options {
 
 enum class Argument : std::uint8_t {
     None,
@@ -48,7 +49,36 @@ struct Given {
     std::optional<std::string_view> value;
 };
 
-/// One option. The same row serves the command line, configuration files and help.
+struct Request;
+
+/// Where an option stands in a request: the fields of criu_opts (images/rpc.proto) that belong to it.
+class RequestPart {
+public:
+    /// Stores what a request says; it finds out itself whether the request says anything. Throws Error when that is
+    /// malformed, or not allowed to this client.
+    using Read = void (*)(model::Options&, const Request&);
+
+    /// Requests don't have it.
+    constexpr RequestPart() noexcept = default;
+    /// A field that means what the option's argument means: a bool what NAME and no-NAME do; a number or a text, or
+    /// each of several texts, what NAME with this argument does.
+    constexpr RequestPart(const char* field) noexcept : fields_{field, {}} {}
+    /// Fields of another form.
+    constexpr RequestPart(const char* field, Read function) noexcept : fields_{field, {}}, read_(function) {}
+    constexpr RequestPart(const char* field, const char* other, Read function) noexcept
+        : fields_{field, other}, read_(function) {}
+
+    /// Names; "" is none.
+    [[nodiscard]] constexpr const std::array<std::string_view, 2>& fields() const noexcept { return fields_; }
+    /// Null: the only field means what the option's argument means.
+    [[nodiscard]] constexpr Read read() const noexcept { return read_; }
+
+private:
+    std::array<std::string_view, 2> fields_{};
+    Read read_ = nullptr;
+};
+
+/// One option. The same row serves the command line, configuration files, requests and help.
 struct OptionRow {
     Section section;
     std::string_view name;  ///< long name without dashes
@@ -61,6 +91,7 @@ struct OptionRow {
     std::string_view help;
     /// Stores the value; throws Error when it is malformed.
     void (*apply)(model::Options&, const Given&);
+    RequestPart request = {};
 };
 
 /// All options, ordered by section.
@@ -68,4 +99,4 @@ std::span<const OptionRow> optionTable() noexcept;
 
 std::string_view sectionTitle(Section section) noexcept;
 
-}  // namespace criu::cli
+}  // namespace criu::options

@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "criu/cli/option_table.hpp"
+#include "criu/options/option_table.hpp"
 
-namespace criu::cli {
+namespace criu::options {
 
-/// Where an option was given: a line of a file, or (line 0) the command line or a request.
+/// Where an option was given: a line of a file, a field of a request ("criu_opts.FIELD", line 0), or the command line
+/// ("", line 0).
 struct Origin {
     std::string file;
     unsigned line = 0;
-    /// "" for the command line, else "FILE:LINE".
+    /// "" for the command line, "FILE:LINE", or the field.
     [[nodiscard]] std::string describe() const;
 };
 
@@ -29,13 +30,20 @@ struct Setting {
     [[nodiscard]] std::string describe() const;
 };
 
+/// The names of options, with their no-forms and without dashes, that begin with `prefix`.
+std::vector<std::string> namesBeginningWith(std::string_view prefix);
+
+/// The setting written `name` or `name=value` without dashes, as in a file. Names may be cut short while they stay
+/// unambiguous. Throws Error for unknown or ambiguous names and for arguments missing or too many.
+Setting readSetting(std::string_view name, std::optional<std::string> value, Origin origin);
+
 /// Applies settings in order; an Error names option and place.
 void applySettings(std::span<const Setting> settings, model::Options& options);
 
 /// Throws Error if an option in effect isn't built yet and would matter to the command.
 void refuseMissing(std::span<const Setting> settings, Command command);
 
-/// Settings of the command line in effect that the command has no use for.
+/// Settings of the command line or a request in effect that the command has no use for.
 std::vector<const Setting*> withoutEffect(std::span<const Setting> settings, Command command);
 
-}  // namespace criu::cli
+}  // namespace criu::options

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/option_values.hpp"
+#include "criu/options/option_values.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-namespace criu::cli {
+namespace criu::options {
 namespace {
 
 using namespace model;
@@ -183,24 +183,29 @@ LsmProfile parseLsmProfile(std::string_view text) {
 }
 
 JoinNs parseJoinNs(std::string_view text) {
+    const auto [kind, rest] = splitPair(text, ':', "NS:PID or NS:FILE");
+    const std::string_view target = rest;
+    const std::size_t comma = target.find(',');
+    if (comma == std::string_view::npos)
+        return makeJoinNs(kind, target, {});
+    return makeJoinNs(kind, target.substr(0, comma), target.substr(comma + 1));
+}
+
+JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<std::string_view> ids) {
     constexpr Word<JoinNsKind> words[] = {{"ipc", JoinNsKind::Ipc},   {"net", JoinNsKind::Net},
                                           {"time", JoinNsKind::Time}, {"user", JoinNsKind::User},
                                           {"uts", JoinNsKind::Uts},   {"mnt", JoinNsKind::Mnt}};
-    const auto [kind, rest] = splitPair(text, ':', "NS:PID or NS:FILE");
-    JoinNs join{oneOf(kind, words, "namespace"), rest, {}, {}};
-
-    const std::size_t comma = rest.find(',');
-    if (comma != std::string::npos) {
-        join.target = rest.substr(0, comma);
+    JoinNs join{oneOf(kind, words, "namespace"), std::string(target), {}, {}};
+    if (ids) {
         if (join.kind != JoinNsKind::User)
-            fail("'{}': only user takes ids behind the comma", text);
+            fail("'{}:{},{}': only user takes ids behind the comma", kind, target, *ids);
         constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
-        const auto [uid, gid] = splitPair(std::string_view(rest).substr(comma + 1), ',', "UID,GID");
+        const auto [uid, gid] = splitPair(*ids, ',', "UID,GID");
         join.uid = static_cast<uid_t>(parseNumber(uid, 0, most));
         join.gid = static_cast<gid_t>(parseNumber(gid, 0, most));
     }
-    if (join.target.empty())
-        fail("'{}' names no process or file", text);
+    if (target.empty())
+        fail("'{}:' names no process or file", kind);
     return join;
 }
 
@@ -247,10 +252,16 @@ void parseInheritFd(std::string_view text, Options& options) {
     }
     if (name.empty())
         fail("'{}' names no file, use {}", text, form);
+    addInheritFd({fd, name}, options);
+}
+
+void addInheritFd(InheritFd inherit, Options& options) {
+    if (inherit.name.empty())
+        fail("descriptor {} has no name of a file", inherit.fd);
     for (const InheritFd& known : options.inheritFds)
-        if (known.name == name)
-            fail("'{}' is given twice, as descriptor {} and {}", name, known.fd, fd);
-    options.inheritFds.push_back({fd, name});
+        if (known.name == inherit.name)
+            fail("'{}' is given twice, as descriptor {} and {}", inherit.name, known.fd, inherit.fd);
+    options.inheritFds.push_back(std::move(inherit));
 }
 
 void parseExtMount(std::string_view text, Options& options) {
@@ -287,4 +298,4 @@ std::pair<std::string, std::string> splitPair(std::string_view text, char separa
     return {std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
 }
 
-}  // namespace criu::cli
+}  // namespace criu::options

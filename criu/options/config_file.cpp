@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/config_file.hpp"
+#include "criu/options/config_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,8 @@
 #include <iterator>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/cli/arguments.hpp"
 
-namespace criu::cli {
+namespace criu::options {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
@@ -90,12 +89,17 @@ std::vector<Setting> parseConfigText(std::string_view text, const std::string& f
     while (!text.empty()) {
         ++origin.line;
         const std::size_t length = std::min(text.find('\n'), text.size());
-        const std::optional<Statement> statement =
-            inContext([&] { return origin.describe(); }, [&] { return parseConfigLine(text.substr(0, length)); });
+        std::optional<Statement> statement;
+        Setting setting;
+        inContext([&] { return origin.describe(); },
+                  [&] {
+                      statement = parseConfigLine(text.substr(0, length));
+                      if (statement)
+                          setting = readSetting(statement->name, statement->value, origin);
+                  });
         text.remove_prefix(std::min(length + 1, text.size()));
         if (!statement)
             continue;
-        Setting setting = readSetting(statement->name, statement->value, origin);
         if (setting.row->name == "config" || setting.row->name == "no-default-config")
             fail("{}: a configuration file can't choose configuration files", setting.describe());
         settings.push_back(std::move(setting));
@@ -152,4 +156,4 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
     return all;
 }
 
-}  // namespace criu::cli
+}  // namespace criu::options

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/command.hpp"
+#include "criu/options/command.hpp"
 
-namespace criu::cli {
+namespace criu::options {
 namespace {
 
 using enum Command;
@@ -38,4 +38,4 @@ const CommandRow& commandRow(Command command) noexcept {
     return kCommands[static_cast<unsigned>(command)];
 }
 
-}  // namespace criu::cli
+}  // namespace criu::options

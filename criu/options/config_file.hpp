@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
-#include "criu/cli/settings.hpp"
+#include "criu/options/settings.hpp"
 
-namespace criu::cli {
+namespace criu::options {
 
 /// A statement of a configuration file: the option's name and its value, if any.
 struct Statement {
@@ -42,4 +42,4 @@ struct ConfigSources {
 /// reported to the log and passed over.
 std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const ConfigSources& sources, Log& log);
 
-}  // namespace criu::cli
+}  // namespace criu::options

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/command.hpp"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "criu/base/version.hpp"
+#include "criu/device/plugin.hpp"
+#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/check.hpp"
+#include "criu/engine/engine.hpp"
+
+namespace criu::engine {
+namespace {
+
+using options::Command;
+using options::Invocation;
+
+/// Takes away what --no-device names, and adds plugins: also one whose work a subsystem does that was taken away.
+void chooseDevices(const model::Options& options, device::Subsystems& devices, const device::PluginDirectory& plugins,
+                   Log& log) {
+    const auto& off = options.disabledDevices;
+    std::erase_if(devices, [&](const auto& device) {
+        return std::find(off.begin(), off.end(), device->name()) != off.end() ||
+               std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
+    });
+    device::loadPlugins(plugins, off, devices, log);
+}
+
+void logStart(const Invocation& invocation, Log& log) {
+    utsname system{};
+    ::uname(&system);
+    log.info("Version: {} (gitid 0)", kVersion);
+    log.info("Running on {} {} {} {} {}", system.nodename, system.sysname, system.release, system.version,
+             system.machine);
+    log.debug("Command: {}", options::commandName(invocation.command));
+    for (const options::Setting& setting : invocation.settings)
+        log.debug("Option {}{}{}", setting.describe(), setting.value ? " " : "", setting.value.value_or(""));
+    for (const options::Setting* setting : options::withoutEffect(invocation.settings, invocation.command))
+        log.info("{} has no effect on {}", setting->describe(), options::commandName(invocation.command));
+    if (invocation.command == Command::Restore && invocation.options.tree)
+        log.warn("--tree has no effect on restore: pids are those of the images");
+}
+
+Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
+    // What is true now, not what an earlier run found.
+    kernel::Features features{std::string()};
+    auto probes = featureProbes(features);
+    for (const auto& device : devices)
+        for (device::Feature& feature : device->features())
+            probes.push_back(
+                {feature.name, FeatureCategory::Device, std::move(feature.test), std::move(feature.matters)});
+    Outcome outcome;
+    outcome.status = check(options, basicChecks(), probes, log, outcome.answer);
+    return outcome;
+}
+
+}  // namespace
+
+Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices,
+                std::vector<model::StageListener*> listeners) {
+    const model::Options& options = invocation.options;
+    Run run{options, log, stop, devices, {}};
+    device::PluginDirectory plugins = device::pluginDirectory(options);
+    if (plugins.asked && !plugins.path.starts_with('/'))
+        plugins.path = std::filesystem::absolute(plugins.path);
+
+    // Both are relative to where criu was started.
+    run.imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            "open the images directory {}", options.imagesDir));
+    const std::string& workDir = options.workDir.value_or(options.imagesDir);
+    sys(::chdir(workDir.c_str()), "enter the work directory {}", workDir);
+    log.setLevel(options.verbosity);
+    log.open(options.logFile);
+    logStart(invocation, log);
+
+    ActionScripts scripts(options.actionScripts, stop, log);
+    listeners.push_back(&scripts);
+    run.listeners = model::StageListeners(std::move(listeners));
+    run.listeners.setImagesDir(run.imagesDir.get());
+
+    switch (invocation.command) {
+        case Command::Dump:
+        case Command::Restore:
+            chooseDevices(options, devices, plugins, log);
+            run.drivers = stageListeners(devices);
+            return {invocation.command == Command::Dump ? dump(run) : restore(run), {}};
+        case Command::Check:
+            return checkSystem(options, devices, log);
+        case Command::CpuinfoDump:
+            dumpCpuInfo(run);
+            return {};
+        case Command::CpuinfoCheck:
+            checkCpuInfo(run);
+            return {};
+        default:
+            fail("the command {} is not supported by this build yet", options::commandName(invocation.command));
+    }
+}
+
+model::StageListeners stageListeners(const device::Subsystems& devices) {
+    std::vector<model::StageListener*> listeners;
+    for (const auto& device : devices)
+        if (model::StageListener* const listener = device->stageListener())
+            listeners.push_back(listener);
+    return model::StageListeners(std::move(listeners));
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/model/stages.hpp"
+
+#include "criu/base/error.hpp"
+
+namespace criu::model {
+
+std::string_view stageName(Stage stage) noexcept {
+    switch (stage) {
+        case Stage::PreStream:
+            return "pre-stream";
+        case Stage::PreDump:
+            return "pre-dump";
+        case Stage::PostDump:
+            return "post-dump";
+        case Stage::PreRestore:
+            return "pre-restore";
+        case Stage::PostRestore:
+            return "post-restore";
+        case Stage::NetworkLock:
+            return "network-lock";
+        case Stage::NetworkUnlock:
+            return "network-unlock";
+        case Stage::SetupNamespaces:
+            return "setup-namespaces";
+        case Stage::PostSetupNamespaces:
+            return "post-setup-namespaces";
+        case Stage::PostResume:
+            return "post-resume";
+        case Stage::PreResume:
+            return "pre-resume";
+        case Stage::OrphanPtsMaster:
+            return "orphan-pts-master";
+        case Stage::StatusReady:
+            return "status-ready";
+        case Stage::QueryExtFiles:
+            return "query-ext-files";
+    }
+    return "";
+}
+
+void StageListeners::append(const StageListeners& others) {
+    listeners_.insert(listeners_.end(), others.listeners_.begin(), others.listeners_.end());
+}
+
+int StageListeners::notify(Stage stage) {
+    const StageEvent event{stage, root_, imagesDir_};
+    int status = 0;
+    for (StageListener* const listener : listeners_) {
+        status |= listener->reached(event);
+        if (status != 0 && stage != Stage::NetworkUnlock)
+            break;
+    }
+    return status;
+}
+
+void StageListeners::require(Stage stage) {
+    requireConsent(stage, notify(stage));
+}
+
+void StageListeners::handOverOrphanMaster(UniqueFd master) {
+    for (StageListener* const listener : listeners_)
+        if (listener->takeOrphanMaster(master))
+            return;
+    fail("nobody takes the master of a terminal that nobody in the tree has");
+}
+
+void requireConsent(Stage stage, int status) {
+    if (status != 0)
+        fail("an action script failed at {} with status {}", stageName(stage), status);
+}
+
+}  // namespace criu::model

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/options/invocation.hpp"
+
+#include <cstdlib>
+
+#include <fmt/ranges.h>
+
+#include "criu/options/option_values.hpp"
+
+namespace criu::options {
+namespace {
+
+constexpr int kFaultLimit = 138;
+
+/// --exec-cmd, whose command is behind "--" on a command line, and a field of its own in a request.
+void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
+    model::Options& options = invocation.options;
+    if (!options.execCommandWanted)
+        return;
+    if (invocation.command != Command::Restore)
+        fail("--exec-cmd is for restore only");
+    if (options.detached)
+        fail("--exec-cmd and --restore-detached exclude each other");
+    if (!words.empty())
+        options.execCommand = std::move(words);
+    words.clear();
+    if (options.execCommand.empty())
+        fail("--exec-cmd needs a command behind --");
+}
+
+}  // namespace
+
+Command takeCommand(std::vector<std::string>& words) {
+    if (words.empty())
+        fail("no command given, see criu --help");
+    const std::string name = words.front();
+    words.erase(words.begin());
+    if (name == "cpuinfo") {
+        const std::string action = words.empty() ? "" : words.front();
+        if (action != "dump" && action != "check")
+            fail("cpuinfo needs an action: dump or check");
+        words.erase(words.begin());
+        return action == "dump" ? Command::CpuinfoDump : Command::CpuinfoCheck;
+    }
+    for (const CommandRow& row : commandTable())
+        if (row.name == name)
+            return row.command;
+    fail("unknown command '{}', see criu --help", name);
+}
+
+void applyEnvironment(model::Options& options) {
+    if (std::getenv("CRIU_DEPRECATED") != nullptr)
+        options.deprecatedImages = true;
+    if (const char* const fault = std::getenv("CRIU_FAULT"))
+        options.fault = inContext([] { return "CRIU_FAULT"; },
+                                  [&] { return static_cast<int>(parseNumber(fault, 1, kFaultLimit)); });
+}
+
+void validate(Invocation& invocation, std::vector<std::string> words) {
+    const Command command = invocation.command;
+    const model::Options& options = invocation.options;
+
+    if (!commandRow(command).built)
+        fail("the command {} is not supported by this build yet", commandName(command));
+    refuseMissing(invocation.settings, command);
+    takeExecCommand(invocation, words);
+    if (!words.empty())
+        fail("{} takes no such word: {}", commandName(command), fmt::join(words, " "));
+
+    if (command == Command::Dump && !options.tree)
+        fail("dump needs the root of the process tree: -t PID");
+    if (options.restoreSibling && !options.detached && command == Command::Restore)
+        fail("--restore-sibling needs --restore-detached");
+    if (command != Command::Restore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
+        fail("--inherit-fd is for restore only");
+    if (command != Command::Restore && options.mntnsCompatMode)
+        fail("--mntns-compat-mode is for restore only");
+}
+
+}  // namespace criu::options

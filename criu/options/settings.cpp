@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/options/settings.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/ranges.h>
+
+namespace criu::options {
+namespace {
+
+/// The last setting of each option, in table order; options set back by their no-form are left out.
+std::vector<const Setting*> inEffect(std::span<const Setting> settings) {
+    std::map<const OptionRow*, const Setting*> last;
+    for (const Setting& setting : settings)
+        last[setting.row] = &setting;
+    std::vector<const Setting*> result;
+    for (const auto& [row, setting] : last)
+        if (!setting->negated)
+            result.push_back(setting);
+    return result;
+}
+
+/// An option as a name says it, perhaps in its no-form.
+struct Named {
+    const OptionRow* row;
+    bool negated;
+};
+
+/// All names of the table with what they stand for, in its order.
+template <typename Visit>
+void forEachName(Visit&& visit) {
+    for (const OptionRow& row : optionTable()) {
+        visit(std::string(row.name), Named{&row, false});
+        if (row.noForm == NoForm::Present)
+            visit(fmt::format("no-{}", row.name), Named{&row, true});
+    }
+}
+
+Named findOption(std::string_view wanted) {
+    std::optional<Named> exact;
+    std::vector<Named> found;
+    forEachName([&](const std::string& name, Named named) {
+        if (name == wanted)
+            exact = named;
+        if (name.starts_with(wanted))
+            found.push_back(named);
+    });
+    if (exact)
+        return *exact;
+    if (found.empty() || wanted.empty())
+        fail("unknown option --{}", wanted);
+    if (found.size() > 1)
+        fail("option --{} is ambiguous, it may mean --{}", wanted, fmt::join(namesBeginningWith(wanted), ", --"));
+    return found.front();
+}
+
+}  // namespace
+
+std::vector<std::string> namesBeginningWith(std::string_view prefix) {
+    std::vector<std::string> names;
+    forEachName([&](const std::string& name, Named) {
+        if (name.starts_with(prefix))
+            names.push_back(name);
+    });
+    return names;
+}
+
+Setting readSetting(std::string_view name, std::optional<std::string> value, Origin origin) {
+    if (const std::size_t equals = name.find('='); equals != std::string_view::npos) {
+        const std::string_view attached = name.substr(equals + 1);
+        value = value ? fmt::format("{}={}", attached, *value) : std::string(attached);
+        name = name.substr(0, equals);
+    }
+    const auto [row, negated] = findOption(name);
+    Setting setting{row, negated, {}, {}};
+    if (value && (negated || row->argument == Argument::None))
+        fail("{} takes no argument", setting.describe());
+    if (!value && !negated && row->argument == Argument::Required)
+        fail("{} needs an argument", setting.describe());
+    setting.value = std::move(value);
+    setting.origin = std::move(origin);
+    return setting;
+}
+
+std::string Origin::describe() const {
+    return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+std::string Setting::describe() const {
+    const std::string place = origin.describe();
+    return fmt::format("{}{}{}{}", place, place.empty() ? "--" : ": ", negated ? "no-" : "", row->name);
+}
+
+void applySettings(std::span<const Setting> settings, model::Options& options) {
+    for (const Setting& setting : settings) {
+        Given given{setting.negated, {}};
+        if (setting.value)
+            given.value = *setting.value;
+        inContext([&] { return setting.describe(); }, [&] { setting.row->apply(options, given); });
+    }
+}
+
+void refuseMissing(std::span<const Setting> settings, Command command) {
+    for (const Setting* setting : inEffect(settings))
+        if (setting->row->support == Support::Missing && setting->row->commands.contains(command))
+            fail("{} is not supported by this build yet", setting->describe());
+}
+
+std::vector<const Setting*> withoutEffect(std::span<const Setting> settings, Command command) {
+    std::vector<const Setting*> result;
+    for (const Setting* setting : inEffect(settings))
+        if (setting->origin.line == 0 && !setting->row->commands.contains(command))
+            result.push_back(setting);
+    return result;
+}
+
+}  // namespace criu::options
