@@ -29,7 +29,8 @@
 namespace criu::engine {
 namespace {
 
-/// A child that does nothing, to try things on. It dies with its owner.
+/// A child process that does nothing, for system calls that need another process. It is killed with the object, and if
+/// criu ends.
 class IdleChild {
 public:
     IdleChild() : pid_(sys(::fork(), "fork")) {
@@ -106,7 +107,8 @@ void eventDetails() {
         fail("/proc/PID/fdinfo doesn't show an eventfd's count");
 }
 
-/// Makes a child with a given pid; the pid of one that has just ended is likely to be free still.
+/// Makes a child with a given pid: that of a child that has just been reaped, which is likely to be free still, because
+/// the kernel gives pids out in ascending order.
 void chosenPid() {
     constexpr int attempts = 32;
     for (int i = 0; i < attempts; ++i) {

@@ -62,8 +62,8 @@ void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistic
 std::string describeStatistics(const DumpStatistics& statistics);
 std::string describeStatistics(const RestoreStatistics& statistics);
 
-/// Writes them into the working directory and shows them when --display-stats asks for it. Tasks have gone their ways
-/// by now, so what fails here is only told to the log.
+/// Writes them into the work directory and prints them if --display-stats asks for it. The tasks have been resumed or
+/// killed by now, so a failure is only logged.
 void reportStatistics(const DumpStatistics& statistics, const model::Options& options, Log& log) noexcept;
 void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, Log& log) noexcept;
 

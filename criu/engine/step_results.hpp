@@ -13,21 +13,22 @@
 
 namespace criu::engine {
 
-/// A list of steps that a thread is to go through in its process.
+/// A list of steps placed in a process, for one of its threads to execute.
 struct RemoteProgram {
     compel::Tracee* thread = nullptr;
-    std::uint64_t program = 0;
-    std::uint64_t stackTop = 0;
+    std::uint64_t program = 0;   ///< address of the pie::Program in the process
+    std::uint64_t stackTop = 0;  ///< end of its stack, there too
 };
 
-/// How many threads go through their programs at the same time.
+/// How many threads execute their programs at the same time.
 inline constexpr std::size_t kThreadsAtOnce = 128;
 
-/// Puts steps, and a stack to go through them, into `data`. `thread`: may be null for a measurement.
+/// Puts steps, and a stack for their execution, into `data`. `thread`: may be null where only the size matters.
 RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread);
 
-/// Writes `data` into the process, has all programs run side by side and reads `data` back. The threads are still as
-/// they were in the run. Throws Error naming thread and step if one didn't come to its end.
+/// Writes `data` into the process, has all programs run side by side and reads `data` back. Returns the ended runs,
+/// which know the registers and signal masks that the threads had before and have again. Throws Error naming thread and
+/// step if a program didn't come to its end.
 std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
                                          std::span<const RemoteProgram> programs);
 

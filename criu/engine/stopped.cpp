@@ -18,12 +18,12 @@ void awaitThreads(const kernel::ProcPid& process, Clock::time_point deadline) {
     kernel::ProcBuffer buffer;
     for (const pid_t tid : kernel::readThreads(process)) {
         const kernel::ProcPid thread = process.thread(tid);
-        const auto settled = [&] {
+        const auto standsStill = [&] {
             const kernel::TaskState state = kernel::readStat(thread, buffer).state;
             return state == kernel::TaskState::Stopped || state == kernel::TaskState::Zombie ||
                    state == kernel::TaskState::Dead;
         };
-        while (!settled() && Clock::now() < deadline)
+        while (!standsStill() && Clock::now() < deadline)
             std::this_thread::sleep_for(kPause);
     }
 }
