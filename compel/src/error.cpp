@@ -1,12 +1,97 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/error.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <system_error>
 
 namespace compel {
+namespace {
 
-Error::Error(int code, const std::string& attempted)
-    : std::runtime_error(code == 0 ? attempted : attempted + ": " + std::generic_category().message(code)),
-      code_(code) {}
+/// The innermost of the contexts that live in this thread.
+constinit thread_local const LiveContext* innermost = nullptr;
+
+}  // namespace
+
+Error::Error(int code, std::string attempted) : code_(code), attempted_(std::move(attempted)) {
+    addLiveContexts();
+}
+
+Error& Error::addContext(std::string_view context) {
+    contexts_.push_back({std::string(context), 0});
+    compose();
+    return *this;
+}
+
+Error& Error::addLiveContexts() {
+    const LiveContext* context = innermost;
+    const NoOuterContexts none;  // a description that makes errors must not get here again
+    for (; context != nullptr; context = context->outer_) {
+        const std::uint64_t id = context->id();
+        if (std::any_of(contexts_.begin(), contexts_.end(), [&](const Context& known) { return known.id == id; }))
+            continue;
+        try {
+            contexts_.push_back({context->describe_(*context), id});
+        } catch (const std::exception&) {
+            continue;  // the error itself matters more
+        }
+    }
+    compose();
+    return *this;
+}
+
+Error& Error::addHint(std::string_view hint) {
+    hint_ = hint;
+    compose();
+    return *this;
+}
+
+std::string Error::message() const {
+    std::string text = attempted_;
+    if (code_ != 0)
+        text.append(": ").append(std::generic_category().message(code_));
+    if (!hint_.empty())
+        text.append(" (").append(hint_).append(")");
+    return text;
+}
+
+void Error::compose() {
+    text_.clear();
+    for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context)
+        text_.append(context->text).append(": ");
+    text_ += message();
+}
+
+LiveContext::LiveContext(Describe describe) noexcept : describe_(describe), outer_(innermost) {
+    innermost = this;
+}
+
+LiveContext::~LiveContext() {
+    innermost = outer_;
+}
+
+std::uint64_t LiveContext::id() const noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    if (id_ == 0)
+        id_ = ++last;
+    return id_;
+}
+
+NoOuterContexts::NoOuterContexts() noexcept : outer_(innermost) {
+    innermost = nullptr;
+}
+
+NoOuterContexts::~NoOuterContexts() {
+    innermost = outer_;
+}
+
+void rethrow(std::exception_ptr failure) {
+    try {
+        std::rethrow_exception(std::move(failure));
+    } catch (Error& error) {
+        error.addLiveContexts();
+        throw;
+    }
+}
 
 }  // namespace compel

@@ -209,7 +209,7 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
         }
         memory_.write(code_, blob_.bytes);
     } catch (const Error& error) {
-        const std::string what = join("put a blob into process ", thread_.tid(), ": ", error.what());
+        const std::string what = join("put a blob into process ", thread_.tid(), ": ", error.message());
         const int code = error.code();
         try {
             unmap();

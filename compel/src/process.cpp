@@ -36,7 +36,7 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
     try {
         process.seizeLeader(options);
     } catch (const TraceeGone& gone) {
-        throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.what(), ")"));
+        throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.message(), ")"));
     }
     return process;
 }
@@ -51,7 +51,7 @@ void FrozenProcess::stop(FreezeOptions options) {
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
         }
     } catch (const TraceeGone& gone) {
-        throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.what(), ")"));
+        throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.message(), ")"));
     }
 }
 

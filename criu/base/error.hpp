@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compel/error.hpp>
+
 #include <cerrno>
-#include <exception>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,34 +29,30 @@ struct LocatedFormat {
 template <typename... Args>
 using Located = LocatedFormat<std::type_identity_t<Args>...>;
 
-/// What went wrong: what was attempted, errno (0 if no system call failed) and the chain of circumstances, outermost
-/// last added. Thrown where the failure is seen, caught where a phase ends, logged there once.
-class Error : public std::exception {
-public:
-    Error(int code, std::string attempted, std::source_location where = std::source_location::current());
+using compel::ErrorContext;
+using compel::NoOuterContexts;
+using compel::rethrow;
 
-    /// errno value of the failed call; 0 when the failure isn't one of a system call.
-    [[nodiscard]] int code() const noexcept { return code_; }
+/// An error of criu: a compel::Error that knows where it was made, for the log. Thrown where the failure is seen,
+/// caught where a phase ends, logged there once. Whoever wants failures of ptrace, too, catches compel::Error.
+class Error : public compel::Error {
+public:
+    explicit Error(int code, std::string attempted, std::source_location where = std::source_location::current())
+        : compel::Error(code, std::move(attempted)), where_(where) {}
+
     [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
-    /// Adds a circumstance in front: "pid 7" makes "pid 7: open /x: Permission denied".
-    Error& addContext(std::string_view context);
-
-    /// Adds what the user can do about it, shown behind the message.
-    Error& addHint(std::string_view hint);
-
-    /// contexts: attempted: strerror (hint)
-    [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+    Error& addContext(std::string_view context) {
+        compel::Error::addContext(context);
+        return *this;
+    }
+    Error& addHint(std::string_view hint) {
+        compel::Error::addHint(hint);
+        return *this;
+    }
 
 private:
-    void compose();
-
-    int code_;
     std::source_location where_;
-    std::string attempted_;
-    std::string hint_;
-    std::vector<std::string> contexts_;
-    std::string text_;
 };
 
 /// Throws an Error that is not about a system call.
@@ -87,12 +83,12 @@ R sys(R result, Located<Args...> format, Args&&... args) {
     return result;
 }
 
-/// Runs `body`; an Error that leaves it gets `describe()` as its context. `describe` runs only then.
+/// Runs `body`; an error that leaves it gets `describe()` as its context. `describe` runs only then.
 template <typename Describe, typename Body>
 decltype(auto) inContext(Describe&& describe, Body&& body) {
     try {
         return std::forward<Body>(body)();
-    } catch (Error& error) {
+    } catch (compel::Error& error) {
         error.addContext(describe());
         throw;
     }

@@ -8,6 +8,8 @@
 
 #include "criu/base/signals_blocked.hpp"
 
+#include "criu/base/error.hpp"
+
 namespace criu {
 
 unsigned availableCores() noexcept {
@@ -56,7 +58,7 @@ void ThreadPool::wait() {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return jobs_.empty() && running_ == 0; });
     if (failure_)
-        std::rethrow_exception(std::exchange(failure_, nullptr));
+        rethrow(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::work() {

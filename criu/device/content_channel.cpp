@@ -132,7 +132,7 @@ bool ContentChannel::finish() {
         thread_.join();
     }
     if (failure_)
-        std::rethrow_exception(std::exchange(failure_, nullptr));
+        rethrow(std::exchange(failure_, nullptr));
     mover_.finish();
     files_.clear();
     return true;

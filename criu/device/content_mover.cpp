@@ -106,7 +106,7 @@ void ContentMover::report(Log& log) const {
 void ContentMover::finish() {
     endThreads(false);
     if (failure_)
-        std::rethrow_exception(std::exchange(failure_, nullptr));
+        rethrow(std::exchange(failure_, nullptr));
 }
 
 }  // namespace criu::device

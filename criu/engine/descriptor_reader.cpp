@@ -122,7 +122,7 @@ const files::OpenFd* DescriptorReader::next() {
         if (at_ < batch.files.size())
             return &batch.files[at_++];
         if (batch.failure)
-            std::rethrow_exception(batch.failure);
+            rethrow(batch.failure);
         drop();
         announce();
     }

@@ -76,7 +76,7 @@ void inOwnThread(const std::function<void()>& work) {
     });
     worker.join();
     if (failure)
-        std::rethrow_exception(failure);
+        rethrow(failure);
 }
 
 UniqueFd foreignOwner(int space) {
