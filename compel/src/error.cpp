@@ -17,12 +17,6 @@ Error::Error(int code, std::string attempted) : code_(code), attempted_(std::mov
     addLiveContexts();
 }
 
-Error& Error::addContext(std::string_view context) {
-    contexts_.push_back({std::string(context), 0});
-    compose();
-    return *this;
-}
-
 Error& Error::addLiveContexts() {
     const LiveContext* context = innermost;
     const NoOuterContexts none;  // a description that makes errors must not get here again

@@ -42,10 +42,6 @@ public:
 
     [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
-    Error& addContext(std::string_view context) {
-        compel::Error::addContext(context);
-        return *this;
-    }
     Error& addHint(std::string_view hint) {
         compel::Error::addHint(hint);
         return *this;
@@ -83,15 +79,11 @@ R sys(R result, Located<Args...> format, Args&&... args) {
     return result;
 }
 
-/// Runs `body`; an error that leaves it gets `describe()` as its context. `describe` runs only then.
+/// Runs `body` with a context, for what is an expression. Statements have an ErrorContext of their own instead.
 template <typename Describe, typename Body>
 decltype(auto) inContext(Describe&& describe, Body&& body) {
-    try {
-        return std::forward<Body>(body)();
-    } catch (compel::Error& error) {
-        error.addContext(describe());
-        throw;
-    }
+    const ErrorContext context(std::forward<Describe>(describe));
+    return std::forward<Body>(body)();
 }
 
 /// Path of a source file relative to the source tree's root, as log lines show it.

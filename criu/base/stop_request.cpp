@@ -31,7 +31,7 @@ StopRequest::StopRequest() {
 }
 
 StopRequest::~StopRequest() {
-    if (!settled_)
+    if (!staysBlocked_)
         release();
 }
 

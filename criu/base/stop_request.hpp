@@ -37,13 +37,13 @@ public:
     /// Ends the watch early: swallows what is pending and puts the old mask back.
     void release() noexcept;
 
-    /// The outcome is certain: signals stay blocked, also after this object, so that a late one doesn't make a success
-    /// look like a failure. For programs that are about to exit.
-    void settle() noexcept { settled_ = true; }
+    /// Leaves the signals blocked when this object goes. For programs that are about to exit: their outcome is
+    /// certain, and a late signal mustn't make a success look like a failure.
+    void stayBlocked() noexcept { staysBlocked_ = true; }
 
 private:
     sigset_t inherited_{};
-    bool settled_ = false;
+    bool staysBlocked_ = false;
     UniqueFd fd_;
     std::atomic<int> signal_{0};
     std::mutex reading_;

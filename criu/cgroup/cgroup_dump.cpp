@@ -204,8 +204,8 @@ void CgroupDump::storeControllers(CgroupEntry& entry) {
         out.cnames = arena_.array<char*>(names.size());
         for (std::size_t name = 0; name < names.size(); ++name)
             out.cnames[name] = arena_.string(names[name]);
-        inContext([&] { return fmt::format("cgroups of {}", all[i].empty() ? "version 2" : all[i]); },
-                  [&] { storeGroups(all[i], out); });
+        const ErrorContext context([&] { return fmt::format("cgroups of {}", all[i].empty() ? "version 2" : all[i]); });
+        storeGroups(all[i], out);
     }
 }
 
@@ -229,18 +229,16 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
             out.dir_name = arena_.string("");
             continue;
         }
-        inContext([&] { return heads[i]; },
-                  [&] {
-                      const UniqueFd group = openGroup(hierarchies_.root(controllers), heads[i]);
-                      const bool isRoot = relative(heads[i]) == ".";
-                      out.dir_name = arena_.string(isRoot ? "" : relative(heads[i]));
-                      fillGroup(group.get(), controllers, out, threaded);
-                      if (freezer_ && freezer_->first == controllers)
-                          add(freezer_->second, out);
-                      // Below the root are others' groups; those of the tree are heads of their own.
-                      if (!isRoot)
-                          fillChildren(group.get(), controllers, out, threaded);
-                  });
+        const ErrorContext context([&] { return heads[i]; });
+        const UniqueFd group = openGroup(hierarchies_.root(controllers), heads[i]);
+        const bool isRoot = relative(heads[i]) == ".";
+        out.dir_name = arena_.string(isRoot ? "" : relative(heads[i]));
+        fillGroup(group.get(), controllers, out, threaded);
+        if (freezer_ && freezer_->first == controllers)
+            add(freezer_->second, out);
+        // Below the root are others' groups; those of the tree are heads of their own.
+        if (!isRoot)
+            fillChildren(group.get(), controllers, out, threaded);
     }
     entry.has_is_threaded = 1;
     entry.is_threaded = threaded;
@@ -294,16 +292,14 @@ void CgroupDump::fillChildren(int group, const std::string& controllers, CgroupD
     const std::vector<std::string> names = childrenOf(group);
     entry.n_children = names.size();
     entry.children = arena_.messages<CgroupDirEntry>(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i)
-        inContext([&] { return names[i]; },
-                  [&] {
-                      CgroupDirEntry& child = *entry.children[i];
-                      child.dir_name = arena_.string(names[i]);
-                      const UniqueFd fd(
-                          sys(::openat(group, names[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open it"));
-                      fillGroup(fd.get(), controllers, child, threaded);
-                      fillChildren(fd.get(), controllers, child, threaded);
-                  });
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const ErrorContext context([&] { return names[i]; });
+        CgroupDirEntry& child = *entry.children[i];
+        child.dir_name = arena_.string(names[i]);
+        const UniqueFd fd(sys(::openat(group, names[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open it"));
+        fillGroup(fd.get(), controllers, child, threaded);
+        fillChildren(fd.get(), controllers, child, threaded);
+    }
 }
 
 }  // namespace criu::cgroup

@@ -243,8 +243,10 @@ bool CgroupRestore::setsProperties(const Group& group) const noexcept {
 
 void CgroupRestore::create(kernel::FdStore& store) {
     for (Group& group : groups_)
-        if (group.path != "/")
-            inContext([&] { return label(group.controllers, group.path); }, [&] { make(group); });
+        if (group.path != "/") {
+            const ErrorContext context([&] { return label(group.controllers, group.path); });
+            make(group);
+        }
     // Whoever moves finds the hierarchy open.
     for (const auto& [id, set] : sets_)
         for (const Member& member : set) {
@@ -336,19 +338,15 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
             continue;
         if (threads && !member.threaded)
             continue;  // a thread is where its process is
-        inContext([&] { return fmt::format("move into {}", label(member.controllers, member.path)); },
-                  [&] {
-                      const auto entrance = entrances_.find({member.controllers, member.path});
-                      if (!threads && entrance != entrances_.end()) {
-                          sys(::write(entrance->second.get(), text.data(), text.size()), "write {} to {}", text,
-                              kProcesses);
-                          return;
-                      }
-                      const UniqueFd group = openGroup(hierarchies_.root(member.controllers), member.path);
-                      const char* const file =
-                          !threads ? kProcesses : (member.controllers.empty() ? "cgroup.threads" : "tasks");
-                      writeFile(group.get(), file, text);
-                  });
+        const ErrorContext context([&] { return fmt::format("move into {}", label(member.controllers, member.path)); });
+        const auto entrance = entrances_.find({member.controllers, member.path});
+        if (!threads && entrance != entrances_.end()) {
+            sys(::write(entrance->second.get(), text.data(), text.size()), "write {} to {}", text, kProcesses);
+            continue;
+        }
+        const UniqueFd group = openGroup(hierarchies_.root(member.controllers), member.path);
+        const char* const file = !threads ? kProcesses : (member.controllers.empty() ? "cgroup.threads" : "tasks");
+        writeFile(group.get(), file, text);
     }
 }
 
@@ -380,22 +378,20 @@ void CgroupRestore::setProperties() {
     for (const Group& group : groups_) {
         if (!setsProperties(group))
             continue;
-        inContext([&] { return label(group.controllers, group.path); },
-                  [&] {
-                      const UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
-                      if (!group.fresh)
-                          setOwner(fd.get(), group.entry->dir_perms, "it");
-                      const auto set = [&](std::span<CgroupPropEntry* const> properties, bool unified) {
-                          for (const CgroupPropEntry* property : properties) {
-                              if (isFreezer(property->name) || (!unified && isEarly(property->name)))
-                                  continue;
-                              setProperty(fd.get(), property->name, property->value);
-                              setOwner(fd.get(), *property);
-                          }
-                      };
-                      set(list(group.entry->properties, group.entry->n_properties), false);
-                      set(list(group.entry->more_properties, group.entry->n_more_properties), true);
-                  });
+        const ErrorContext context([&] { return label(group.controllers, group.path); });
+        const UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
+        if (!group.fresh)
+            setOwner(fd.get(), group.entry->dir_perms, "it");
+        const auto set = [&](std::span<CgroupPropEntry* const> properties, bool unified) {
+            for (const CgroupPropEntry* property : properties) {
+                if (isFreezer(property->name) || (!unified && isEarly(property->name)))
+                    continue;
+                setProperty(fd.get(), property->name, property->value);
+                setOwner(fd.get(), *property);
+            }
+        };
+        set(list(group.entry->properties, group.entry->n_properties), false);
+        set(list(group.entry->more_properties, group.entry->n_more_properties), true);
     }
 }
 
@@ -405,9 +401,10 @@ FrozenGroups CgroupRestore::freeze() {
         if (!setsProperties(*group))
             continue;
         for (const CgroupPropEntry* property : list(group->entry->properties, group->entry->n_properties))
-            if (isFreezer(property->name))
-                inContext([&] { return label(group->controllers, group->path); },
-                          [&] { freeze(*group, *property, frozen); });
+            if (isFreezer(property->name)) {
+                const ErrorContext context([&] { return label(group->controllers, group->path); });
+                freeze(*group, *property, frozen);
+            }
     }
     return frozen;
 }

@@ -25,27 +25,25 @@ std::string valueOf(int group, const std::string& name) {
 
 Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop)
     : group_(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path)), path_(path) {
-    inContext([&] { return fmt::format("cgroup {}", path); },
-              [&] {
-                  unified_ = ::faccessat(group_.get(), kFreeze, F_OK, 0) == 0;
-                  if (!unified_ && ::faccessat(group_.get(), kState, F_OK, 0) != 0)
-                      fail("can't be frozen: it has neither {} nor {}", kState, kFreeze);
-                  wasFrozen_ = valueOf(group_.get(), unified_ ? kFreeze : kState) != (unified_ ? "0" : "THAWED");
-                  try {
-                      set(true);
-                      const auto deadline = std::chrono::steady_clock::now() + timeout;
-                      while (!isFrozen()) {
-                          stop.throwIfRequested();
-                          if (timeout.count() > 0 && std::chrono::steady_clock::now() >= deadline)
-                              failWith(ETIMEDOUT, "freeze it");
-                          constexpr useconds_t kPause = 1000;
-                          ::usleep(kPause);
-                      }
-                  } catch (...) {
-                      restoreQuietly();
-                      throw;
-                  }
-              });
+    const ErrorContext context([&] { return fmt::format("cgroup {}", path); });
+    unified_ = ::faccessat(group_.get(), kFreeze, F_OK, 0) == 0;
+    if (!unified_ && ::faccessat(group_.get(), kState, F_OK, 0) != 0)
+        fail("can't be frozen: it has neither {} nor {}", kState, kFreeze);
+    wasFrozen_ = valueOf(group_.get(), unified_ ? kFreeze : kState) != (unified_ ? "0" : "THAWED");
+    try {
+        set(true);
+        const auto deadline = std::chrono::steady_clock::now() + timeout;
+        while (!isFrozen()) {
+            stop.throwIfRequested();
+            if (timeout.count() > 0 && std::chrono::steady_clock::now() >= deadline)
+                failWith(ETIMEDOUT, "freeze it");
+            constexpr useconds_t kPause = 1000;
+            ::usleep(kPause);
+        }
+    } catch (...) {
+        restoreQuietly();
+        throw;
+    }
 }
 
 Freezer::~Freezer() {
@@ -61,8 +59,10 @@ void Freezer::restoreQuietly() noexcept {
 }
 
 void Freezer::restore() {
-    if (frozen_ != wasFrozen_)
-        inContext([&] { return fmt::format("cgroup {}", path_); }, [&] { set(wasFrozen_); });
+    if (frozen_ != wasFrozen_) {
+        const ErrorContext context([&] { return fmt::format("cgroup {}", path_); });
+        set(wasFrozen_);
+    }
 }
 
 void Freezer::set(bool frozen) {
@@ -80,7 +80,8 @@ bool Freezer::isFrozen() const {
 }
 
 void Freezer::thaw() {
-    inContext([&] { return fmt::format("cgroup {}", path_); }, [&] { set(false); });
+    const ErrorContext context([&] { return fmt::format("cgroup {}", path_); });
+    set(false);
 }
 
 }  // namespace criu::cgroup

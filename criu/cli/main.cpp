@@ -109,7 +109,7 @@ int run(std::vector<std::string> words, Log& log) {
         stop.release();
         become(invocation.options.execCommand);
     }
-    stop.settle();
+    stop.stayBlocked();
     return status;
 }
 

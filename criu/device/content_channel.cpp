@@ -57,8 +57,8 @@ void ContentChannel::send(const ContentRequest& request) const {
     if (request.file.size() >= kNameSize)
         fail("file name {} is too long", request.file);
     request.file.copy(message.file, kNameSize - 1);
-    inContext([] { return "hand a device buffer to the master"; },
-              [&] { kernel::sendMessage(sending_.get(), bytesOf(message), request.buffer.get()); });
+    const ErrorContext context([] { return "hand a device buffer to the master"; });
+    kernel::sendMessage(sending_.get(), bytesOf(message), request.buffer.get());
 }
 
 void ContentChannel::start() {

@@ -73,8 +73,9 @@ void ContentMover::work(std::uint32_t number, Device& device) {
         lock.unlock();
         std::exception_ptr failure;
         try {
-            inContext([&] { return fmt::format("content of {} bytes, {}", job.size, driver_.describe(number)); },
-                      [&] { copier->copy(job); });
+            const ErrorContext context(
+                [&] { return fmt::format("content of {} bytes, {}", job.size, driver_.describe(number)); });
+            copier->copy(job);
         } catch (...) {
             failure = std::current_exception();
         }

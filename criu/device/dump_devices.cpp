@@ -24,21 +24,25 @@ DumpDevices::~DumpDevices() {
 }
 
 void DumpDevices::pause(pid_t pid) {
-    for (const Part& part : parts_)
-        inContext([&] { return fmt::format("{}: pause process {}", part.subsystem->name(), pid); },
-                  [&] { part.dump->pause(pid); });
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return fmt::format("{}: pause process {}", part.subsystem->name(), pid); });
+        part.dump->pause(pid);
+    }
 }
 
 void DumpDevices::checkpoint(compel::FrozenProcess& process) {
-    for (const Part& part : parts_)
-        inContext([&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), process.pid()); },
-                  [&] { part.dump->checkpoint(process); });
+    for (const Part& part : parts_) {
+        const ErrorContext context(
+            [&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), process.pid()); });
+        part.dump->checkpoint(process);
+    }
 }
 
 bool DumpDevices::claims(const MappedDevice& mapped) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return fmt::format("{}: memory at {:#x}", part.subsystem->name(), mapped.vma.start); },
-                         [&] { return part.dump->claims(mapped); });
+        const ErrorContext context(
+            [&] { return fmt::format("{}: memory at {:#x}", part.subsystem->name(), mapped.vma.start); });
+        return part.dump->claims(mapped);
     });
 }
 
@@ -48,8 +52,8 @@ bool DumpDevices::claims(const files::OpenFd& file) {
 
 void DumpDevices::dump(const files::OpenFd& file, FileId id) {
     const bool taken = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return fmt::format("{}: {}", part.subsystem->name(), file.describe()); },
-                         [&] { return part.dump->claims(file) && part.dump->dump(file, id); });
+        const ErrorContext context([&] { return fmt::format("{}: {}", part.subsystem->name(), file.describe()); });
+        return part.dump->claims(file) && part.dump->dump(file, id);
     });
     if (!taken)
         fail("{} is of a kind that can't be dumped, and no plugin took it", file.describe());
@@ -61,32 +65,37 @@ bool DumpDevices::takesSockets() const {
 
 bool DumpDevices::takeSocket(int fd, std::uint32_t inode) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return fmt::format("{}: socket:[{}]", part.subsystem->name(), inode); },
-                         [&] { return part.dump->takeSocket(fd, inode); });
+        const ErrorContext context([&] { return fmt::format("{}: socket:[{}]", part.subsystem->name(), inode); });
+        return part.dump->takeSocket(fd, inode);
     });
 }
 
 bool DumpDevices::takeMount(const std::string& mountPoint, int id) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return part.subsystem->name(); }, [&] { return part.dump->takeMount(mountPoint, id); });
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        return part.dump->takeMount(mountPoint, id);
     });
 }
 
 bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-        return inContext([&] { return fmt::format("{}: network device {}", part.subsystem->name(), index); },
-                         [&] { return part.dump->takeLink(index, type, kind); });
+        const ErrorContext context([&] { return fmt::format("{}: network device {}", part.subsystem->name(), index); });
+        return part.dump->takeLink(index, type, kind);
     });
 }
 
 void DumpDevices::dumpLate(pid_t root) {
-    for (const Part& part : parts_)
-        inContext([&] { return part.subsystem->name(); }, [&] { part.dump->dumpLate(root); });
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        part.dump->dumpLate(root);
+    }
 }
 
 void DumpDevices::release(bool goOn) {
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
-        inContext([&] { return part->subsystem->name(); }, [&] { part->dump->release(goOn); });
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+        const ErrorContext context([&] { return part->subsystem->name(); });
+        part->dump->release(goOn);
+    }
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
         part->dump->finish();
 }

@@ -46,13 +46,17 @@ RestoreDevices::~RestoreDevices() {
 }
 
 void RestoreDevices::prepare(files::FileRestore& files) {
-    for (const Part& part : parts_)
-        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->prepare(files); });
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        part.restore->prepare(files);
+    }
 }
 
 void RestoreDevices::share(kernel::FdStore& store) {
-    for (const Part& part : parts_)
-        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->share(store); });
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        part.restore->share(store);
+    }
 }
 
 std::size_t RestoreDevices::descriptors() const {
@@ -80,14 +84,16 @@ bool RestoreDevices::early(FileId id) const {
 }
 
 void RestoreDevices::forked() {
-    for (const Part& part : parts_)
-        inContext([&] { return part.subsystem->name(); }, [&] { part.restore->forked(); });
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        part.restore->forked();
+    }
 }
 
 bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
     for (const Part& part : parts_) {
-        const auto opened =
-            inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->open(id, opener); });
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        const auto opened = part.restore->open(id, opener);
         if (opened != DeviceRestore::Opened::NotMine)
             return opened == DeviceRestore::Opened::Done;
     }
@@ -95,43 +101,51 @@ bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {
 }
 
 void RestoreDevices::putMount(int id, const std::string& path) const {
-    for (const Part& part : parts_)
-        if (inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->putMount(id, path); }))
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        if (part.restore->putMount(id, path))
             return;
+    }
     fail("it was dumped by a plugin, but none that is there restores it");
 }
 
 UniqueFd RestoreDevices::openSocket(std::uint32_t inode) const {
-    for (const Part& part : parts_)
-        if (UniqueFd fd =
-                inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->openSocket(inode); }))
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        if (UniqueFd fd = part.restore->openSocket(inode))
             return fd;
+    }
     return {};
 }
 
 void RestoreDevices::complete(FileId id, files::PlacedFiles& files) const {
     for (const Part& part : parts_)
-        if (part.restore->owns(id))
-            inContext([&] { return part.subsystem->name(); }, [&] { part.restore->complete(id, files); });
+        if (part.restore->owns(id)) {
+            const ErrorContext context([&] { return part.subsystem->name(); });
+            part.restore->complete(id, files);
+        }
 }
 
 Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
     Relocated where{mapping.offset, {}};
-    for (const Part& part : parts_)
-        if (auto found =
-                inContext([&] { return part.subsystem->name(); }, [&] { return part.restore->relocate(mapping); })) {
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        if (auto found = part.restore->relocate(mapping)) {
             where = std::move(*found);
             break;
         }
+    }
     if (!where.fd)
         where.fd.reset(sys(::open(std::string(mapping.path).c_str(), O_RDWR | O_CLOEXEC), "open {}", mapping.path));
     return where;
 }
 
 void RestoreDevices::resume(compel::FrozenProcess& process) {
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
-        inContext([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), process.pid()); },
-                  [&] { part->restore->resume(process); });
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+        const ErrorContext context(
+            [&] { return fmt::format("{}: resume process {}", part->subsystem->name(), process.pid()); });
+        part->restore->resume(process);
+    }
 }
 
 void RestoreDevices::finish() noexcept {

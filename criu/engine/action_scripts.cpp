@@ -108,8 +108,8 @@ int ActionScripts::reached(const model::StageEvent& event) {
     log_.info("Running {} action scripts", stage);
     int status = 0;
     for (auto program = programs_.rbegin(); program != programs_.rend(); ++program) {
-        const int one = inContext([&] { return fmt::format("action script {} at {}", *program, stage); },
-                                  [&] { return runOne(*program, environment); });
+        const ErrorContext context([&] { return fmt::format("action script {} at {}", *program, stage); });
+        const int one = runOne(*program, environment);
         if (one != 0)
             log_.warn("Action script {} at {} exited with status {}", *program, stage, one);
         status |= one;

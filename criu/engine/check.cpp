@@ -107,7 +107,8 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     unsigned lacking = 0;
     for (const BasicCheck& basic : basics) {
         try {
-            inContext([&] { return basic.what; }, basic.test);
+            const ErrorContext context([&] { return basic.what; });
+            basic.test();
             log.debug("{}: fine", basic.what);
         } catch (const Error& error) {
             log.failure(error);

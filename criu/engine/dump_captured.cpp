@@ -86,8 +86,10 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
 void CapturedPhase::Capture::captureTables() {
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
-        if (task->alive())
-            inContext([&] { return task->describe(); }, [&] { files_.addTable(*task); });
+        if (task->alive()) {
+            const ErrorContext context([&] { return task->describe(); });
+            files_.addTable(*task);
+        }
     }
 }
 
@@ -95,13 +97,13 @@ void CapturedPhase::Capture::captureProcesses() {
     std::uint32_t number = 1;  // that of criu
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
-        inContext([&] { return task->describe(); },
-                  [&] {
-                      if (task->alive())
-                          captureProcess(*task, ++number);
-                      else
-                          dumpDead(*task, frozen_.images());
-                  });
+        {
+            const ErrorContext context([&] { return task->describe(); });
+            if (task->alive())
+                captureProcess(*task, ++number);
+            else
+                dumpDead(*task, frozen_.images());
+        }
         progress_.tick();
     }
 }

@@ -88,19 +88,17 @@ std::uint32_t FileCollector::networkOf(const files::OpenFd& file) const {
 }
 
 void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
-    inContext([&] { return file.describe(); },
-              [&] {
-                  file.network = networkOf(file);
-                  const auto ask = [&] {
-                      for (const auto& kind : kinds_)
-                          if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
-                              return;
-                  };
-                  if (file.network == networks_.home())
-                      ask();
-                  else
-                      networks_.inside(file.network, ask);
-              });
+    const ErrorContext context([&] { return file.describe(); });
+    file.network = networkOf(file);
+    const auto ask = [&] {
+        for (const auto& kind : kinds_)
+            if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
+                return;
+    };
+    if (file.network == networks_.home())
+        ask();
+    else
+        networks_.inside(file.network, ask);
 }
 
 void FileCollector::dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry) {

@@ -98,19 +98,17 @@ bool DumpMemory::isSmall(const Item& item) {
 }
 
 void DumpMemory::dumpPages(Item& item, Mover& mover) {
-    inContext([&] { return fmt::format("process {}", item.task->pid()); },
-              [&] {
-                  const memory::PageDumpTask task{item.task->pid(), item.task->pid(), item.task->dir};
-                  const memory::PageDumpResult result =
-                      memory::dumpPages(task, item.memory, images_, pagesIds_, mover.drainer, mover.arena);
-                  mover.statistics.pagesScanned += result.pagesScanned;
-                  mover.statistics.pagesWritten += result.pagesWritten;
-                  mover.statistics.memoryWrite += result.moving;
-                  item.memory.fill(*item.mm, mover.arena);
-                  ImageWriter image = images_.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId));
-                  image.write(*item.mm);
-                  image.finish();
-              });
+    const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
+    const memory::PageDumpTask task{item.task->pid(), item.task->pid(), item.task->dir};
+    const memory::PageDumpResult result =
+        memory::dumpPages(task, item.memory, images_, pagesIds_, mover.drainer, mover.arena);
+    mover.statistics.pagesScanned += result.pagesScanned;
+    mover.statistics.pagesWritten += result.pagesWritten;
+    mover.statistics.memoryWrite += result.moving;
+    item.memory.fill(*item.mm, mover.arena);
+    ImageWriter image = images_.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId));
+    image.write(*item.mm);
+    image.finish();
 }
 
 /// Many small processes: each thread takes one at a time.

@@ -61,9 +61,10 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
             continue;
         if (task->stat.session == 0)
             fail("process {} is in a session of an outer pid namespace", task->pid());
-        if (ownLabel)
-            inContext([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); },
-                      [&] { task::refuseOtherLabel(task->dir, *ownLabel); });
+        if (ownLabel) {
+            const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
+            task::refuseOtherLabel(task->dir, *ownLabel);
+        }
         if (!tree.seccompSuspended())
             refuseSeccomp(*task);
         task->compat = task::isCompat(*task->process, task->dir);

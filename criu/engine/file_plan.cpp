@@ -150,8 +150,8 @@ void FilePlan::make() {
         if (!task->files || task->files->users.front() != task->pid)
             continue;  // dead, or uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
-            PlannedFile& planned = inContext([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); },
-                                             [&]() -> PlannedFile& { return plan(slot.file, *task); });
+            const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
+            PlannedFile& planned = plan(slot.file, *task);
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
             if (planned.opener != task->pid && !planned.late) {
                 planned.opener = commonCreator(planned.opener, task->pid);

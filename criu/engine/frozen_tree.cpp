@@ -80,20 +80,18 @@ void FrozenTree::stop(FrozenTask& task) {
 
 void FrozenTree::add(pid_t pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid));
-    inContext([&] { return fmt::format("process {}", pid); },
-              [&] {
-                  task->stat = kernel::readStat(task->dir, buffer_);
-                  task->status = kernel::readStatus(task->dir, buffer_);
-                  if (isDead(task->stat)) {
-                      task->state = model::TaskState::Dead;
-                      return;
-                  }
-                  refuseUntraceable(*task);
-                  before_(pid);
-                  task->process = seizeAsAllowed(pid);
-                  if (!onlySeizing_)
-                      stop(*task);
-              });
+    const ErrorContext context([&] { return fmt::format("process {}", pid); });
+    task->stat = kernel::readStat(task->dir, buffer_);
+    task->status = kernel::readStatus(task->dir, buffer_);
+    if (isDead(task->stat)) {
+        task->state = model::TaskState::Dead;
+    } else {
+        refuseUntraceable(*task);
+        before_(pid);
+        task->process = seizeAsAllowed(pid);
+        if (!onlySeizing_)
+            stop(*task);
+    }
     known_.insert(pid);
     tasks_.push_back(std::move(task));
 }
@@ -170,8 +168,10 @@ void FrozenTree::freeze(pid_t root, const std::optional<std::string>& group, con
             freezer_->thaw();
             onlySeizing_ = false;
             for (const auto& task : tasks_)
-                if (task->alive())
-                    inContext([&] { return fmt::format("process {}", task->pid()); }, [&] { stop(*task); });
+                if (task->alive()) {
+                    const ErrorContext context([&] { return fmt::format("process {}", task->pid()); });
+                    stop(*task);
+                }
             addAll();
         }
     } catch (...) {

@@ -93,7 +93,7 @@ public:
                 channel_.reset();
             int status = 0;
             if (events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
-                run_.stop.settle();
+                run_.stop.stayBlocked();
                 return rootKilled_ ? awaitRoot() : exitCode(status);
             }
         }
@@ -246,6 +246,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     if (worker == 0) {
         stopWithGuardian(guardian);
         guardiansEnd.reset();
+        const NoOuterContexts reported;  // by this process itself
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         ::_exit(work(link));
     }

@@ -183,8 +183,8 @@ void planSeccomp(const ImageDir& images, RestoreImages& out) {
     for (const auto& task : out.tree.tasks) {
         if (!task->alive())
             continue;
-        std::vector<task::SeccompPlan> plans = inContext([&] { return fmt::format("process {}", task->pid); },
-                                                         [&] { return task::planSeccomp(*task, filters); });
+        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+        std::vector<task::SeccompPlan> plans = task::planSeccomp(*task, filters);
         if (!plans.empty())
             out.seccomp.emplace(task->pid, std::move(plans));
     }

@@ -24,9 +24,10 @@ void requireLabels(const model::ProcessTree& tree) {
     for (const auto& task : tree.tasks)
         for (const model::Thread& thread : task->threads)
             if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
-                task->alive() && core != nullptr && core->creds != nullptr)
-                inContext([&] { return fmt::format("process {}", task->pid); },
-                          [&] { task::requireLabel(*core->creds, own); });
+                task->alive() && core != nullptr && core->creds != nullptr) {
+                const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+                task::requireLabel(*core->creds, own);
+            }
 }
 
 /// What this machine can't run isn't planned.

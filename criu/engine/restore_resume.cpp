@@ -83,8 +83,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         if (!task->alive())
             continue;
         const auto area = areas.find(task->pid);
-        inContext([&] { return fmt::format("process {}", task->pid); },
-                  [&] { take(run, pids, *task, area != areas.end() ? area->second : nullptr); });
+        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+        take(run, pids, *task, area != areas.end() ? area->second : nullptr);
     }
 }
 

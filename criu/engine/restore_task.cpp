@@ -44,6 +44,7 @@ public:
 
     [[noreturn]] void live() {
         run_.log.setPidPrefix(pid_);
+        const NoOuterContexts own;  // what the creator was about is none of its errors' business
         try {
             begin();
             if (task_ == nullptr || !task_->alive())

@@ -31,13 +31,13 @@ void TaskFiles::open(const PlannedFile& planned) {
         if (const PlannedFile* const other = plan_.plannedFor(needed); other != nullptr && other->opener == pid_)
             open(*other);
     postponed_ = false;
-    inContext([&] { return planned.file->describe(); },
-              [&] {
-                  const namespaces::MoveFd move = [this](UniqueFd fd) { return lift(std::move(fd)); };
-                  surroundings_.whereSocketsAre(planned.network, move, [&] {
-                      surroundings_.whereNamesAre(planned.names, move, [&] { planned.file->open(*this); });
-                  });
-              });
+    {
+        const ErrorContext context([&] { return planned.file->describe(); });
+        const namespaces::MoveFd move = [this](UniqueFd fd) { return lift(std::move(fd)); };
+        surroundings_.whereSocketsAre(planned.network, move, [&] {
+            surroundings_.whereNamesAre(planned.names, move, [&] { planned.file->open(*this); });
+        });
+    }
     if (!postponed_)
         return;
     if (phase_ == Phase::Sharing)
@@ -63,14 +63,18 @@ void TaskFiles::openShared() {
 
 void TaskFiles::beginSession() {
     for (const PlannedFile& planned : plan_.planned())
-        if (planned.controller == pid_)
-            inContext([&] { return planned.file->describe(); }, [&] { planned.file->beginSession(*this); });
+        if (planned.controller == pid_) {
+            const ErrorContext context([&] { return planned.file->describe(); });
+            planned.file->beginSession(*this);
+        }
 }
 
 void TaskFiles::groupsJoined() {
     for (const PlannedFile& planned : plan_.planned())
-        if (planned.controller == pid_)
-            inContext([&] { return planned.file->describe(); }, [&] { planned.file->groupsJoined(*this); });
+        if (planned.controller == pid_) {
+            const ErrorContext context([&] { return planned.file->describe(); });
+            planned.file->groupsJoined(*this);
+        }
 }
 
 bool TaskFiles::leadsTable() const {
@@ -130,9 +134,10 @@ void TaskFiles::fetchLate() {
     if (!leadsTable())
         return;
     for (const model::FdSlot& slot : task_->files->slots)
-        if (!placed_.contains(slot.file))
-            inContext([&] { return fmt::format("fd {}", slot.fd); },
-                      [&] { putAll(slot.file, service_.lift(fetch(slot.file))); });
+        if (!placed_.contains(slot.file)) {
+            const ErrorContext context([&] { return fmt::format("fd {}", slot.fd); });
+            putAll(slot.file, service_.lift(fetch(slot.file)));
+        }
 }
 
 void TaskFiles::provide(FileId id, UniqueFd fd) {
@@ -209,8 +214,8 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
 }
 
 UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
-    return inContext([&] { return fmt::format("memory at {:#x}", vma.start); },
-                     [&] { return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)}); });
+    const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma.start); });
+    return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)});
 }
 
 int TaskFiles::placedRing(const VmaEntry& vma) {
@@ -251,8 +256,8 @@ void TaskFiles::setLocks() {
                                        [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
         if (slot == task_->files->slots.end())
             fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
-        inContext([&] { return plan_.plannedFor(slot->file)->file->describe(); },
-                  [&] { files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file)); });
+        const ErrorContext context([&] { return plan_.plannedFor(slot->file)->file->describe(); });
+        files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
     }
     for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
         const FileId id{lock->file_id};
@@ -273,14 +278,12 @@ void TaskFiles::completeFiles() {
     for (const PlannedFile& planned : plan_.planned()) {
         if (planned.completer != pid_)
             continue;
-        inContext([&] { return planned.file->describe(); },
-                  [&] {
-                      planned.file->complete(*this);
-                      for (const FileId id : planned.ids)
-                          if (const FownEntry* const owner = planned.file->owner(id); owner != nullptr)
-                              if (const int fd = find(id); fd >= 0)
-                                  files::restoreOwner(fd, *owner);
-                  });
+        const ErrorContext context([&] { return planned.file->describe(); });
+        planned.file->complete(*this);
+        for (const FileId id : planned.ids)
+            if (const FownEntry* const owner = planned.file->owner(id); owner != nullptr)
+                if (const int fd = find(id); fd >= 0)
+                    files::restoreOwner(fd, *owner);
     }
 }
 

@@ -152,7 +152,8 @@ public:
         out.ifindex = names.ifindex;
         out.map_extra = info.extra.value_or(0);
         out.has_map_extra = out.map_extra != 0;
-        inContext([&] { return file.describe(); }, [&] { dumpContent(file, info, dump); });
+        const ErrorContext context([&] { return file.describe(); });
+        dumpContent(file, info, dump);
     }
 
     void finishDump(FileDump&) override {

@@ -34,13 +34,11 @@ public:
         const int self = files.find(FileId{entry_.id});
         for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
             const int fd = static_cast<int>(target->tfd);
-            inContext([&] { return fmt::format("target fd {}", fd); },
-                      [&] {
-                          if (target->id == 0)
-                              add(self, *target);
-                          else
-                              addUnderOldNumber(self, *target, files);
-                      });
+            const ErrorContext context([&] { return fmt::format("target fd {}", fd); });
+            if (target->id == 0)
+                add(self, *target);
+            else
+                addUnderOldNumber(self, *target, files);
         }
     }
 
@@ -116,8 +114,10 @@ public:
     }
 
     void finishDump(FileDump& dump) override {
-        for (const Dumped& epoll : dumped_)
-            inContext([&] { return epoll.name; }, [&] { resolve(epoll, dump); });
+        for (const Dumped& epoll : dumped_) {
+            const ErrorContext context([&] { return epoll.name; });
+            resolve(epoll, dump);
+        }
     }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {

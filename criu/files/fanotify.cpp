@@ -57,8 +57,8 @@ private:
         if (mark.ie == nullptr)
             fail("a mark on an inode lacks the inode");
         const UniqueFd target = opener.open(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle);
-        inContext([&] { return fmt::format("mark on inode {}", mark.ie->i_ino); },
-                  [&] { set(self, mark, FAN_MARK_INODE, target); });
+        const ErrorContext context([&] { return fmt::format("mark on inode {}", mark.ie->i_ino); });
+        set(self, mark, FAN_MARK_INODE, target);
     }
 
     static void markMount(int self, const FanotifyMarkEntry& mark) {
@@ -66,8 +66,8 @@ private:
             fail("a mark on a mount lacks the path");
         const std::string path = mark.me->path[0] == '/' ? mark.me->path : std::string("/") + mark.me->path;
         const UniqueFd target(sys(::open(path.c_str(), O_PATH | O_CLOEXEC), "open mount point {}", path));
-        inContext([&] { return fmt::format("mark on mount {}", path); },
-                  [&] { set(self, mark, FAN_MARK_MOUNT, target); });
+        const ErrorContext context([&] { return fmt::format("mark on mount {}", path); });
+        set(self, mark, FAN_MARK_MOUNT, target);
     }
 
     /// Events to report and events to ignore are set one after the other.
@@ -116,8 +116,10 @@ public:
 
     /// Deleted files are known now.
     void finishDump(FileDump& dump) override {
-        for (const Dumped& fanotify : dumped_)
-            inContext([&] { return fanotify.name; }, [&] { fillMarks(fanotify, dump); });
+        for (const Dumped& fanotify : dumped_) {
+            const ErrorContext context([&] { return fanotify.name; });
+            fillMarks(fanotify, dump);
+        }
     }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {

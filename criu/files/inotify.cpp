@@ -38,8 +38,10 @@ public:
         std::vector<const InotifyWdEntry*> sorted(watches.begin(), watches.end());
         std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) { return one->wd < other->wd; });
         WatchedOpener opener(remaps_, files.help());
-        for (const InotifyWdEntry* const watch : sorted)
-            inContext([&] { return fmt::format("watch {}", watch->wd); }, [&] { addWatch(self, *watch, opener); });
+        for (const InotifyWdEntry* const watch : sorted) {
+            const ErrorContext context([&] { return fmt::format("watch {}", watch->wd); });
+            addWatch(self, *watch, opener);
+        }
     }
 
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
@@ -87,8 +89,10 @@ public:
 
     /// Deleted files are known now.
     void finishDump(FileDump& dump) override {
-        for (const Dumped& inotify : dumped_)
-            inContext([&] { return inotify.name; }, [&] { fillWatches(inotify, dump); });
+        for (const Dumped& inotify : dumped_) {
+            const ErrorContext context([&] { return inotify.name; });
+            fillWatches(inotify, dump);
+        }
     }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {

@@ -243,29 +243,27 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
         if (entry.reg == nullptr)
             fail("file {} has a remap but no path", id);
         const std::string path = pathTo(*entry.reg);
-        inContext([&] { return fmt::format("deleted file {}", path); },
-                  [&] {
-                      UniqueFd fd;
-                      if (remap.type == REMAP_TYPE__GHOST) {
-                          auto ghost = ghosts.find(remap.id);
-                          if (ghost == ghosts.end())
-                              ghost = ghosts
-                                          .emplace(std::piecewise_construct, std::tuple(remap.id),
-                                                   std::tuple(remap.id, std::cref(path), std::cref(restore.images()),
-                                                              std::cref(ids), std::cref(*entry.reg)))
-                                          .first;
-                          GhostFile& file = ghost->second.file;
-                          fd = file.openAs(path, across(ghost->second.made, file.suffix(), *entry.reg));
-                          ghosts_.emplace(file.oldInode(), id);
-                      } else if (remap.type == REMAP_TYPE__LINKED) {
-                          const FileEntry& link = restore.entry(FileId{remap.id});
-                          fd = openUnderName(AT_FDCWD, pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
-                          noteLinked(FileId{remap.id}, fd.get());
-                      } else {
-                          fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
-                      }
-                      fds_[id] = store.inherit(kernel::FdKey::DeletedFile, std::move(fd));
-                  });
+        const ErrorContext context([&] { return fmt::format("deleted file {}", path); });
+        UniqueFd fd;
+        if (remap.type == REMAP_TYPE__GHOST) {
+            auto ghost = ghosts.find(remap.id);
+            if (ghost == ghosts.end())
+                ghost = ghosts
+                            .emplace(std::piecewise_construct, std::tuple(remap.id),
+                                     std::tuple(remap.id, std::cref(path), std::cref(restore.images()), std::cref(ids),
+                                                std::cref(*entry.reg)))
+                            .first;
+            GhostFile& file = ghost->second.file;
+            fd = file.openAs(path, across(ghost->second.made, file.suffix(), *entry.reg));
+            ghosts_.emplace(file.oldInode(), id);
+        } else if (remap.type == REMAP_TYPE__LINKED) {
+            const FileEntry& link = restore.entry(FileId{remap.id});
+            fd = openUnderName(AT_FDCWD, pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
+            noteLinked(FileId{remap.id}, fd.get());
+        } else {
+            fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
+        }
+        fds_[id] = store.inherit(kernel::FdKey::DeletedFile, std::move(fd));
     }
 }
 

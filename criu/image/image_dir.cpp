@@ -27,8 +27,8 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
 }
 
 UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
-    return inContext([&] { return fmt::format("image directory {}", dir.name()); },
-                     [&] { return kernel::createAnew(dir.fd(), name, access, kImageMode); });
+    const ErrorContext context([&] { return fmt::format("image directory {}", dir.name()); });
+    return kernel::createAnew(dir.fd(), name, access, kImageMode);
 }
 
 }  // namespace

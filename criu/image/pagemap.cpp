@@ -68,8 +68,9 @@ Pagemap::Pagemap(ImageReader file) {
         const auto entry = file.next<PagemapEntry>();
         if (!entry)
             break;
-        inContext([&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); },
-                  [&] { append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry)); });
+        const ErrorContext context(
+            [&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); });
+        append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry));
     }
 }
 
@@ -119,11 +120,11 @@ PagemapWriter::PagemapWriter(ImageWriter file, std::uint32_t pagesId) : file_(st
 }
 
 void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
-    inContext([&] { return file_.name(); },
-              [&] {
-                  checkRange(vaddr, pages, flags, pending_.end());
-                  addContent(contentSize_, {vaddr, pages, flags, contentSize_});
-              });
+    {
+        const ErrorContext context([&] { return file_.name(); });
+        checkRange(vaddr, pages, flags, pending_.end());
+        addContent(contentSize_, {vaddr, pages, flags, contentSize_});
+    }
     if (pending_.pages != 0 && pending_.flags == flags && pending_.end() == vaddr) {
         pending_.pages += pages;
         return;

@@ -64,7 +64,8 @@ AnyRecord ImageReader::nextOf(const ProtobufCMessageDescriptor& descriptor) {
         fail("{}: the file ends within the record of {} bytes", position(), size);
 
     const auto body = buffered().subspan(sizeof(size), size);
-    AnyRecord record = inContext([&] { return position(); }, [&] { return decodeMessage(descriptor, body); });
+    const ErrorContext context([&] { return position(); });
+    AnyRecord record = decodeMessage(descriptor, body);
     begin_ += sizeof(size) + size;
     ++record_;
     return record;

@@ -30,9 +30,10 @@ ImageWriter::ImageWriter(UniqueFd fd, ImageKind kind, std::string name) : fd_(st
 }
 
 void ImageWriter::writeAny(const ProtobufCMessage& message) {
-    const std::size_t size = inContext([&] { return name_; }, [&] { return encodedSize(message); });
+    const ErrorContext context([&] { return name_; });
+    const std::size_t size = encodedSize(message);
     if (size > kMaxRecordSize)
-        fail("{}: a {} of {} bytes exceeds the limit of {}", name_, message.descriptor->name, size, kMaxRecordSize);
+        fail("a {} of {} bytes exceeds the limit of {}", message.descriptor->name, size, kMaxRecordSize);
     const auto prefix = static_cast<std::uint32_t>(size);
     const std::size_t start = buffer_.size();
     buffer_.resize(start + sizeof(prefix) + size);

@@ -12,8 +12,8 @@ namespace {
 template <typename Number>
 Number readNumber(const ProcPid& task, const std::string& name, int base = 10) {
     const std::string text = task.readFile(name);
-    return inContext([&] { return task.path() + '/' + name; },
-                     [&] { return parseLoneNumber<Number>(text, "a number", base); });
+    const ErrorContext context([&] { return task.path() + '/' + name; });
+    return parseLoneNumber<Number>(text, "a number", base);
 }
 
 template <typename Number>
@@ -22,8 +22,8 @@ std::optional<Number> tryReadNumber(const ProcPid& task, const std::string& name
     // coredump_filter of a task without memory is empty.
     if (!text || text->empty())
         return std::nullopt;
-    return inContext([&] { return task.path() + '/' + name; },
-                     [&] { return parseLoneNumber<Number>(*text, "a number", base); });
+    const ErrorContext context([&] { return task.path() + '/' + name; });
+    return parseLoneNumber<Number>(*text, "a number", base);
 }
 
 }  // namespace
@@ -40,7 +40,8 @@ std::vector<std::uint64_t> parseAuxv(std::string_view bytes) {
 
 std::vector<std::uint64_t> readAuxv(const ProcPid& process) {
     const std::string bytes = process.readFile("auxv");
-    return inContext([&] { return process.path() + "/auxv"; }, [&] { return parseAuxv(bytes); });
+    const ErrorContext context([&] { return process.path() + "/auxv"; });
+    return parseAuxv(bytes);
 }
 
 std::string readCmdline(const ProcPid& process) {
@@ -101,7 +102,8 @@ std::optional<Autogroup> readAutogroup(const ProcPid& process) {
     const auto text = process.tryReadFile("autogroup");
     if (!text)
         return std::nullopt;
-    return inContext([&] { return process.path() + "/autogroup"; }, [&] { return parseAutogroup(*text); });
+    const ErrorContext context([&] { return process.path() + "/autogroup"; });
+    return parseAutogroup(*text);
 }
 
 std::vector<CgroupLine> parseCgroups(std::string_view text) {
@@ -127,8 +129,8 @@ std::vector<CgroupLine> parseCgroups(std::string_view text) {
 }
 
 std::vector<CgroupLine> readCgroups(const ProcPid& task, ProcBuffer& buffer) {
-    return inContext([&] { return task.path() + "/cgroup"; },
-                     [&] { return parseCgroups(task.read("cgroup", buffer)); });
+    const ErrorContext context([&] { return task.path() + "/cgroup"; });
+    return parseCgroups(task.read("cgroup", buffer));
 }
 
 }  // namespace criu::kernel

@@ -50,19 +50,18 @@ UniqueFd openOnce(const std::string& controllers) {
 UniqueFd openHierarchy(const std::string& controllers) {
     constexpr int kTries = 50;
     constexpr useconds_t kPause = 5000;
-    return inContext([&] { return fmt::format("cgroup hierarchy {}", controllers.empty() ? "2" : controllers); },
-                     [&] {
-                         for (int tries = 1;; ++tries) {
-                             try {
-                                 return openOnce(controllers);
-                             } catch (const Error& error) {
-                                 // The last mount of it may just be going away.
-                                 if (error.code() != EBUSY || tries == kTries)
-                                     throw;
-                             }
-                             ::usleep(kPause);
-                         }
-                     });
+    const ErrorContext context(
+        [&] { return fmt::format("cgroup hierarchy {}", controllers.empty() ? "2" : controllers); });
+    for (int tries = 1;; ++tries) {
+        try {
+            return openOnce(controllers);
+        } catch (const Error& error) {
+            // The last mount of it may just be going away.
+            if (error.code() != EBUSY || tries == kTries)
+                throw;
+        }
+        ::usleep(kPause);
+    }
 }
 
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {

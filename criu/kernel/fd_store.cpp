@@ -113,8 +113,10 @@ FdStore::Id FdStore::add(int fd) const {
     constexpr std::byte kNothing{};
     Shared& shared = *shared_.as<Shared>();
     const Locked lock(shared.mutex);
-    inContext([&] { return fmt::format("store fd {}", fd); },
-              [&] { sendMessage(sending_.get(), std::span(&kNothing, 1), fd); });
+    {
+        const ErrorContext context([&] { return fmt::format("store fd {}", fd); });
+        sendMessage(sending_.get(), std::span(&kNothing, 1), fd);
+    }
     return Id{shared.count++};
 }
 

@@ -195,12 +195,10 @@ FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer) {
     std::array<char, 4096> text;
     const UniqueFd file = task.open(name, O_RDONLY);
     const ssize_t got = ::read(file.get(), text.data(), text.size());
-    return inContext([&] { return task.path() + '/' + name; },
-                     [&] {
-                         if (got > 0 && static_cast<std::size_t>(got) < text.size())
-                             return parseFdInfo({text.data(), static_cast<std::size_t>(got)});
-                         return parseFdInfo(task.read(name, buffer));
-                     });
+    const ErrorContext context([&] { return task.path() + '/' + name; });
+    if (got > 0 && static_cast<std::size_t>(got) < text.size())
+        return parseFdInfo({text.data(), static_cast<std::size_t>(got)});
+    return parseFdInfo(task.read(name, buffer));
 }
 
 FileLock parseFileLock(std::string_view line) {

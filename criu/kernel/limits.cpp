@@ -56,11 +56,11 @@ ResourceLimits parseLimits(std::string_view text) {
             Scanner scan(line);
             if (!scan.skip(entry.name) || scan.peek() != ' ')
                 continue;
-            inContext([&] { return std::string(entry.name); },
-                      [&] {
-                          limits[entry.resource].rlim_cur = limitValue(scan);
-                          limits[entry.resource].rlim_max = limitValue(scan);
-                      });
+            {
+                const ErrorContext context([&] { return std::string(entry.name); });
+                limits[entry.resource].rlim_cur = limitValue(scan);
+                limits[entry.resource].rlim_max = limitValue(scan);
+            }
             missing &= ~(1U << entry.resource);
             break;
         }
@@ -71,8 +71,8 @@ ResourceLimits parseLimits(std::string_view text) {
 }
 
 ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer) {
-    return inContext([&] { return process.path() + "/limits"; },
-                     [&] { return parseLimits(process.read("limits", buffer)); });
+    const ErrorContext context([&] { return process.path() + "/limits"; });
+    return parseLimits(process.read("limits", buffer));
 }
 
 pid_t highestPid() {

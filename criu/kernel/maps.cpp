@@ -72,30 +72,28 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
 /// Reads in big pieces and hands on whole lines: smaps of a process with very many mappings is never held as a whole.
 std::vector<Vma> readThrough(const ProcPid& process, const std::string& name) {
     const UniqueFd file = process.open(name, O_RDONLY);
-    return inContext([&] { return process.path() + '/' + name; },
-                     [&] {
-                         MapsParser parser;
-                         constexpr std::size_t pieceSize = std::size_t{128} << 10;
-                         const auto piece = std::make_unique_for_overwrite<char[]>(pieceSize);
-                         std::size_t used = 0;
-                         for (;;) {
-                             if (used == pieceSize)
-                                 fail("a line is longer than {} bytes", pieceSize);
-                             const ssize_t got = ::read(file.get(), piece.get() + used, pieceSize - used);
-                             if (got < 0 && errno == EINTR)
-                                 continue;
-                             used += static_cast<std::size_t>(sys(got, "read"));
-                             const std::string_view text(piece.get(), used);
-                             if (got == 0) {
-                                 parser.feed(text);
-                                 return parser.take();
-                             }
-                             const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
-                             parser.feed(text.substr(0, whole));
-                             used -= whole;
-                             std::memmove(piece.get(), piece.get() + whole, used);
-                         }
-                     });
+    const ErrorContext context([&] { return process.path() + '/' + name; });
+    MapsParser parser;
+    constexpr std::size_t pieceSize = std::size_t{128} << 10;
+    const auto piece = std::make_unique_for_overwrite<char[]>(pieceSize);
+    std::size_t used = 0;
+    for (;;) {
+        if (used == pieceSize)
+            fail("a line is longer than {} bytes", pieceSize);
+        const ssize_t got = ::read(file.get(), piece.get() + used, pieceSize - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        used += static_cast<std::size_t>(sys(got, "read"));
+        const std::string_view text(piece.get(), used);
+        if (got == 0) {
+            parser.feed(text);
+            return parser.take();
+        }
+        const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
+        parser.feed(text.substr(0, whole));
+        used -= whole;
+        std::memmove(piece.get(), piece.get() + whole, used);
+    }
 }
 
 }  // namespace

@@ -101,15 +101,15 @@ std::vector<MountInfo> parseMountInfo(std::string_view text) {
     std::vector<MountInfo> mounts;
     Scanner lines(text);
     std::string_view line;
+    const ErrorContext context([&] { return fmt::format("mount number {}", mounts.size() + 1); });
     while (lines.line(line))
-        mounts.push_back(inContext([&] { return fmt::format("mount number {}", mounts.size() + 1); },
-                                   [&] { return parseLine(line); }));
+        mounts.push_back(parseLine(line));
     return mounts;
 }
 
 MountTable readMountInfo(const ProcPid& task, ProcBuffer& buffer) {
-    return inContext([&] { return task.path() + "/mountinfo"; },
-                     [&] { return MountTable(parseMountInfo(task.read("mountinfo", buffer))); });
+    const ErrorContext context([&] { return task.path() + "/mountinfo"; });
+    return MountTable(parseMountInfo(task.read("mountinfo", buffer)));
 }
 
 std::uint64_t mountFlags(std::string_view options) noexcept {

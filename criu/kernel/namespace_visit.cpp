@@ -106,6 +106,7 @@ std::span<const std::byte> bytesOf(const Found& found) {
 
 [[noreturn]] void openAndSend(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work,
                               int channel) {
+    const NoOuterContexts reported;  // the parent has them
     Found message;
     try {
         for (const int space : spaces)

@@ -42,10 +42,8 @@ std::optional<std::uint32_t> readId(const ProcPid& task, std::string_view name) 
             return std::nullopt;
         failErrno("read link {}/{}", task.path(), path);
     }
-    return inContext([&] { return task.path() + '/' + path; },
-                     [&] {
-                         return parseNamespaceLink({target.data(), static_cast<std::size_t>(length)});
-                     });
+    const ErrorContext context([&] { return task.path() + '/' + path; });
+    return parseNamespaceLink({target.data(), static_cast<std::size_t>(length)});
 }
 
 }  // namespace

@@ -134,13 +134,11 @@ void PagemapScanner::scan(std::uint64_t start, std::uint64_t end, const PageQuer
         fail("pagemap range {:x}-{:x} isn't made of pages", start, end);
     if (start == end)
         return;
-    inContext([&] { return fmt::format("pages {:x}-{:x}", start, end); },
-              [&] {
-                  if (mode_ == Mode::Scan)
-                      scanByIoctl(start, end, query, visit);
-                  else
-                      scanEntries(start, end, query, visit);
-              });
+    const ErrorContext context([&] { return fmt::format("pages {:x}-{:x}", start, end); });
+    if (mode_ == Mode::Scan)
+        scanByIoctl(start, end, query, visit);
+    else
+        scanEntries(start, end, query, visit);
 }
 
 std::vector<PageRange> PagemapScanner::scan(std::uint64_t start, std::uint64_t end, const PageQuery& query) const {

@@ -83,7 +83,8 @@ ProcPid ProcPid::thread(pid_t tid) const {
 
 std::string_view ProcPid::read(const std::string& name, ProcBuffer& buffer) const {
     const UniqueFd file = open(name, O_RDONLY);
-    return inContext([&] { return path_ + '/' + name; }, [&] { return buffer.fill(file.get(), "file"); });
+    const ErrorContext context([&] { return path_ + '/' + name; });
+    return buffer.fill(file.get(), "file");
 }
 
 std::string ProcPid::readFile(const std::string& name) const {

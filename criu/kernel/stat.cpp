@@ -68,7 +68,8 @@ TaskStat parseStat(std::string_view text) {
 }
 
 TaskStat readStat(const ProcPid& task, ProcBuffer& buffer) {
-    return inContext([&] { return task.path() + "/stat"; }, [&] { return parseStat(task.read("stat", buffer)); });
+    const ErrorContext context([&] { return task.path() + "/stat"; });
+    return parseStat(task.read("stat", buffer));
 }
 
 }  // namespace criu::kernel

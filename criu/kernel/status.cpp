@@ -194,7 +194,10 @@ TaskStatus parseStatus(std::string_view statusText) {
         const std::size_t index = findLine(key, next);
         if (index == kLines.size())
             continue;
-        inContext([&] { return fmt::format("line {}", key); }, [&] { kLines[index].parse(status, value); });
+        {
+            const ErrorContext context([&] { return fmt::format("line {}", key); });
+            kLines[index].parse(status, value);
+        }
         missing &= ~(std::uint64_t{1} << index);
         next = index + 1;
     }
@@ -204,12 +207,13 @@ TaskStatus parseStatus(std::string_view statusText) {
 }
 
 TaskStatus readStatus(const ProcPid& task, ProcBuffer& buffer) {
-    return inContext([&] { return task.path() + "/status"; }, [&] { return parseStatus(task.read("status", buffer)); });
+    const ErrorContext context([&] { return task.path() + "/status"; });
+    return parseStatus(task.read("status", buffer));
 }
 
 TaskStatus readThreadStatus(const ProcPid& process, pid_t tid, ProcBuffer& buffer) {
-    return inContext([&] { return fmt::format("{}/task/{}/status", process.path(), tid); },
-                     [&] { return parseStatus(process.read(fmt::format("task/{}/status", tid), buffer)); });
+    const ErrorContext context([&] { return fmt::format("{}/task/{}/status", process.path(), tid); });
+    return parseStatus(process.read(fmt::format("task/{}/status", tid), buffer));
 }
 
 }  // namespace criu::kernel

@@ -31,8 +31,8 @@ std::vector<pid_t> parseChildren(std::string_view text) {
 
 std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer) {
     const std::string name = fmt::format("task/{}/children", tid);
-    return inContext([&] { return process.path() + '/' + name; },
-                     [&] { return parseChildren(process.read(name, buffer)); });
+    const ErrorContext context([&] { return process.path() + '/' + name; });
+    return parseChildren(process.read(name, buffer));
 }
 
 std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer) {

@@ -69,8 +69,8 @@ std::string formatTimeOffsets(const TimeOffsets& offsets) {
 
 TimeOffsets readTimeOffsets(const ProcPid& process) {
     constexpr const char* kFile = "timens_offsets";
-    return inContext([&] { return process.path() + '/' + kFile; },
-                     [&] { return parseTimeOffsets(process.readFile(kFile)); });
+    const ErrorContext context([&] { return process.path() + '/' + kFile; });
+    return parseTimeOffsets(process.readFile(kFile));
 }
 
 }  // namespace criu::kernel

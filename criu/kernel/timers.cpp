@@ -66,8 +66,8 @@ std::vector<PosixTimer> parseTimers(std::string_view text) {
 }
 
 std::vector<PosixTimer> readTimers(const ProcPid& process, ProcBuffer& buffer) {
-    return inContext([&] { return process.path() + "/timers"; },
-                     [&] { return parseTimers(process.read("timers", buffer)); });
+    const ErrorContext context([&] { return process.path() + "/timers"; });
+    return parseTimers(process.read("timers", buffer));
 }
 
 }  // namespace criu::kernel

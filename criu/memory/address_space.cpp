@@ -226,7 +226,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
         int fd = -1;
         if ((is(*vma, VmaStatus::FilePrivate) || is(*vma, VmaStatus::FileShared) || is(*vma, VmaStatus::AnonShared) ||
              is(*vma, VmaStatus::Memfd))) {
-            fd = inContext([&] { return fmt::format("memory at {:#x}", vma->start); }, [&] { return cache.get(*vma); });
+            const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma->start); });
+            fd = cache.get(*vma);
             flags &= ~MAP_ANONYMOUS;
         }
         void* const at = ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
@@ -263,15 +264,14 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
         choosePlace(placed, occupied.overlaps({vma->start, vma->end}) ? avoid : occupied);
         placed.protection = static_cast<int>(vma->prot);
         const int flags = static_cast<int>(vma->flags) & (MAP_TYPE | MAP_NORESERVE);
-        inContext([&] { return fmt::format("device memory at {:#x}", vma->start); },
-                  [&] {
-                      const MappedDeviceFile file = files.device(*vma);
-                      void* const at =
-                          ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
-                                 flags | MAP_FIXED_NOREPLACE, file.fd.get(), static_cast<off_t>(file.offset));
-                      if (at == MAP_FAILED)
-                          failErrno("map {} bytes from offset {:#x} at {:#x}", placed.size(), file.offset, placed.at);
-                  });
+        {
+            const ErrorContext context([&] { return fmt::format("device memory at {:#x}", vma->start); });
+            const MappedDeviceFile file = files.device(*vma);
+            void* const at = ::mmap(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection,
+                                    flags | MAP_FIXED_NOREPLACE, file.fd.get(), static_cast<off_t>(file.offset));
+            if (at == MAP_FAILED)
+                failErrno("map {} bytes from offset {:#x} at {:#x}", placed.size(), file.offset, placed.at);
+        }
         addPlaced(placed, occupied, avoid, log);
     }
     sort();
@@ -320,29 +320,31 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap
             sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
                 "drop inherited memory at {:#x}", from);
     };
-    forEachRange(*pagemap, start, placed.vma->end,
-                 [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-                     requirePresent(range);
-                     drop(done, from);
-                     done = to;
-                     for (std::uint64_t at = from; at < to;) {
-                         const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
-                         const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
-                         inContext([&] { return fmt::format("content of {:#x} in the pages file", at); },
-                                   [&] { readAt(pages, std::span(block).first(want), offset); });
-                         for (std::size_t page = 0; page < want; page += kPageSize) {
-                             auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
-                             ++comparedPages;
-                             if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
-                                 ++sharedPages;
-                                 continue;
-                             }
-                             std::memcpy(here, block.data() + page, kPageSize);
-                             ++restoredPages;
-                         }
-                         at += want;
-                     }
-                 });
+    forEachRange(
+        *pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
+            requirePresent(range);
+            drop(done, from);
+            done = to;
+            for (std::uint64_t at = from; at < to;) {
+                const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
+                const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
+                {
+                    const ErrorContext context([&] { return fmt::format("content of {:#x} in the pages file", at); });
+                    readAt(pages, std::span(block).first(want), offset);
+                }
+                for (std::size_t page = 0; page < want; page += kPageSize) {
+                    auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
+                    ++comparedPages;
+                    if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
+                        ++sharedPages;
+                        continue;
+                    }
+                    std::memcpy(here, block.data() + page, kPageSize);
+                    ++restoredPages;
+                }
+                at += want;
+            }
+        });
     drop(done, placed.vma->end);
 }
 
@@ -357,12 +359,10 @@ void AddressSpace::createAioRings(const model::Task& task, const ImageDir& image
         const auto vma = std::find_if(all.begin(), all.end(), [&](const VmaEntry* candidate) {
             return is(*candidate, VmaStatus::AioRing) && candidate->start == ring->id;
         });
-        inContext([&] { return fmt::format("ring of asynchronous I/O at {:#x}", ring->id); },
-                  [&] {
-                      if (vma == all.end())
-                          fail("there is no such memory");
-                      createAioRing(*ring, **vma, *task.pagemap, pages ? pages->get() : -1, mm);
-                  });
+        const ErrorContext context([&] { return fmt::format("ring of asynchronous I/O at {:#x}", ring->id); });
+        if (vma == all.end())
+            fail("there is no such memory");
+        createAioRing(*ring, **vma, *task.pagemap, pages ? pages->get() : -1, mm);
     }
 }
 

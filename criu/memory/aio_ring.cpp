@@ -116,12 +116,12 @@ void storeAioRings(pid_t process, std::span<const VmaEntry* const> vmas, MmEntry
     for (const VmaEntry* vma : vmas) {
         if (!is(*vma, VmaStatus::AioRing))
             continue;
-        inContext([&] { return fmt::format("memory at {:#x}", vma->start); },
-                  [&] {
-                      std::byte begin[sizeof(RingHead)];
-                      kernel::readMemory(process, vma->start, begin);
-                      check(readHead(begin), vma->end - vma->start);
-                  });
+        {
+            const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma->start); });
+            std::byte begin[sizeof(RingHead)];
+            kernel::readMemory(process, vma->start, begin);
+            check(readHead(begin), vma->end - vma->start);
+        }
         auto& ring = *arena.make<AioRingEntry>();
         ring.id = vma->start;
         ring.ring_len = static_cast<std::uint32_t>(vma->end - vma->start);

@@ -213,8 +213,8 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, co
 }
 
 UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags) {
-    return inContext([&] { return fmt::format("memory at {:#x} of {}", vma.start, vma.name); },
-                     [&] { return process.open(mapFilesName(vma), flags); });
+    const ErrorContext context([&] { return fmt::format("memory at {:#x} of {}", vma.start, vma.name); });
+    return process.open(mapFilesName(vma), flags);
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {

@@ -49,7 +49,10 @@ std::vector<std::byte> dumpedCode(const model::Task& task, Range at, const Image
     const std::uint64_t offset = range->fileOffset + (at.start - range->vaddr);
     if (!pages)
         fail("the images lack the content of the vDSO");
-    inContext([] { return "the dumped vDSO"; }, [&] { readAt(pages->get(), code, offset); });
+    {
+        const ErrorContext context([] { return "the dumped vDSO"; });
+        readAt(pages->get(), code, offset);
+    }
     return code;
 }
 

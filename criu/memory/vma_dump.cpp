@@ -238,13 +238,12 @@ private:
     const Known& known(const Vma& vma, bool segment) {
         const auto [at, fresh] = known_.try_emplace({vma.devMajor, vma.devMinor, vma.inode, vma.name});
         Known& file = at->second;
-        if (fresh)
-            inContext([&] { return fmt::format("memory at {:#x}", vma.start); },
-                      [&] {
-                          file.plain = segment || files_.isPlain(vma);
-                          if (file.plain)
-                              file.id = segment ? files_.segmentFor(vma) : files_.fileFor(vma);
-                      });
+        if (fresh) {
+            const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma.start); });
+            file.plain = segment || files_.isPlain(vma);
+            if (file.plain)
+                file.id = segment ? files_.segmentFor(vma) : files_.fileFor(vma);
+        }
         return file;
     }
 

@@ -101,11 +101,8 @@ IdMap IdMap::ofProcess(const kernel::ProcPid& process) {
 
 IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
     const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
-    return inContext([&] { return imageName(ImageKind::Userns, number); },
-                     [&] {
-                         return IdMap(extentsOf(entry->uid_map, entry->n_uid_map),
-                                      extentsOf(entry->gid_map, entry->n_gid_map));
-                     });
+    const ErrorContext context([&] { return imageName(ImageKind::Userns, number); });
+    return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), extentsOf(entry->gid_map, entry->n_gid_map));
 }
 
 void IdMap::write(const ImageDir& images, std::uint32_t number) const {

@@ -218,9 +218,10 @@ void DeviceRestore::check(std::span<const DevicesOf> all) const {
 void DeviceRestore::make(std::span<const DevicesOf> all) {
     home_ = kernel::openOwnNamespace(NamespaceKind::Net);
     for (const DevicesOf& of : all)
-        for (const auto& device : of.devices)
-            inContext([&] { return fmt::format("network device {}", device->name); },
-                      [&] { makeOne(all, of, *device); });
+        for (const auto& device : of.devices) {
+            const ErrorContext context([&] { return fmt::format("network device {}", device->name); });
+            makeOne(all, of, *device);
+        }
 }
 
 void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {
@@ -320,9 +321,10 @@ void DeviceRestore::makeMacvlan(std::span<const DevicesOf> all, const DevicesOf&
 }
 
 void DeviceRestore::start(const SettingsRule& rule) {
-    for (const Device& device : made_)
-        inContext([&] { return fmt::format("network device {}", device.entry->name); },
-                  [&] { startOne(device, rule); });
+    for (const Device& device : made_) {
+        const ErrorContext context([&] { return fmt::format("network device {}", device.entry->name); });
+        startOne(device, rule);
+    }
 }
 
 void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) const {
@@ -331,9 +333,10 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     if (entry.n_options != 0) {
         const kernel::NetworkLink link = kernel::readLink(entry.ifindex);
         for (const auto& one :
-             differing(settableOptions(link.kind, loadOptions(entry.n_options, entry.options)), link.options))
-            inContext([&] { return fmt::format("option {}", one.type); },
-                      [&] { kernel::changeLink(entry.ifindex, {.kind = link.kind, .options = {one}}); });
+             differing(settableOptions(link.kind, loadOptions(entry.n_options, entry.options)), link.options)) {
+            const ErrorContext context([&] { return fmt::format("option {}", one.type); });
+            kernel::changeLink(entry.ifindex, {.kind = link.kind, .options = {one}});
+        }
     }
     if (entry.has_master != 0) {
         const auto master = std::find_if(made_.begin(), made_.end(), [&](const Device& other) {
@@ -343,9 +346,10 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
             fail("its master, device {}, isn't in the images", entry.master);
         kernel::changeLink(entry.ifindex, {.master = entry.master});
         for (const auto& port : differing(settablePortOptions(loadOptions(entry.n_port_options, entry.port_options)),
-                                          kernel::readLink(entry.ifindex).portOptions))
-            inContext([&] { return fmt::format("option {} as a port", port.type); },
-                      [&] { kernel::changeLink(entry.ifindex, {.portOptions = {port}}); });
+                                          kernel::readLink(entry.ifindex).portOptions)) {
+            const ErrorContext context([&] { return fmt::format("option {} as a port", port.type); });
+            kernel::changeLink(entry.ifindex, {.portOptions = {port}});
+        }
     }
     const bool foreign = movedFrom(entry) != nullptr || entry.type == ND_TYPE__EXTLINK;
     kernel::LinkChange change{.flags = entry.flags, .mtu = entry.mtu};

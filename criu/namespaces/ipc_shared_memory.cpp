@@ -62,9 +62,10 @@ std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, con
                                memory::PagesIds& ids, memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
-    for (const int id : kernel::listIpcIds(IpcKind::SharedMemory))
-        pages += inContext([&] { return fmt::format("System V shared memory {}", id); },
-                           [&] { return dumpSegment(id, images, image, owners, ids, drainer); });
+    for (const int id : kernel::listIpcIds(IpcKind::SharedMemory)) {
+        const ErrorContext context([&] { return fmt::format("System V shared memory {}", id); });
+        pages += dumpSegment(id, images, image, owners, ids, drainer);
+    }
     image.finish();
     return pages;
 }
@@ -80,8 +81,10 @@ std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t numbe
         model::toOutside(*entry.desc, owners);
         model::requireIpcDesc(*entry.desc, "System V shared memory");
         raiseIpcLimit("kernel/shmmni", ++count);
-        inContext([&] { return fmt::format("System V shared memory {}", entry.desc->id); },
-                  [&] { restoreSegment(entry, images, *image); });
+        {
+            const ErrorContext context([&] { return fmt::format("System V shared memory {}", entry.desc->id); });
+            restoreSegment(entry, images, *image);
+        }
         if ((entry.desc->mode & memory::kShmDestroyed) != 0)
             doomed.push_back(static_cast<int>(entry.desc->id));
     }

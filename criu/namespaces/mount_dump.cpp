@@ -404,8 +404,8 @@ std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mo
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
     const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
-    return inContext([&] { return mount.describe(); },
-                     [&] { return archiveFiles(directory.get(), image.get(), ids, stop); });
+    const ErrorContext context([&] { return mount.describe(); });
+    return archiveFiles(directory.get(), image.get(), ids, stop);
 }
 
 void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {

@@ -23,8 +23,10 @@ public:
             if (mount->shared != 0)
                 makeGroup(mount->shared);
         for (const Mount* const mount : mounts_)
-            if (mount->shared == 0 && mount->master != 0)
-                inContext([&] { return mount->describe(); }, [&] { follow(*mount); });
+            if (mount->shared == 0 && mount->master != 0) {
+                const ErrorContext context([&] { return mount->describe(); });
+                follow(*mount);
+            }
         for (const Mount* const mount : mounts_)
             if (mount->unbindable)
                 kernel::setPropagation(fdOf(*mount), MS_UNBINDABLE);
@@ -54,23 +56,20 @@ private:
                                [&](const Mount* other) { return candidate->covers(*other); });
         });
         const Mount& first = covering != members.end() ? **covering : *members.front();
-        inContext([&] { return first.describe(); },
-                  [&] {
-                      if (covering == members.end())
-                          widest_[group] = wholeOf_(first);
-                      const int leader = covering != members.end() ? fdOf(first) : widest_[group].get();
-                      if (isSharedOutside(first)) {
-                          kernel::joinPropagation(outer_.at(first.id).get(), leader);
-                      } else {
-                          if (first.master != 0)
-                              followFrom(first, leader);
-                          kernel::setPropagation(leader, MS_SHARED);
-                      }
-                      for (const Mount* const member : members)
-                          if (fdOf(*member) != leader)
-                              kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader,
-                                                      fdOf(*member));
-                  });
+        const ErrorContext context([&] { return first.describe(); });
+        if (covering == members.end())
+            widest_[group] = wholeOf_(first);
+        const int leader = covering != members.end() ? fdOf(first) : widest_[group].get();
+        if (isSharedOutside(first)) {
+            kernel::joinPropagation(outer_.at(first.id).get(), leader);
+        } else {
+            if (first.master != 0)
+                followFrom(first, leader);
+            kernel::setPropagation(leader, MS_SHARED);
+        }
+        for (const Mount* const member : members)
+            if (fdOf(*member) != leader)
+                kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader, fdOf(*member));
     }
 
     void follow(const Mount& mount) { followFrom(mount, fdOf(mount)); }

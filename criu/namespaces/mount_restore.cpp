@@ -150,8 +150,8 @@ MountRestore::Tree MountRestore::read(const ImageDir& images, std::uint32_t numb
         entries.push_back(entry.get());
     if (entries.empty())
         fail("{} has no mounts", name);
-    tree.mounts =
-        inContext([&] { return name; }, [&] { return MountTree::fromImage(entries, options.enabledFilesystems); });
+    const ErrorContext context([&] { return name; });
+    tree.mounts = MountTree::fromImage(entries, options.enabledFilesystems);
     return tree;
 }
 
@@ -174,12 +174,11 @@ const MntEntry* MountRestore::entryFor(const Mount& mount) const {
 void MountRestore::prepare(kernel::FdStore& store, const Inherited& /*inherited*/) {
     store_ = &store;
     cgroupOptions_ = presentCgroupOptions();
-    for (const Mount* const mount : all())
-        inContext([&] { return mount->describe(); },
-                  [&] {
-                      if (UniqueFd fd = openOutside(*mount); fd)
-                          outside_[mount->id] = store.inherit(kernel::FdKey::Mount, std::move(fd));
-                  });
+    for (const Mount* const mount : all()) {
+        const ErrorContext context([&] { return mount->describe(); });
+        if (UniqueFd fd = openOutside(*mount); fd)
+            outside_[mount->id] = store.inherit(kernel::FdKey::Mount, std::move(fd));
+    }
 }
 
 /// What a mount is of, if that is in criu's own namespace; else nothing.
@@ -228,7 +227,7 @@ std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
 
 void MountRestore::build() {
     helpers_.makeDeletedFiles(
-        inContext([] { return "make the mount namespace of the tree"; }, [this] { return makeMounts(); }),
+        makeMounts(),
         [this](int fromMount, const std::string& from, int toMount, const std::string& to) {
             linkAcross(fromMount, from, toMount, to);
         },
@@ -237,6 +236,7 @@ void MountRestore::build() {
 }
 
 files::HiddenMounts MountRestore::makeMounts() {
+    const ErrorContext context([] { return "make the mount namespace of the tree"; });
     log_.info("Making {} mounts", all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     // On top of all, where nobody needs a directory for it.
@@ -377,11 +377,9 @@ bool MountRestore::lacksProc(const MountTree& tree) {
 void MountRestore::addProc(const MountTree& tree) {
     if (!lacksProc(tree))
         return;
-    inContext([] { return "put a proc file system on /proc for the time of the restore"; },
-              [] {
-                  const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
-                  kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
-              });
+    const ErrorContext context([] { return "put a proc file system on /proc for the time of the restore"; });
+    const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
+    kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
 }
 
 void MountRestore::clean(std::span<const ParkedProcess> processes) {
@@ -402,7 +400,8 @@ void MountRestore::stageAll() {
     while (!waiting.empty()) {
         const std::size_t before = waiting.size();
         std::erase_if(waiting, [&](const Mount* mount) {
-            return inContext([&] { return mount->describe(); }, [&] { return stage(*mount); });
+            const ErrorContext context([&] { return mount->describe(); });
+            return stage(*mount);
         });
         if (waiting.size() == before)
             fail("{}: nothing is there to mount {} from", waiting.front()->describe(), waiting.front()->root);
@@ -590,13 +589,13 @@ UniqueFd MountRestore::helper(const Mount& mount) const {
 
 void MountRestore::attachBelow(const MountTree& tree, const Mount& mount) {
     for (const Mount* const child : tree.childrenOf(mount)) {
-        inContext([&] { return child->describe(); },
-                  [&] {
-                      const auto below = pathBelow(mount.mountPoint, child->mountPoint);
-                      if (!below)
-                          fail("it doesn't lie below its parent, {}", mount.describe());
-                      kernel::attachMount(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
-                  });
+        {
+            const ErrorContext context([&] { return child->describe(); });
+            const auto below = pathBelow(mount.mountPoint, child->mountPoint);
+            if (!below)
+                fail("it doesn't lie below its parent, {}", mount.describe());
+            kernel::attachMount(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
+        }
         attachBelow(tree, *child);
     }
 }

@@ -67,13 +67,11 @@ KindNumbers KindNumbers::ofOne(const RestoreInputs& inputs, kernel::NamespaceKin
 void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, const Work& work) {
     const std::string_view name = kernel::namespaceName(kind);
     const UniqueFd space = process.open(fmt::format("ns/{}", name), O_RDONLY);
-    inContext([&] { return fmt::format("in the {} namespace of the tree", name); },
-              [&] {
-                  kernel::inOwnThread([&] {
-                      sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
-                      work();
-                  });
-              });
+    const ErrorContext context([&] { return fmt::format("in the {} namespace of the tree", name); });
+    kernel::inOwnThread([&] {
+        sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
+        work();
+    });
 }
 
 }  // namespace criu::namespaces

@@ -37,9 +37,10 @@ public:
         const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
         visit_.emplace(space.get(), NamespaceKind::Net);
         networks_.begin(criu);
-        for (const SeenProcess& process : with.tree.processes)
-            inContext([&] { return process.describe(); },
-                      [&] { numbers_.emplace(process.pid, networks_.ofProcess(process.dir)); });
+        for (const SeenProcess& process : with.tree.processes) {
+            const ErrorContext context([&] { return process.describe(); });
+            numbers_.emplace(process.pid, networks_.ofProcess(process.dir));
+        }
     }
 
     ~NetworkNamespaceDump() override {

@@ -259,12 +259,11 @@ void NetworkRestore::meet(const kernel::ProcPid& first) {
 
 void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>& work) const {
     for (const Space& space : spaces_)
-        if (space.made)
-            inContext([&] { return fmt::format("network namespace {}", space.number); },
-                      [&] {
-                          const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
-                          work(*space.content);
-                      });
+        if (space.made) {
+            const ErrorContext context([&] { return fmt::format("network namespace {}", space.number); });
+            const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
+            work(*space.content);
+        }
 }
 
 /// The root's lock is among the rules in the images; those of others are put in place before packets can come.

@@ -83,8 +83,8 @@ void NetworksDump::check(Space& space) {
     space.dump.emplace(space.number, ruleOf(space.inode), links_, stop_, log_);
     if (space.dump->carriesDevices())
         tunDevices_.setCarried(space.number);
-    inContext([&] { return fmt::format("network namespace {}", space.number); },
-              [&] { inside(space, [&] { space.dump->check(); }); });
+    const ErrorContext context([&] { return fmt::format("network namespace {}", space.number); });
+    inside(space, [&] { space.dump->check(); });
 }
 
 void NetworksDump::begin(std::optional<std::uint32_t> criu) {
@@ -129,7 +129,8 @@ const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::functio
             whose());
     if (inode == criu_)
         fail("{} is in the network namespace of criu, which can't be dumped together with the tree's own", whose());
-    return inContext(whose, [&]() -> const Space& { return add(std::move(network), inode); });
+    const ErrorContext context(whose);
+    return add(std::move(network), inode);
 }
 
 std::uint32_t NetworksDump::ofProcess(const kernel::ProcPid& process) {

@@ -38,8 +38,10 @@ void TunDevices::fill(std::uint32_t network, const kernel::NetworkLink& link, Ne
         if ((out.flags & IFF_PERSIST) == 0)
             fail("tun device {} of the tree's network namespace belongs to a process that isn't dumped", link.name);
         const UniqueFd fd = openTun();
-        inContext([] { return "nobody of the tree has it open"; },
-                  [&] { kernel::attachTun(fd.get(), link.name, out.flags); });
+        {
+            const ErrorContext context([] { return "nobody of the tree has it open"; });
+            kernel::attachTun(fd.get(), link.name, out.flags);
+        }
         settings = kernel::readTunSettings(fd.get(), (out.flags & IFF_TAP) != 0);
     }
     if (settings.filtered)

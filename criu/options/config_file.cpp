@@ -89,19 +89,14 @@ std::vector<Setting> parseConfigText(std::string_view text, const std::string& f
     while (!text.empty()) {
         ++origin.line;
         const std::size_t length = std::min(text.find('\n'), text.size());
-        std::optional<Statement> statement;
-        Setting setting;
-        inContext([&] { return origin.describe(); },
-                  [&] {
-                      statement = parseConfigLine(text.substr(0, length));
-                      if (statement)
-                          setting = readSetting(statement->name, statement->value, origin);
-                  });
+        const ErrorContext context([&] { return origin.describe(); });
+        const std::optional<Statement> statement = parseConfigLine(text.substr(0, length));
         text.remove_prefix(std::min(length + 1, text.size()));
         if (!statement)
             continue;
+        Setting setting = readSetting(statement->name, statement->value, origin);
         if (setting.row->name == "config" || setting.row->name == "no-default-config")
-            fail("{}: a configuration file can't choose configuration files", setting.describe());
+            fail("{}: a configuration file can't choose configuration files", setting.row->name);
         settings.push_back(std::move(setting));
     }
     return settings;

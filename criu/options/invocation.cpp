@@ -51,9 +51,9 @@ Command takeCommand(std::vector<std::string>& words) {
 void applyEnvironment(model::Options& options) {
     if (std::getenv("CRIU_DEPRECATED") != nullptr)
         options.deprecatedImages = true;
+    const ErrorContext context([] { return "CRIU_FAULT"; });
     if (const char* const fault = std::getenv("CRIU_FAULT"))
-        options.fault = inContext([] { return "CRIU_FAULT"; },
-                                  [&] { return static_cast<int>(parseNumber(fault, 1, kFaultLimit)); });
+        options.fault = static_cast<int>(parseNumber(fault, 1, kFaultLimit));
 }
 
 void validate(Invocation& invocation, std::vector<std::string> words) {

@@ -96,8 +96,9 @@ std::vector<Setting> applyRequest(const Request& request, model::Options& option
             continue;
         std::vector<Setting> settings;
         if (row.request.read() != nullptr) {
+            const ErrorContext context([&] { return fmt::format("criu_opts.{}", name); });
             settings = mentionsOf(request.opts.base, row);
-            inContext([&] { return fmt::format("criu_opts.{}", name); }, [&] { row.request.read()(options, request); });
+            row.request.read()(options, request);
         } else if (const ProtobufCFieldDescriptor& field = fieldNamed(name); isPresent(request.opts.base, field)) {
             settings = settingsIn(request.opts.base, field, row);
             applySettings(settings, options);

@@ -97,7 +97,8 @@ void applySettings(std::span<const Setting> settings, model::Options& options) {
         Given given{setting.negated, {}};
         if (setting.value)
             given.value = *setting.value;
-        inContext([&] { return setting.describe(); }, [&] { setting.row->apply(options, given); });
+        const ErrorContext context([&] { return setting.describe(); });
+        setting.row->apply(options, given);
     }
 }
 

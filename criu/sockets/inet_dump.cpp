@@ -275,9 +275,10 @@ void InetDump::dumpConnections(const ImageDir& images) {
     constexpr unsigned kMostThreads = 4;
     repaired_.resize(connections_.size());
     const auto some = [&](std::size_t first) {
-        for (std::size_t i = first; i < std::min(first + kJob, connections_.size()); ++i)
-            inContext([&] { return connections_[i].shown; },
-                      [&] { dumpConnection(connections_[i], repaired_[i], images); });
+        for (std::size_t i = first; i < std::min(first + kJob, connections_.size()); ++i) {
+            const ErrorContext context([&] { return connections_[i].shown; });
+            dumpConnection(connections_[i], repaired_[i], images);
+        }
     };
     if (connections_.size() <= kJob)
         return some(0);

@@ -98,14 +98,14 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
         return;
     locked_ = std::move(connections);
     log_.info("Locking {} connections", locked_->size());
+    const ErrorContext context([] { return "lock the network"; });
     try {
         if (method_ == Method::Nftables)
             lockNftables();
         else if (method_ == Method::Iptables)
             lockIptables();
-    } catch (Error& error) {
+    } catch (const Error&) {
         unlock();  // one family may have its rules
-        error.addContext("lock the network");
         throw;
     }
 }
@@ -186,6 +186,7 @@ bool NetworkLock::hasLock() const {
 void NetworkLock::lockNamespace() {
     log_.info("Locking the network namespace of the tree");
     whole_ = true;
+    const ErrorContext context([] { return "lock the network"; });
     try {
         if (method_ == Method::Nftables) {
             kernel::Nftables().run(nftablesNamespaceLock(table()));
@@ -193,9 +194,8 @@ void NetworkLock::lockNamespace() {
             for (const Iptables::Family family : families())
                 Iptables(family).run(iptablesNamespaceLock());
         }
-    } catch (Error& error) {
+    } catch (const Error&) {
         unlockNamespace();
-        error.addContext("lock the network");
         throw;
     }
 }

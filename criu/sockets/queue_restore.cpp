@@ -81,7 +81,10 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
         image_ = lift_(std::move(*image));
     }
     std::vector<std::byte> data(packet.length);
-    inContext([] { return "the image of socket queues"; }, [&] { readAt(image_.get(), data, packet.offset); });
+    {
+        const ErrorContext context([] { return "the image of socket queues"; });
+        readAt(image_.get(), data, packet.offset);
+    }
 
     std::vector<int> rights;
     for (const FileId id : packet.rights) {

@@ -117,9 +117,10 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         out.has_peer_lost = 1;
         out.peer_lost = 1;
     }
-    if (info->type == SOCK_DGRAM || info->state == UnixState::Established)
-        inContext([&] { return shown; },
-                  [&] { queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump); });
+    if (info->type == SOCK_DGRAM || info->state == UnixState::Established) {
+        const ErrorContext context([&] { return shown; });
+        queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump);
+    }
 }
 
 // CRIU 4.2 reads the entries in one pass: a socket must come behind the one that it is connected to, unless that is

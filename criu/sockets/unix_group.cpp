@@ -83,17 +83,13 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
         const int fd = placed.find(socket->id);
         if (fd < 0)
             fail("{} isn't open where it should be", socket->shown());
-        inContext([&] { return socket->shown(); },
-                  [&] {
-                      if (socket->in(kernel::UnixState::Listen))
-                          sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}",
-                              entry.backlog);
-                      restoreSocketOptions(fd, *entry.opts, placed.log(), placed.help());
-                      if (entry.has_shutdown != 0 &&
-                          entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
-                          sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
-                      sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);
-                  });
+        const ErrorContext context([&] { return socket->shown(); });
+        if (socket->in(kernel::UnixState::Listen))
+            sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}", entry.backlog);
+        restoreSocketOptions(fd, *entry.opts, placed.log(), placed.help());
+        if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
+            sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
+        sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);
     }
 }
 

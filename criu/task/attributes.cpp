@@ -34,8 +34,8 @@ void settle(const kernel::ProcPid& process, const char* name, std::int64_t wante
     std::from_chars(now->data(), now->data() + now->size(), current);
     if (current == wanted || static_cast<std::uint32_t>(current) == static_cast<std::uint32_t>(wanted))
         return;
-    inContext([&] { return fmt::format("change {} from {} to {}", name, current, wanted); },
-              [&] { process.write(name, std::to_string(wanted)); });
+    const ErrorContext context([&] { return fmt::format("change {} from {} to {}", name, current, wanted); });
+    process.write(name, std::to_string(wanted));
 }
 
 }  // namespace

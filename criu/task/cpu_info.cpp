@@ -16,7 +16,8 @@ void dumpCpu(const ImageDir& images) {
 void checkCpu(const ImageDir& images, model::CpuCaps caps) {
     const Record<CpuinfoEntry> there = images.openRequired(ImageKind::Cpuinfo).only<CpuinfoEntry>();
     Arena arena;
-    inContext([] { return imageName(ImageKind::Cpuinfo); }, [&] { compareCpus(*there, *describeCpu(arena), caps); });
+    const ErrorContext context([] { return imageName(ImageKind::Cpuinfo); });
+    compareCpus(*there, *describeCpu(arena), caps);
 }
 
 }  // namespace criu::task

@@ -198,12 +198,11 @@ void storeSeccomp(std::optional<kernel::SeccompMode> mode, SeccompDump::Place pl
 std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry* filters) {
     std::vector<SeccompPlan> plans;
     bool any = false;
-    for (const model::Thread& thread : task.threads)
-        inContext([&] { return fmt::format("thread {}", thread.tid); },
-                  [&] {
-                      plans.push_back(planThread(**thread.core, filters));
-                      any = any || plans.back().strict || !plans.back().filters.empty();
-                  });
+    for (const model::Thread& thread : task.threads) {
+        const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
+        plans.push_back(planThread(**thread.core, filters));
+        any = any || plans.back().strict || !plans.back().filters.empty();
+    }
     if (!any)
         return {};
     SeccompPlan& leader = plans.front();

@@ -298,8 +298,10 @@ void TtyDump::finish(files::FileDump& dump) {
     checkOwners(dump);
     assignIds();
     for (const auto& terminal : terminals_)
-        if (terminal->role == Role::PtyMaster && !terminal->external)
-            inContext([&] { return terminal->who; }, [&] { take(*terminal, dump); });
+        if (terminal->role == Role::PtyMaster && !terminal->external) {
+            const ErrorContext context([&] { return terminal->who; });
+            take(*terminal, dump);
+        }
     writeImages(dump);
 }
 

@@ -157,16 +157,15 @@ void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     for (const uapi::GemListEntry& entry : *entries) {
         RenderBuffer buffer;
         buffer.entry = entry;
-        inContext(
-            [&] {
+        {
+            const ErrorContext context([&] {
                 return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
-            },
-            [&] {
-                buffer.mappings = drm.mappings(entry.handle);
-                buffer.mmapOffset = drm.mmapOffset(entry.handle);
-                buffer.dmabuf = drm.exportBuffer(entry.handle);
-                buffer.object = objectOf(buffer.dmabuf.get(), true);
             });
+            buffer.mappings = drm.mappings(entry.handle);
+            buffer.mmapOffset = drm.mmapOffset(entry.handle);
+            buffer.dmabuf = drm.exportBuffer(entry.handle);
+            buffer.object = objectOf(buffer.dmabuf.get(), true);
+        }
         node.buffers.push_back(std::move(buffer));
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
@@ -426,7 +425,9 @@ void AmdgpuDump::unpause(const Process& process) {
             return;
         } catch (Error& error) {
             if (attempt == kUnpauseAttempts) {
-                error.addContext(fmt::format("process {} stays without its GPU queues", process.pid));
+                const ErrorContext context(
+                    [&] { return fmt::format("process {} stays without its GPU queues", process.pid); });
+                error.addLiveContexts();
                 error.addHint("another dump of it with --leave-running tries again");
                 throw;
             }

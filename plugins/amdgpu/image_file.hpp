@@ -34,7 +34,8 @@ std::optional<Record<T>> readMessage(const ImageDir& images, const std::string& 
     const auto bytes = readImage(images, name);
     if (!bytes)
         return std::nullopt;
-    return inContext([&] { return name; }, [&] { return decode<T>(*bytes); });
+    const ErrorContext context([&] { return name; });
+    return decode<T>(*bytes);
 }
 
 /// Creates a file for `size` bytes of content, which is to be written from kContentStart on.

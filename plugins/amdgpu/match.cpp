@@ -127,21 +127,23 @@ private:
     [[nodiscard]] std::size_t hive(const Node& node) const { return sourceHives_.at(node.id); }
     [[nodiscard]] std::size_t sourceSize(const Node& node) const { return sourceSizes_[hive(node)]; }
 
+    static const Node& named(const Topology& topology, const std::string& name, const char* where) {
+        const ErrorContext context([&] { return where; });
+        return topology.named(name);
+    }
+
     void chooseCandidates(const std::vector<model::GpuMapping>& wanted) {
         std::map<const Node*, const Node*> forced;
         std::set<const Node*> taken;
-        for (const model::GpuMapping& mapping : wanted)
-            inContext([&] { return fmt::format("--gpu-map {}={}", mapping.from, mapping.to); },
-                      [&] {
-                          const Node& from = inContext([] { return "in the images"; },
-                                                       [&]() -> const Node& { return source_.named(mapping.from); });
-                          const Node& to = inContext([] { return "on this machine"; },
-                                                     [&]() -> const Node& { return here_.named(mapping.to); });
-                          if (!forced.emplace(&from, &to).second)
-                              fail("the old one is mapped twice");
-                          if (!taken.insert(&to).second)
-                              fail("the new one is taken already");
-                      });
+        for (const model::GpuMapping& mapping : wanted) {
+            const ErrorContext context([&] { return fmt::format("--gpu-map {}={}", mapping.from, mapping.to); });
+            const Node& from = named(source_, mapping.from, "in the images");
+            const Node& to = named(here_, mapping.to, "on this machine");
+            if (!forced.emplace(&from, &to).second)
+                fail("the old one is mapped twice");
+            if (!taken.insert(&to).second)
+                fail("the new one is taken already");
+        }
         for (const Node* const gpu : order_) {
             std::string reasons;
             std::vector<const Node*>& found = candidates_[gpu];

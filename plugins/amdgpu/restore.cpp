@@ -80,27 +80,24 @@ void AmdgpuRestore::chooseGpus() {
     for (const auto& [id, image] : kfds_) {
         if (image->has_primary != 0)
             continue;
-        inContext([&] { return kfdImageName(id); },
-                  [&, &id = id, &image = image] {
-                      const Topology& source = sources_.emplace(id, Topology::fromImage(*image)).first->second;
-                      // Processes of one tree shared GPUs, under whatever ids.
-                      std::vector<model::GpuMapping> wanted;
-                      for (const auto& [other, map] : maps_)
-                          for (const auto& [user, local] : map)
-                              for (const Node* const gpu : source.gpus())
-                                  if (gpu->id == sources_.at(other).findGpu(user)->id &&
-                                      std::none_of(wanted.begin(), wanted.end(), [&](const model::GpuMapping& known) {
-                                          return known.from == fmt::format("{}", gpu->gpuId);
-                                      }))
-                                      wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
-                      const GpuMap map =
-                          matchGpus(source, here_, rules_(), wanted.empty() ? context_.options.gpuMap : wanted);
-                      for (const auto& [user, local] : map)
-                          context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
-                                            here_.findGpu(local)->describe());
-                      maps_.emplace(id, map);
-                      pids_.insert(static_cast<pid_t>(image->pid));
-                  });
+        const ErrorContext context([&] { return kfdImageName(id); });
+        const Topology& source = sources_.emplace(id, Topology::fromImage(*image)).first->second;
+        // Processes of one tree shared GPUs, under whatever ids.
+        std::vector<model::GpuMapping> wanted;
+        for (const auto& [other, map] : maps_)
+            for (const auto& [user, local] : map)
+                for (const Node* const gpu : source.gpus())
+                    if (gpu->id == sources_.at(other).findGpu(user)->id &&
+                        std::none_of(wanted.begin(), wanted.end(), [&](const model::GpuMapping& known) {
+                            return known.from == fmt::format("{}", gpu->gpuId);
+                        }))
+                        wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
+        const GpuMap map = matchGpus(source, here_, rules_(), wanted.empty() ? context_.options.gpuMap : wanted);
+        for (const auto& [user, local] : map)
+            context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
+                              here_.findGpu(local)->describe());
+        maps_.emplace(id, map);
+        pids_.insert(static_cast<pid_t>(image->pid));
     }
 }
 
@@ -388,18 +385,17 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         const DrmBoEntry& entry = *image.bo_entries[at];
         if (isImported(entry))
             continue;  // complete()
-        inContext([&] { return fmt::format("buffer {} of {}", entry.handle, renderPath(to.renderMinor)); },
-                  [&] {
-                      const std::uint32_t handle =
-                          drm.create(entry.size, entry.alignment, entry.preferred_domains, entry.alloc_flags);
-                      drm.changeHandle(handle, entry.handle);
-                      UniqueFd dmabuf = drm.exportBuffer(entry.handle);
-                      if (const Object object = entry.object; objects_->wants(object))
-                          objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
-                      restoreBuffer(id, image, at, fd, {});
-                      contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at),
-                                          kContentStart, entry.size, std::move(dmabuf)});
-                  });
+        const ErrorContext context(
+            [&] { return fmt::format("buffer {} of {}", entry.handle, renderPath(to.renderMinor)); });
+        const std::uint32_t handle =
+            drm.create(entry.size, entry.alignment, entry.preferred_domains, entry.alloc_flags);
+        drm.changeHandle(handle, entry.handle);
+        UniqueFd dmabuf = drm.exportBuffer(entry.handle);
+        if (const Object object = entry.object; objects_->wants(object))
+            objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
+        restoreBuffer(id, image, at, fd, {});
+        contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at), kContentStart,
+                            entry.size, std::move(dmabuf)});
     }
     addContent(contents);
     contents.clear();
@@ -424,9 +420,10 @@ void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
     const CriuRenderNode& image = *node->second;
     for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
         const DrmBoEntry& entry = *image.bo_entries[at];
-        if (isImported(entry))
-            inContext([&] { return fmt::format("imported buffer {}", entry.handle); },
-                      [&] { restoreBuffer(id, image, at, own().renderFds.at(id), objects_->fetch(entry.object)); });
+        if (isImported(entry)) {
+            const ErrorContext context([&] { return fmt::format("imported buffer {}", entry.handle); });
+            restoreBuffer(id, image, at, own().renderFds.at(id), objects_->fetch(entry.object));
+        }
     }
 }
 

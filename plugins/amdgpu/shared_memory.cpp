@@ -44,8 +44,8 @@ void makeSharedMemory(const SharedMemory& wanted) {
         try {
             sys(::fchmod(fd.get(), kMode), "set the mode of {} of /dev/shm", kMemory);
             sys(::ftruncate(fd.get(), static_cast<off_t>(wanted.size)), "size {} of /dev/shm", kMemory);
-            inContext([] { return fmt::format("{} of /dev/shm", kMemory); },
-                      [&] { writeAt(fd.get(), std::as_bytes(std::span(&wanted.magic, 1)), 0); });
+            const ErrorContext context([] { return fmt::format("{} of /dev/shm", kMemory); });
+            writeAt(fd.get(), std::as_bytes(std::span(&wanted.magic, 1)), 0);
         } catch (...) {
             ::shm_unlink(kMemory);  // half made, it would be taken for whole the next time
             throw;

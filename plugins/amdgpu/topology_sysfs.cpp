@@ -71,7 +71,8 @@ std::optional<Properties> readProperties(const std::string& folder) {
     const auto text = readFile(path);
     if (!text)
         return std::nullopt;
-    return inContext([&] { return path; }, [&] { return Properties::parse(*text); });
+    const ErrorContext context([&] { return path; });
+    return Properties::parse(*text);
 }
 
 void fillGpu(const Properties& from, Node& node) {
@@ -143,20 +144,18 @@ Topology Topology::read(const std::string& root) {
             continue;
         Node node;
         node.id = id;
-        inContext([&] { return folder; },
-                  [&] {
-                      node.gpuId = kernel::parseLoneNumber<GpuId>(*gpuId, "a gpu_id");
-                      const auto properties = readProperties(folder);
-                      if (!properties)
-                          return;
-                      node.cpuCores = properties->get("cpu_cores_count");
-                      if (node.isGpu()) {
-                          fillGpu(*properties, node);
-                          fillMemory(folder + "/mem_banks", node);
-                      }
-                      fillLinks(folder + "/io_links", node);
-                      topology.add(std::move(node));
-                  });
+        const ErrorContext context([&] { return folder; });
+        node.gpuId = kernel::parseLoneNumber<GpuId>(*gpuId, "a gpu_id");
+        const auto properties = readProperties(folder);
+        if (!properties)
+            continue;
+        node.cpuCores = properties->get("cpu_cores_count");
+        if (node.isGpu()) {
+            fillGpu(*properties, node);
+            fillMemory(folder + "/mem_banks", node);
+        }
+        fillLinks(folder + "/io_links", node);
+        topology.add(std::move(node));
     }
     topology.dropDanglingLinks();
     return topology;

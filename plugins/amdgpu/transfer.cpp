@@ -14,8 +14,9 @@ void Transfer::copy(const device::ContentJob& job) {
             refusal_ = why;
         engine_.reset();  // the next buffer has another try, from the beginning
     }
-    inContext([&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); },
-              [&] { byProcessor(job); });
+    const ErrorContext context(
+        [&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); });
+    byProcessor(job);
 }
 
 void Transfer::byEngine(const device::ContentJob& job) {

@@ -39,8 +39,10 @@ void failInside() {
 }  // namespace
 
 TEST_CASE("an error's text holds contexts outermost first, then errno's meaning, then the hint") {
+    const ErrorContext process([] { return "pid 7"; });
+    const ErrorContext descriptor([] { return "fd 3"; });
     Error error(EACCES, "open /dev/kfd");
-    error.addContext("fd 3").addContext("pid 7").addHint("add the user to group render");
+    error.addHint("add the user to group render");
     CHECK(std::string(error.what()) == "pid 7: fd 3: open /dev/kfd: Permission denied (add the user to group render)");
     CHECK(error.message() == "open /dev/kfd: Permission denied (add the user to group render)");
     CHECK(criu::sourceName(error.where()) == "test/unit/error_test.cpp");
@@ -161,10 +163,4 @@ TEST_CASE("a failure of ptrace says which process it is about, as any other") {
         CHECK(error.code() == ESRCH);
         CHECK(std::string(error.what()) == fmt::format("process 7 (sleep): freeze process {}: No such process", pid));
     }
-}
-
-TEST_CASE("a failure of ptrace gets the contexts that are added on its way, too") {
-    CHECK(failureOf([] {
-              criu::inContext([] { return "process 7 (sleep)"; }, [] { throw compel::TraceeGone(ESRCH, "seize"); });
-          }) == "process 7 (sleep): seize: No such process");
 }

@@ -21,8 +21,6 @@ public:
 
     [[nodiscard]] int code() const noexcept { return code_; }
 
-    /// Adds a context in front of all others: "pid 7" makes "pid 7: open /x: Permission denied".
-    Error& addContext(std::string_view context);
     /// Adds those contexts of the calling thread that the error hasn't got yet, for an error that was made elsewhere
     /// and is thrown again here.
     Error& addLiveContexts();
@@ -37,7 +35,7 @@ public:
 private:
     struct Context {
         std::string text;
-        std::uint64_t id;  ///< of the ErrorContext it is from, 0 for none
+        std::uint64_t id;  ///< of the ErrorContext it is from
     };
     void compose();
 
