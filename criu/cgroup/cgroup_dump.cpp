@@ -59,12 +59,17 @@ bool isBelow(const std::string& path, const std::string& above) {
 
 }  // namespace
 
-CgroupDump::CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer)
-    : options_(options), hierarchies_(options.cgroupYard) {
+PropertyTable readProperties(const model::Options& options) {
+    PropertyTable table;
     if (options.cgroupProps)
-        table_.change(*options.cgroupProps);
+        table.change(*options.cgroupProps);
     if (options.cgroupPropsFile)
-        table_.change(readText(*options.cgroupPropsFile));
+        table.change(readText(*options.cgroupPropsFile));
+    return table;
+}
+
+CgroupDump::CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer)
+    : options_(options), table_(readProperties(options)), hierarchies_(options.cgroupYard) {
     // The file is missing where the kernel has no cgroups.
     const std::vector<kernel::CgroupLine> own =
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));

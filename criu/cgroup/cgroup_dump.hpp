@@ -18,6 +18,10 @@
 
 namespace criu::cgroup {
 
+/// Which properties groups have, with what --cgroup-props and --cgroup-props-file change. Throws Error for mistakes in
+/// them.
+PropertyTable readProperties(const model::Options& options);
+
 /// Dump half: which groups tasks are in, and what these groups are like. Each combination of groups is a set; the one
 /// criu is in itself has number 1 and isn't stored: whoever is in it will be where the restoring criu is.
 class CgroupDump {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "criu/cgroup/cgroup_dump.hpp"
+
 namespace criu::engine {
 namespace {
 
@@ -23,6 +25,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
       images_(std::move(run.imagesDir), run.options.imagesDir),
       tree_(run.options.timeout, run.stop, run.log),
       devices_(run.devices, run.options, run.log, images_, run.stop) {
+    (void)cgroup::readProperties(run.options);  // mistakes there are found before anything is done
     removeOldImages(images_);
     guardian_.require(Stage::PreDump);
     log().info("Stage: freeze");
