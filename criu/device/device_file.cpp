@@ -2,6 +2,8 @@
 #include "criu/device/device_file.hpp"
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
 #include "images/ext-file.hpp"
 #include "images/fdinfo.hpp"
 
@@ -38,43 +40,48 @@ private:
     bool early_;
 };
 
-class DeviceFileKind final : public files::FileKind {
+class DeviceFileKindDump final : public files::FileKindDump {
 public:
-    DeviceFileKind(DumpDevices* dump, RestoreDevices* restore) : dump_(dump), restore_(restore) {}
+    explicit DeviceFileKindDump(DumpDevices& devices) : devices_(devices) {}
 
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EXT; }
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override {
-        return dump_ != nullptr && dump_->claims(file);
-    }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return devices_.claims(file); }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
-        dump_->dump(file, FileId{entry.id});
+        devices_.dump(file, FileId{entry.id});
         auto& out = *dump.arena().make<ExtFileEntry>();
         entry.ext = &out;
         out.id = entry.id;
         out.fown = dump.owner(file);
     }
 
-    void prepareRestore(files::FileRestore& restore) override {
-        if (restore_ != nullptr)
-            restore_->prepare(restore);
-    }
+private:
+    DumpDevices& devices_;
+};
+
+class DeviceFileKindRestore final : public files::FileKindRestore {
+public:
+    explicit DeviceFileKindRestore(RestoreDevices& devices) : devices_(devices) {}
+
+    void prepare(files::FileRestore& restore) override { devices_.prepare(restore); }
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.ext == nullptr)
             fail("file {} is one of a plugin, without data", entry.id);
-        return std::make_shared<RestoredDeviceFile>(*entry.ext, *restore_, restore);
+        return std::make_shared<RestoredDeviceFile>(*entry.ext, devices_, restore);
     }
 
 private:
-    DumpDevices* dump_;
-    RestoreDevices* restore_;
+    RestoreDevices& devices_;
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeDeviceFileKind(DumpDevices* dump, RestoreDevices* restore) {
-    return std::make_unique<DeviceFileKind>(dump, restore);
+std::unique_ptr<files::FileKindDump> makeDeviceFileDump(DumpDevices& devices) {
+    return std::make_unique<DeviceFileKindDump>(devices);
+}
+
+std::unique_ptr<files::FileKindRestore> makeDeviceFileRestore(RestoreDevices& devices) {
+    return std::make_unique<DeviceFileKindRestore>(devices);
 }
 
 }  // namespace criu::device

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
 
 namespace criu::device {
 

@@ -11,6 +11,9 @@
 #include "criu/base/error.hpp"
 #include "criu/device/plugin_file.hpp"
 #include "criu/device/plugin_host.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
 
 namespace criu::device {
 namespace {

@@ -6,6 +6,9 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
 
 namespace criu::device {

@@ -14,16 +14,23 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/file_kind.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/model/stages.hpp"
+
+namespace criu::files {
+class FileOpener;
+class FileRestore;
+class PlacedFiles;
+struct OpenFd;
+}  // namespace criu::files
 
 /// What a driver with state of its own (a GPU's) needs of a dump and a restore. Compiled-in subsystems and plugins
 /// loaded from files implement the same. All functions throw Error to fail the command.

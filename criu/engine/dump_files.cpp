@@ -30,11 +30,13 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       images_(images),
       namespaces_(namespaces),
       networks_(*namespaces.surroundings().networks),
-      devices_(devices),
-      paths_(options.ghostLimit),
-      kinds_(makeFileKinds({paths_, unusedRemaps_, segments, unusedSegments_, networks_.rootLock(), &devices, nullptr,
-                            &networks_.tunDevices()})) {
+      carriers_(devices),
+      paths_(options.ghostLimit) {
     noteProcesses(tree);
+    const FileDumpResources with{paths_,  segments, networks_.rootLock(), carriers_, networks_.tunDevices(),
+                                 devices, sessions_};
+    for (const FileKind& kind : fileKinds())
+        kinds_.push_back({kind.type, kind.startDump(with)});
 }
 
 FileCollector::~FileCollector() {
@@ -45,8 +47,8 @@ void FileCollector::settle(files::Aftermath aftermath) noexcept {
     if (settled_)
         return;
     settled_ = true;
-    for (const auto& kind : kinds_)
-        kind->settle(aftermath, log_);
+    for (const Kind& kind : kinds_)
+        kind.half->end(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
         paths_.removeLinks(log_);
     else
@@ -62,7 +64,7 @@ void FileCollector::noteProcesses(FrozenTree& tree) {
             continue;
         const kernel::TaskStat& stat = task->stat;
         auto found = std::find_if(sessions_.begin(), sessions_.end(),
-                                  [&](const files::SeenSession& session) { return session.sid == stat.session; });
+                                  [&](const tty::SeenSession& session) { return session.sid == stat.session; });
         if (found == sessions_.end())
             found = sessions_.insert(found, {stat.session, processes_.contains(stat.session), 0, 0});
         // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
@@ -73,10 +75,10 @@ void FileCollector::noteProcesses(FrozenTree& tree) {
     }
 }
 
-files::FileKind& FileCollector::kindOf(const files::OpenFd& file) const {
-    for (const auto& kind : kinds_)
-        if (kind->claims(file))
-            return *kind;
+const FileCollector::Kind& FileCollector::kindOf(const files::OpenFd& file) const {
+    for (const Kind& kind : kinds_)
+        if (kind.half->claims(file))
+            return kind;
     fail("{} is of a kind that can't be dumped yet", file.describe());
 }
 
@@ -91,8 +93,8 @@ void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
     const ErrorContext context([&] { return file.describe(); });
     file.network = networkOf(file);
     const auto ask = [&] {
-        for (const auto& kind : kinds_)
-            if (file.prepared = kind->prepare(file, arena); file.prepared != nullptr)
+        for (const Kind& kind : kinds_)
+            if (file.prepared = kind.half->prepare(file, arena); file.prepared != nullptr)
                 return;
     };
     if (file.network == networks_.home())
@@ -101,7 +103,7 @@ void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
         networks_.inside(file.network, ask);
 }
 
-void FileCollector::dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry) {
+void FileCollector::dump(const files::OpenFd& file, files::FileKindDump& kind, FileEntry& entry) {
     if (file.network == networks_.home())
         kind.dump(file, entry, *this);
     else
@@ -136,15 +138,15 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     }
 
     stop_.throwIfRequested();
-    files::FileKind& kind = kindOf(file);
+    const Kind& kind = kindOf(file);
     auto& entry = *arena_.make<FileEntry>();
     // Known before it is dumped: a socket may be in flight in its own queue.
-    const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type()});
+    const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
     entry.id = known.id.value;
-    dump(file, kind, entry);
-    if (held_.erase(&entry) == 0)
+    dump(file, *kind.half, entry);
+    if (addedLater_.erase(&entry) == 0)
         add(entry);
     return known;
 }
@@ -318,8 +320,8 @@ void FileCollector::add(FileEntry& entry) {
 }
 
 void FileCollector::finish() {
-    for (const auto& kind : kinds_)
-        kind->finishDump(*this);
+    for (const Kind& kind : kinds_)
+        kind.half->finish(*this);
     paths_.finish(images_);
     locks_.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);

@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "criu/device/dump_devices.hpp"
+#include "criu/engine/device_sockets.hpp"
 #include "criu/engine/dump_namespaces.hpp"
 #include "criu/engine/frozen_tree.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/pidfd.hpp"
-#include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
+#include "criu/tty/seen_session.hpp"
 
 namespace criu::engine {
 
@@ -60,11 +61,9 @@ public:
     [[nodiscard]] Arena& arena() override { return arena_; }
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
-    void hold(const FileEntry& entry) override { held_.insert(&entry); }
+    void addLater(const FileEntry& entry) override { addedLater_.insert(&entry); }
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
     FileId addInFlight(UniqueFd fd) override;
-    [[nodiscard]] bool pluginsTakeSockets() const override { return devices_.takesSockets(); }
-    bool giveSocketToPlugin(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] const model::IdMap& ids() const override { return namespaces_.surroundings().ids; }
@@ -75,11 +74,7 @@ public:
     }
     [[nodiscard]] const files::TreeRoot& treeRoot() const override { return namespaces_.surroundings().root; }
     [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
-    [[nodiscard]] std::span<const files::SeenSession> sessions() const override { return sessions_; }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
-
-    /// Kinds, for those who add to them from outside of descriptors.
-    [[nodiscard]] files::FileKinds& kinds() noexcept { return kinds_; }
 
 private:
     /// An open file description seen before.
@@ -92,6 +87,12 @@ private:
     /// What is the same for all descriptors of a description; the name is of those without an inode of their own.
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
+
+    /// A kind's half, and how images call the kind.
+    struct Kind {
+        FdTypes type = FD_TYPES__UND;
+        std::unique_ptr<files::FileKindDump> half;
+    };
 
     struct Table {
         pid_t pid = 0;
@@ -110,10 +111,10 @@ private:
     static Key keyOf(const files::OpenFd& file);
     void prepare(files::OpenFd& file, Arena& arena);
     [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
-    void dump(const files::OpenFd& file, files::FileKind& kind, FileEntry& entry);
+    void dump(const files::OpenFd& file, files::FileKindDump& kind, FileEntry& entry);
     const Known& identify(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
-    files::FileKind& kindOf(const files::OpenFd& file) const;
+    [[nodiscard]] const Kind& kindOf(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
     const model::Options& options_;
@@ -122,26 +123,24 @@ private:
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
     namespaces::NetworksDump& networks_;
-    device::DumpDevices& devices_;
+    DeviceSocketCarriers carriers_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
     bool settled_ = false;
     files::PathDump paths_;
-    files::PathRemaps unusedRemaps_;
-    memory::Segments unusedSegments_;
-    files::FileKinds kinds_;
+    std::vector<tty::SeenSession> sessions_;
+    std::vector<Kind> kinds_;
     files::LockDump locks_;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
     std::map<Key, std::vector<const Known*>> known_;  ///< each list in the kernel's own (arbitrary, constant) order
     std::map<PathKey, FileId> knownPaths_;
-    std::set<const FileEntry*> held_;
+    std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
     std::map<pid_t, std::size_t, TableOrder> tableOf_;
     std::unordered_map<pid_t, std::size_t> tableOfProcess_;
     std::set<pid_t> processes_;
-    std::vector<files::SeenSession> sessions_;
     std::vector<Arena> preparedIn_;
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/file_kinds.hpp"
 
+#include "criu/device/device_file.hpp"
 #include "criu/files/bpf_map.hpp"
 #include "criu/files/epoll.hpp"
 #include "criu/files/eventfd.hpp"
@@ -11,6 +12,7 @@
 #include "criu/files/refused.hpp"
 #include "criu/files/signalfd.hpp"
 #include "criu/files/timerfd.hpp"
+#include "criu/memory/memfd_file.hpp"
 #include "criu/namespaces/namespace_file.hpp"
 #include "criu/namespaces/tun_file.hpp"
 #include "criu/sockets/inet_kind.hpp"
@@ -22,34 +24,62 @@
 #include "criu/tty/tty_kind.hpp"
 
 namespace criu::engine {
+namespace {
 
-files::FileKinds makeFileKinds(const KindResources& with) {
-    files::FileKinds kinds;
-    kinds.push_back(memory::makeMemfdKind(with.dumpedSegments, with.segments));
-    kinds.push_back(files::makePipeKind());
-    kinds.push_back(files::makeFifoKind());
-    kinds.push_back(files::makeEventFdKind());
-    kinds.push_back(files::makeSignalFdKind());
-    kinds.push_back(files::makeTimerFdKind());
-    kinds.push_back(files::makeEpollKind());
-    kinds.push_back(files::makeInotifyKind(with.paths, with.remaps));
-    kinds.push_back(files::makeFanotifyKind(with.paths, with.remaps));
-    kinds.push_back(files::makePidFdKind());
-    kinds.push_back(files::makeBpfMapKind());
-    kinds.push_back(files::makeIoUringKind());
-    kinds.push_back(namespaces::makeNamespaceFileKind());
-    kinds.push_back(namespaces::makeTunFileKind(with.paths, with.tunDevices));
-    kinds.push_back(tty::makeTtyKind());
-    kinds.push_back(device::makeDeviceFileKind(with.dumpDevices, with.restoreDevices));
-    kinds.push_back(files::makeRefusedKind());
-    kinds.push_back(sockets::makeUnixKind());
-    kinds.push_back(sockets::makeInetKind(with.network));
-    kinds.push_back(sockets::makeNetlinkKind());
-    kinds.push_back(sockets::makePacketKind());
-    kinds.push_back(sockets::makeVsockKind());
-    kinds.push_back(sockets::makeOtherSocketKind());
-    kinds.push_back(files::makeRegularKind(with.paths, with.remaps));  // takes whatever has a path: last
-    return kinds;
+using Dump = const FileDumpResources&;
+using Restore = const FileRestoreResources&;
+
+// The one list that a new kind is added to.
+constexpr FileKind kKinds[] = {
+    {FD_TYPES__MEMFD, [](Dump with) { return memory::makeMemfdDump(with.segments); },
+     [](Restore with) { return memory::makeMemfdRestore(with.segments); }},
+    {FD_TYPES__PIPE, [](Dump) { return files::makePipeDump(); }, [](Restore) { return files::makePipeRestore(); }},
+    {FD_TYPES__FIFO, [](Dump) { return files::makeFifoDump(); }, [](Restore) { return files::makeFifoRestore(); }},
+    {FD_TYPES__EVENTFD, [](Dump) { return files::makeEventFdDump(); },
+     [](Restore) { return files::makeEventFdRestore(); }},
+    {FD_TYPES__SIGNALFD, [](Dump) { return files::makeSignalFdDump(); },
+     [](Restore) { return files::makeSignalFdRestore(); }},
+    {FD_TYPES__TIMERFD, [](Dump) { return files::makeTimerFdDump(); },
+     [](Restore) { return files::makeTimerFdRestore(); }},
+    {FD_TYPES__EVENTPOLL, [](Dump) { return files::makeEpollDump(); },
+     [](Restore) { return files::makeEpollRestore(); }},
+    {FD_TYPES__INOTIFY, [](Dump with) { return files::makeInotifyDump(with.paths); },
+     [](Restore with) { return files::makeInotifyRestore(with.remaps); }},
+    {FD_TYPES__FANOTIFY, [](Dump with) { return files::makeFanotifyDump(with.paths); },
+     [](Restore with) { return files::makeFanotifyRestore(with.remaps); }},
+    {FD_TYPES__PIDFD, [](Dump) { return files::makePidFdDump(); }, [](Restore) { return files::makePidFdRestore(); }},
+    {FD_TYPES__BPFMAP, [](Dump) { return files::makeBpfMapDump(); },
+     [](Restore) { return files::makeBpfMapRestore(); }},
+    {FD_TYPES__IO_URING, [](Dump) { return files::makeIoUringDump(); },
+     [](Restore) { return files::makeIoUringRestore(); }},
+    {FD_TYPES__NS, [](Dump) { return namespaces::makeNamespaceFileDump(); },
+     [](Restore) { return namespaces::makeNamespaceFileRestore(); }},
+    {FD_TYPES__TUNF, [](Dump with) { return namespaces::makeTunFileDump(with.paths, with.tunDevices); },
+     [](Restore) { return namespaces::makeTunFileRestore(); }},
+    {FD_TYPES__TTY, [](Dump with) { return tty::makeTtyDump(with.sessions); },
+     [](Restore with) { return tty::makeTtyRestore(with.terminals); }},
+    {FD_TYPES__EXT, [](Dump with) { return device::makeDeviceFileDump(with.devices); },
+     [](Restore with) { return device::makeDeviceFileRestore(with.devices); }},
+    {FD_TYPES__UND, [](Dump) { return files::makeRefusedDump(); }, nullptr},
+    {FD_TYPES__UNIXSK, [](Dump with) { return sockets::makeUnixDump(with.carriers); },
+     [](Restore with) { return sockets::makeUnixRestore(with.carried); }},
+    {FD_TYPES__INETSK, [](Dump with) { return sockets::makeInetDump(with.network); },
+     [](Restore with) { return sockets::makeInetRestore(with.network); }},
+    {FD_TYPES__NETLINKSK, [](Dump) { return sockets::makeNetlinkDump(); },
+     [](Restore) { return sockets::makeNetlinkRestore(); }},
+    {FD_TYPES__PACKETSK, [](Dump) { return sockets::makePacketDump(); },
+     [](Restore) { return sockets::makePacketRestore(); }},
+    {FD_TYPES__VSOCKSK, [](Dump) { return sockets::makeVsockDump(); },
+     [](Restore) { return sockets::makeVsockRestore(); }},
+    {FD_TYPES__UND, [](Dump) { return sockets::makeOtherSocketDump(); }, nullptr},
+    {FD_TYPES__REG, [](Dump with) { return files::makeRegularDump(with.paths); },
+     [](Restore with) { return files::makeRegularRestore(with.remaps); }},  // takes whatever has a path: last
+};
+
+}  // namespace
+
+std::span<const FileKind> fileKinds() noexcept {
+    return kKinds;
 }
 
 }  // namespace criu::engine

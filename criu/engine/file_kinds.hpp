@@ -1,29 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/device/device_file.hpp"
-#include "criu/files/file_kind.hpp"
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "criu/device/dump_devices.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/regular.hpp"
-#include "criu/memory/memfd_file.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/namespaces/tun_devices.hpp"
+#include "criu/sockets/carried_sockets.hpp"
 #include "criu/sockets/network_lock.hpp"
+#include "criu/tty/outside_terminals.hpp"
+#include "criu/tty/seen_session.hpp"
 
 namespace criu::engine {
 
-/// What kinds share with others of the run. A dump leaves the restore half empty, and the reverse.
-struct KindResources {
+/// What dump halves share with others of the run. All outlives them.
+struct FileDumpResources {
     files::PathDump& paths;
-    const files::PathRemaps& remaps;
-    memory::SegmentsDump& dumpedSegments;
-    const memory::Segments& segments;
+    memory::SegmentsDump& segments;
     sockets::NetworkLock& network;
-    device::DumpDevices* dumpDevices = nullptr;
-    device::RestoreDevices* restoreDevices = nullptr;
-    namespaces::TunDevices* tunDevices = nullptr;
+    sockets::SocketCarriers& carriers;
+    namespaces::TunDevices& tunDevices;
+    device::DumpDevices& devices;
+    const std::vector<tty::SeenSession>& sessions;
 };
 
-/// All kinds of files this criu knows, in the order in which they are asked on dump: the one list that a new kind is
-/// added to.
-files::FileKinds makeFileKinds(const KindResources& with);
+/// What restore halves share with others of the run. All outlives them.
+struct FileRestoreResources {
+    const files::PathRemaps& remaps;
+    const memory::Segments& segments;
+    sockets::NetworkLock& network;
+    const sockets::CarriedSockets& carried;
+    const tty::OutsideTerminals& terminals;
+    device::RestoreDevices& devices;
+};
+
+/// One kind of open files: how images call it, and what makes its halves, which know nothing of each other.
+struct FileKind {
+    FdTypes type = FD_TYPES__UND;
+    std::unique_ptr<files::FileKindDump> (*startDump)(const FileDumpResources&) = nullptr;
+    /// Null for a kind that is always refused.
+    std::unique_ptr<files::FileKindRestore> (*startRestore)(const FileRestoreResources&) = nullptr;
+};
+
+/// All kinds this criu knows, in the order in which they are asked on dump.
+[[nodiscard]] std::span<const FileKind> fileKinds() noexcept;
 
 }  // namespace criu::engine

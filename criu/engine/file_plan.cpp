@@ -2,16 +2,14 @@
 #include "criu/engine/file_plan.hpp"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/file_kinds.hpp"
-#include "criu/kernel/pass_fd.hpp"
+#include "criu/files/session_terminal.hpp"
 #include "criu/kernel/pidfd.hpp"
-#include "criu/kernel/terminal.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "images/mm.hpp"
@@ -21,6 +19,12 @@ namespace {
 
 /// Room for the log, directories, images being read and the like, beside shared descriptions.
 constexpr int kServiceRoom = 64;
+
+/// Whether a late file can be opened in a process.
+bool opensIn(files::RestoredFile& file, const model::Task& task) {
+    const files::SessionTerminal* const terminal = file.asTerminal();
+    return terminal == nullptr || !terminal->opensOnlyInSession() || terminal->session() == task.sid;
+}
 
 }  // namespace
 
@@ -33,7 +37,13 @@ FilePlan::FilePlan(const model::Options& options, Log& log, const ImageDir& imag
       content_(content),
       births_(births),
       devices_(devices),
-      kinds_(makeFileKinds({unusedPaths_, remaps_, unusedSegments_, segments, network, nullptr, &devices})) {}
+      carriedSockets_(devices),
+      terminals_([this](pid_t image) { return groupFor(image); }) {
+    const FileRestoreResources with{remaps_, segments, network, carriedSockets_, terminals_, devices};
+    for (const FileKind& kind : fileKinds())
+        if (kind.startRestore != nullptr)
+            kinds_.push_back({kind.type, kind.startRestore(with)});
+}
 
 const FileEntry& FilePlan::entry(FileId id) const {
     const auto found = content_.files.find(id);
@@ -55,12 +65,11 @@ std::shared_ptr<files::RestoredFile> FilePlan::file(FileId id) {
     if (known)
         return known;
     const FileEntry& wanted = entry(id);
-    for (const auto& kind : kinds_) {
-        if (kind->type() != wanted.type)
-            continue;
-        known = kind->collect(wanted, *this);
-        return known;
-    }
+    for (const Kind& kind : kinds_)
+        if (kind.type == wanted.type) {
+            known = kind.half->collect(wanted, *this);
+            return known;
+        }
     const ProtobufCEnumValue* const name =
         ::protobuf_c_enum_descriptor_get_value(&fd_types__descriptor, static_cast<int>(wanted.type));
     fail("file {} is of kind {}, which can't be restored yet", id, name != nullptr ? name->name : "?");
@@ -121,7 +130,7 @@ PlannedFile& FilePlan::plan(FileId id, const model::Task& user) {
         planned_.push_back(std::move(planned));
     }
     PlannedFile& planned = planned_[at->second];
-    if (planned.late && !object->opensIn(*content_.tree.byPid.at(planned.opener)) && object->opensIn(user))
+    if (planned.late && !opensIn(*object, *content_.tree.byPid.at(planned.opener)) && opensIn(*object, user))
         planned.opener = user.pid;
     if (plannedIndex_.emplace(id, at->second).second) {
         planned.ids.push_back(id);
@@ -143,8 +152,8 @@ void FilePlan::make() {
         const auto task = content_.tree.byPid.find(pid);
         return task != content_.tree.byPid.end() && task->second->alive();
     });
-    for (const auto& kind : kinds_)
-        kind->prepareRestore(*this);
+    for (const Kind& kind : kinds_)
+        kind.half->prepare(*this);
 
     for (const auto& task : content_.tree.tasks) {
         if (!task->files || task->files->users.front() != task->pid)
@@ -183,7 +192,8 @@ void FilePlan::planNames(const std::function<std::uint32_t(int mount)>& spaceOf)
 
 /// A terminal must be there when its session begins.
 void FilePlan::planSession(PlannedFile& planned) const {
-    const std::optional<pid_t> session = planned.file->session();
+    const files::SessionTerminal* const terminal = planned.file->asTerminal();
+    const std::optional<pid_t> session = terminal != nullptr ? terminal->session() : std::nullopt;
     if (!session)
         return;
     const auto leader = content_.tree.byPid.find(*session);
@@ -193,7 +203,7 @@ void FilePlan::planSession(PlannedFile& planned) const {
         return;
     }
     if (planned.late) {
-        if (!planned.file->opensIn(*content_.tree.byPid.at(planned.opener)))
+        if (!opensIn(*planned.file, *content_.tree.byPid.at(planned.opener)))
             planned.opener = *session;
         return;
     }
@@ -212,40 +222,6 @@ pid_t FilePlan::groupFor(pid_t image) const {
         if (task->pgid == image && image != 0)
             return births_.of(task->pid).pgid;
     return 0;
-}
-
-void FilePlan::handOver(UniqueFd master) const {
-    constexpr std::byte nothing{};
-    kernel::sendMessage(handOverTo_.get(), std::span(&nothing, 1), master.get());
-}
-
-UniqueFd FilePlan::handedOver() const {
-    if (!handedOverFrom_)
-        return {};
-    std::byte nothing{};
-    kernel::ReceivedMessage received = kernel::receiveMessage(handedOverFrom_.get(), std::span(&nothing, 1));
-    if (received.lost)
-        fail("there was no room for a terminal that was handed over: too many files are open");
-    return std::move(received.fd);
-}
-
-void FilePlan::takeTerminal(kernel::FdStore& store) {
-    if (options_.orphanPtsMaster) {
-        int ends[2];
-        sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of sockets");
-        handOverTo_ = store.inherit(kernel::FdKey::Terminal, UniqueFd(ends[0]));
-        handedOverFrom_ = store.inherit(kernel::FdKey::Terminal, UniqueFd(ends[1]));
-    }
-    if (!options_.shellJob)
-        return;
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (::isatty(fd) != 0) {
-            ownTerminal_ = store.inherit(kernel::FdKey::Terminal,
-                                         UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy the terminal of criu")));
-            return;
-        }
-    if (UniqueFd controlling = kernel::openControllingTerminal())
-        ownTerminal_ = store.inherit(kernel::FdKey::Terminal, std::move(controlling));
 }
 
 /// What needs a file that is opened late is so itself, and in the same process. Whether that changed anything.
@@ -312,14 +288,14 @@ UniqueFd FilePlan::fetch(FileId id) {
 }
 
 void FilePlan::begin() {
-    for (const auto& kind : kinds_)
-        kind->beforeProcesses();
+    for (const Kind& kind : kinds_)
+        kind.half->beforeProcesses();
 }
 
 void FilePlan::finish(const PidMap& pids) {
     pids_ = &pids;
-    for (const auto& kind : kinds_)
-        kind->finishRestore(*this);
+    for (const Kind& kind : kinds_)
+        kind.half->finish(*this);
     fetchFrom_.reset();
 }
 

@@ -9,20 +9,23 @@
 #include <vector>
 
 #include "criu/device/restore_devices.hpp"
+#include "criu/engine/device_sockets.hpp"
 #include "criu/engine/late_files.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_locks.hpp"
+#include "criu/files/file_restore.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/files/restored_tree.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
-#include "criu/memory/segments_dump.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/sockets/network_lock.hpp"
+#include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 
@@ -60,14 +63,7 @@ public:
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(kernel::FdStore& store);
     [[nodiscard]] int inherited(std::string_view name) const;
-    /// Takes over the terminal criu was started from, if there is one and --shell-job asks for it.
-    void takeTerminal(kernel::FdStore& store);
-    [[nodiscard]] int ownTerminal() const noexcept { return ownTerminal_.get(); }
-    /// From a restored process to the one that directs the restore, which asks for one after the other (none: invalid).
-    void handOver(UniqueFd master) const;
-    [[nodiscard]] UniqueFd handedOver() const;
-    /// See files::PlacedFiles.
-    [[nodiscard]] pid_t groupFor(pid_t image) const;
+    [[nodiscard]] tty::OutsideTerminals& terminals() noexcept { return terminals_; }
 
     [[nodiscard]] files::PathRemaps& remaps() noexcept { return remaps_; }
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
@@ -108,6 +104,7 @@ private:
     [[nodiscard]] bool isHeld(FileId id) const override { return holderOf(id).has_value(); }
     UniqueFd fetch(FileId id) override;
 
+    [[nodiscard]] pid_t groupFor(pid_t image) const;
     [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
     PlannedFile& plan(FileId id, const model::Task& user);
     bool planNeeds();
@@ -120,11 +117,16 @@ private:
     RestoreImages& content_;
     const model::BirthPlan& births_;
     device::RestoreDevices& devices_;
-    files::PathDump unusedPaths_{0};
-    memory::SegmentsDump unusedSegments_;
     files::PathRemaps remaps_;
     files::LockRestore locks_;
-    files::FileKinds kinds_;
+    DeviceCarriedSockets carriedSockets_;
+    tty::OutsideTerminals terminals_;
+    /// A kind's half, and how images call the kind.
+    struct Kind {
+        FdTypes type = FD_TYPES__UND;
+        std::unique_ptr<files::FileKindRestore> half;
+    };
+    std::vector<Kind> kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<PlannedFile> planned_;
     std::unordered_map<FileId, std::size_t> plannedIndex_;
@@ -137,9 +139,6 @@ private:
     const PidMap* pids_ = nullptr;
     const kernel::OutsideHelp* help_ = nullptr;
     std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
-    UniqueFd ownTerminal_;
-    UniqueFd handOverTo_;  ///< a pair of sockets
-    UniqueFd handedOverFrom_;
 };
 
 }  // namespace criu::engine

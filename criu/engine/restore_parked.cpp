@@ -75,7 +75,7 @@ std::chrono::microseconds complete(BornRestore& born) {
     const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root());
     for (const auto& kind : planned.namespaces)
         kind->finish(first);
-    while (UniqueFd master = planned.files.handedOver())
+    while (UniqueFd master = planned.files.terminals().handedOver())
         planned.run.listeners.handOverOrphanMaster(std::move(master));
     planned.segments.finish();
     planned.cgroups.setProperties();

@@ -42,7 +42,7 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
     planned.joined.inherit(store);
     planned.files.takeInherited(store);
     planned.devices.share(store);
-    planned.files.takeTerminal(store);
+    planned.files.terminals().open(planned.options(), inherited(kernel::FdKey::Terminal));
     return service;
 }
 

@@ -9,6 +9,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/memory_registrar.hpp"
+#include "criu/files/session_terminal.hpp"
 #include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
@@ -33,7 +35,7 @@ void TaskFiles::open(const PlannedFile& planned) {
     postponed_ = false;
     {
         const ErrorContext context([&] { return planned.file->describe(); });
-        const namespaces::MoveFd move = [this](UniqueFd fd) { return lift(std::move(fd)); };
+        const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
         surroundings_.whereSocketsAre(planned.network, move, [&] {
             surroundings_.whereNamesAre(planned.names, move, [&] { planned.file->open(*this); });
         });
@@ -65,7 +67,7 @@ void TaskFiles::beginSession() {
     for (const PlannedFile& planned : plan_.planned())
         if (planned.controller == pid_) {
             const ErrorContext context([&] { return planned.file->describe(); });
-            planned.file->beginSession(*this);
+            planned.file->asTerminal()->beginSession(*this);
         }
 }
 
@@ -73,7 +75,7 @@ void TaskFiles::groupsJoined() {
     for (const PlannedFile& planned : plan_.planned())
         if (planned.controller == pid_) {
             const ErrorContext context([&] { return planned.file->describe(); });
-            planned.file->groupsJoined(*this);
+            planned.file->asTerminal()->groupsJoined(*this);
         }
 }
 
@@ -172,11 +174,11 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
 
 UniqueFd TaskFiles::fetch(FileId id) {
     if (const int own = find(id); own >= 0)
-        return lift(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
+        return toServiceRange(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
     const std::optional<FileHolder> holder = plan_.holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    return lift(kernel::PidFd(holder->pid).getFd(holder->fd));
+    return toServiceRange(kernel::PidFd(holder->pid).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {
@@ -186,19 +188,11 @@ int TaskFiles::find(FileId id) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) const {
+UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
     const FileEntry& entry = plan_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
     return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check, plan_.help());
-}
-
-UniqueFd TaskFiles::openPath(FileId regular, int flags) {
-    return openPath(regular, flags, files::PathCheck::Same);
-}
-
-UniqueFd TaskFiles::openDevice(FileId regular, int flags) {
-    return openPath(regular, flags, files::PathCheck::Nothing);
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
@@ -237,8 +231,9 @@ int TaskFiles::numberOf(FileId id) const {
 
 void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const {
     for (const PlannedFile& planned : plan_.planned())
-        if (const auto id = planned.file->registersMemory(); id && plan_.mapperOf(*id) == pid_)
-            planned.file->addMemorySteps(numberOf(*id), steps, data);
+        if (const files::MemoryRegistrar* const registrar = planned.file->asMemoryRegistrar();
+            registrar != nullptr && plan_.mapperOf(registrar->registrar()) == pid_)
+            registrar->addMemorySteps(numberOf(registrar->registrar()), steps, data);
 }
 
 int TaskFiles::segment(const VmaEntry& vma) {

@@ -7,8 +7,10 @@
 
 #include "criu/engine/file_plan.hpp"
 #include "criu/engine/service_fds.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/process_tree.hpp"
@@ -56,17 +58,13 @@ public:
     [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
     [[nodiscard]] const kernel::OutsideHelp* help() const override { return plan_.help(); }
     void provide(FileId id, UniqueFd fd) override;
-    UniqueFd lift(UniqueFd fd) override { return service_.lift(std::move(fd)); }
+    UniqueFd toServiceRange(UniqueFd fd) override { return service_.lift(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
-    UniqueFd socketOfPlugin(std::uint32_t inode) override { return plan_.devices().openSocket(inode); }
-    UniqueFd openPath(FileId regular, int flags) override;
+    using files::FileOpener::openPath;
+    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }
-    UniqueFd openDevice(FileId regular, int flags) override;
-    [[nodiscard]] int ownTerminal() const override { return plan_.ownTerminal(); }
-    void handOver(UniqueFd master) override { plan_.handOver(std::move(master)); }
-    [[nodiscard]] pid_t groupFor(pid_t image) const override { return plan_.groupFor(image); }
     UniqueFd fetch(FileId id) override;
 
     // memory::MappedFiles
@@ -80,7 +78,6 @@ private:
     [[nodiscard]] bool leadsTable() const;
     void open(const PlannedFile& planned);
     bool openPostponed();
-    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) const;
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
     void completeFiles();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "criu/files/file_opener.hpp"
 #include "criu/kernel/bpf_map.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/bpfmap-file.hpp"
@@ -80,7 +81,7 @@ public:
         attributes.extra = any.has_map_extra != 0 ? any.map_extra : 0;
         attributes.ifindex = any.ifindex;
         attributes.name = any.map_name;
-        UniqueFd map = opener.lift(kernel::createBpfMap(attributes));
+        UniqueFd map = opener.toServiceRange(kernel::createBpfMap(attributes));
         fill(map.get(), attributes);
         if (any.frozen != 0)
             kernel::freezeBpfMap(map.get());
@@ -124,9 +125,8 @@ private:
     std::vector<const BpfmapFileEntry*> entries_;
 };
 
-class BpfMapKind final : public FileKind {
+class BpfMapKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__BPFMAP; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("bpf-map"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -156,24 +156,9 @@ public:
         dumpContent(file, info, dump);
     }
 
-    void finishDump(FileDump&) override {
+    void finish(FileDump&) override {
         if (image_)
             image_->finish();
-    }
-
-    void prepareRestore(FileRestore& restore) override { contents_.load(restore.images()); }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.bpf == nullptr)
-            fail("file {} is a BPF map without data", entry.id);
-        if (!isSupported(entry.bpf->map_type))
-            fail("file {} is a BPF map of type {}; only hash and array maps can be restored", entry.id,
-                 entry.bpf->map_type);
-        auto& map = maps_[entry.bpf->map_id];
-        if (!map)
-            map = std::make_shared<RestoredBpfMap>(entry.bpf->map_id, contents_);
-        map->add(*entry.bpf);
-        return map;
     }
 
 private:
@@ -206,14 +191,38 @@ private:
 
     std::set<std::uint32_t> written_;
     std::optional<ImageWriter> image_;
+};
+
+class BpfMapKindRestore final : public FileKindRestore {
+public:
+    void prepare(FileRestore& restore) override { contents_.load(restore.images()); }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.bpf == nullptr)
+            fail("file {} is a BPF map without data", entry.id);
+        if (!isSupported(entry.bpf->map_type))
+            fail("file {} is a BPF map of type {}; only hash and array maps can be restored", entry.id,
+                 entry.bpf->map_type);
+        auto& map = maps_[entry.bpf->map_id];
+        if (!map)
+            map = std::make_shared<RestoredBpfMap>(entry.bpf->map_id, contents_);
+        map->add(*entry.bpf);
+        return map;
+    }
+
+private:
     Contents contents_;
     std::map<std::uint32_t, std::shared_ptr<RestoredBpfMap>> maps_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeBpfMapKind() {
-    return std::make_unique<BpfMapKind>();
+std::unique_ptr<FileKindDump> makeBpfMapDump() {
+    return std::make_unique<BpfMapKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeBpfMapRestore() {
+    return std::make_unique<BpfMapKindRestore>();
 }
 
 }  // namespace criu::files

@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "images/eventpoll.hpp"
@@ -60,7 +62,7 @@ private:
         UniqueFd present;
         const int flags = ::fcntl(number, F_GETFD);
         if (flags >= 0)
-            present = files.lift(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
+            present = files.toServiceRange(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
         // It may be the epoll file's own number that the target once had.
         const int through = number == self ? present.get() : self;
         sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
@@ -83,9 +85,8 @@ private:
     const EventpollFileEntry& entry_;
 };
 
-class EpollKind final : public FileKind {
+class EpollKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EVENTPOLL; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[eventpoll]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -113,17 +114,11 @@ public:
         dumped_.push_back({&out, file.pid, file.fd, file.describe()});
     }
 
-    void finishDump(FileDump& dump) override {
+    void finish(FileDump& dump) override {
         for (const Dumped& epoll : dumped_) {
             const ErrorContext context([&] { return epoll.name; });
             resolve(epoll, dump);
         }
-    }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.epfd == nullptr)
-            fail("file {} is an epoll file without data", entry.id);
-        return std::make_shared<RestoredEpoll>(*entry.epfd);
     }
 
 private:
@@ -185,10 +180,23 @@ private:
     std::vector<Dumped> dumped_;
 };
 
+class EpollKindRestore final : public FileKindRestore {
+public:
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.epfd == nullptr)
+            fail("file {} is an epoll file without data", entry.id);
+        return std::make_shared<RestoredEpoll>(*entry.epfd);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<FileKind> makeEpollKind() {
-    return std::make_unique<EpollKind>();
+std::unique_ptr<FileKindDump> makeEpollDump() {
+    return std::make_unique<EpollKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeEpollRestore() {
+    return std::make_unique<EpollKindRestore>();
 }
 
 }  // namespace criu::files

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::files {
 
@@ -9,6 +10,7 @@ namespace criu::files {
 /// file. A target that this process has no such descriptor for (it was closed there, while others of the same open file
 /// description live on) carries its file's id as well, which CRIU leaves 0: CRIU can't dump most of these.
 /// The ready list isn't kept: it is made anew when targets are added, so what is ready is reported (again).
-std::unique_ptr<FileKind> makeEpollKind();
+std::unique_ptr<FileKindDump> makeEpollDump();
+std::unique_ptr<FileKindRestore> makeEpollRestore();
 
 }  // namespace criu::files

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "criu/files/file_opener.hpp"
 #include "images/eventfd.hpp"
 #include "images/fdinfo.hpp"
 
@@ -40,9 +41,8 @@ private:
     const EventfdFileEntry& entry_;
 };
 
-class EventFdKind final : public FileKind {
+class EventFdKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__EVENTFD; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[eventfd]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -56,7 +56,10 @@ public:
         out.fown = dump.owner(file);
         out.counter = info.count;
     }
+};
 
+class EventFdKindRestore final : public FileKindRestore {
+public:
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
         if (entry.efd == nullptr)
             fail("file {} is an eventfd without data", entry.id);
@@ -66,8 +69,12 @@ public:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeEventFdKind() {
-    return std::make_unique<EventFdKind>();
+std::unique_ptr<FileKindDump> makeEventFdDump() {
+    return std::make_unique<EventFdKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeEventFdRestore() {
+    return std::make_unique<EventFdKindRestore>();
 }
 
 }  // namespace criu::files

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::files {
 
 /// eventfd(2): counter and EFD_SEMAPHORE.
-std::unique_ptr<FileKind> makeEventFdKind();
+std::unique_ptr<FileKindDump> makeEventFdDump();
+std::unique_ptr<FileKindRestore> makeEventFdRestore();
 
 }  // namespace criu::files

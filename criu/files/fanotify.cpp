@@ -4,7 +4,11 @@
 #include <sys/fanotify.h>
 #include <sys/sysmacros.h>
 
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/files/fsnotify.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/files/watched_inode.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "images/fdinfo.hpp"
@@ -88,11 +92,10 @@ private:
     const PathRemaps& remaps_;
 };
 
-class FanotifyKind final : public FileKind {
+class FanotifyKindDump final : public FileKindDump {
 public:
-    FanotifyKind(const PathDump& paths, const PathRemaps& remaps) : watched_(paths), remaps_(remaps) {}
+    explicit FanotifyKindDump(const PathDump& paths) : watched_(paths) {}
 
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__FANOTIFY; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[fanotify]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -115,17 +118,11 @@ public:
     }
 
     /// Deleted files are known now.
-    void finishDump(FileDump& dump) override {
+    void finish(FileDump& dump) override {
         for (const Dumped& fanotify : dumped_) {
             const ErrorContext context([&] { return fanotify.name; });
             fillMarks(fanotify, dump);
         }
-    }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.ffy == nullptr)
-            fail("file {} is a fanotify file without data", entry.id);
-        return std::make_shared<RestoredFanotify>(*entry.ffy, remaps_);
     }
 
 private:
@@ -172,14 +169,31 @@ private:
     }
 
     WatchedInodes watched_;
-    const PathRemaps& remaps_;
     std::vector<Dumped> dumped_;
+};
+
+class FanotifyKindRestore final : public FileKindRestore {
+public:
+    explicit FanotifyKindRestore(const PathRemaps& remaps) : remaps_(remaps) {}
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.ffy == nullptr)
+            fail("file {} is a fanotify file without data", entry.id);
+        return std::make_shared<RestoredFanotify>(*entry.ffy, remaps_);
+    }
+
+private:
+    const PathRemaps& remaps_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeFanotifyKind(const PathDump& paths, const PathRemaps& remaps) {
-    return std::make_unique<FanotifyKind>(paths, remaps);
+std::unique_ptr<FileKindDump> makeFanotifyDump(const PathDump& paths) {
+    return std::make_unique<FanotifyKindDump>(paths);
+}
+
+std::unique_ptr<FileKindRestore> makeFanotifyRestore(const PathRemaps& remaps) {
+    return std::make_unique<FanotifyKindRestore>(remaps);
 }
 
 }  // namespace criu::files

@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/files/pipe_contents.hpp"
 #include "images/fdinfo.hpp"
@@ -30,7 +33,7 @@ public:
         // Opened for both directions an open of one end never waits for the other, and the content stays until the
         // last description is in place.
         const UniqueFd both =
-            opener.lift(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
+            opener.toServiceRange(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
         struct stat there {};
         sys(::fstat(both.get(), &there), "stat {}", describe());
         if (!S_ISFIFO(there.st_mode))
@@ -62,10 +65,8 @@ private:
     std::vector<Item> entries_;
 };
 
-class FifoKind final : public FileKind {
+class FifoKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__FIFO; }
-
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         return S_ISFIFO(file.stat.st_mode) && file.link.starts_with('/') && (file.info.flags & O_PATH) == 0;
     }
@@ -81,22 +82,7 @@ public:
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
     }
 
-    void finishDump(FileDump& dump) override { dumped_.finish(dump.images()); }
-
-    void prepareRestore(FileRestore& restore) override { contents_.load(restore.images()); }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
-        if (entry.fifo == nullptr || entry.fifo->has_regf_id == 0)
-            fail("file {} is a fifo without a path", entry.id);
-        const FileEntry& path = restore.entry(FileId{entry.fifo->regf_id});
-        if (path.reg == nullptr)
-            fail("the path of fifo {} (file {}) is not a regular-file entry", entry.id, entry.fifo->regf_id);
-        auto& fifo = fifos_[entry.fifo->pipe_id];
-        if (!fifo)
-            fifo = std::make_shared<RestoredFifo>(entry.fifo->pipe_id, contents_);
-        fifo->add(*entry.fifo, *path.reg);
-        return fifo;
-    }
+    void finish(FileDump& dump) override { dumped_.finish(dump.images()); }
 
 private:
     /// The inode's number, unless a fifo of another file system has that.
@@ -113,14 +99,38 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> numbers_;
     std::set<std::uint32_t> taken_;  ///< of them
     PipeContentsDump dumped_{ImageKind::FifoData};
+};
+
+class FifoKindRestore final : public FileKindRestore {
+public:
+    void prepare(FileRestore& restore) override { contents_.load(restore.images()); }
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
+        if (entry.fifo == nullptr || entry.fifo->has_regf_id == 0)
+            fail("file {} is a fifo without a path", entry.id);
+        const FileEntry& path = restore.entry(FileId{entry.fifo->regf_id});
+        if (path.reg == nullptr)
+            fail("the path of fifo {} (file {}) is not a regular-file entry", entry.id, entry.fifo->regf_id);
+        auto& fifo = fifos_[entry.fifo->pipe_id];
+        if (!fifo)
+            fifo = std::make_shared<RestoredFifo>(entry.fifo->pipe_id, contents_);
+        fifo->add(*entry.fifo, *path.reg);
+        return fifo;
+    }
+
+private:
     PipeContentsRestore contents_{ImageKind::FifoData};
     std::map<std::uint32_t, std::shared_ptr<RestoredFifo>> fifos_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeFifoKind() {
-    return std::make_unique<FifoKind>();
+std::unique_ptr<FileKindDump> makeFifoDump() {
+    return std::make_unique<FifoKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeFifoRestore() {
+    return std::make_unique<FifoKindRestore>();
 }
 
 }  // namespace criu::files

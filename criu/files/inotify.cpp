@@ -6,7 +6,11 @@
 
 #include <algorithm>
 
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/files/fsnotify.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/files/watched_inode.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fsnotify.hpp"
@@ -68,11 +72,10 @@ private:
     const PathRemaps& remaps_;
 };
 
-class InotifyKind final : public FileKind {
+class InotifyKindDump final : public FileKindDump {
 public:
-    InotifyKind(const PathDump& paths, const PathRemaps& remaps) : watched_(paths), remaps_(remaps) {}
+    explicit InotifyKindDump(const PathDump& paths) : watched_(paths) {}
 
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__INOTIFY; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("inotify"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -88,17 +91,11 @@ public:
     }
 
     /// Deleted files are known now.
-    void finishDump(FileDump& dump) override {
+    void finish(FileDump& dump) override {
         for (const Dumped& inotify : dumped_) {
             const ErrorContext context([&] { return inotify.name; });
             fillWatches(inotify, dump);
         }
-    }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.ify == nullptr)
-            fail("file {} is an inotify file without data", entry.id);
-        return std::make_shared<RestoredInotify>(*entry.ify, remaps_);
     }
 
 private:
@@ -125,14 +122,31 @@ private:
     }
 
     WatchedInodes watched_;
-    const PathRemaps& remaps_;
     std::vector<Dumped> dumped_;
+};
+
+class InotifyKindRestore final : public FileKindRestore {
+public:
+    explicit InotifyKindRestore(const PathRemaps& remaps) : remaps_(remaps) {}
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.ify == nullptr)
+            fail("file {} is an inotify file without data", entry.id);
+        return std::make_shared<RestoredInotify>(*entry.ify, remaps_);
+    }
+
+private:
+    const PathRemaps& remaps_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeInotifyKind(const PathDump& paths, const PathRemaps& remaps) {
-    return std::make_unique<InotifyKind>(paths, remaps);
+std::unique_ptr<FileKindDump> makeInotifyDump(const PathDump& paths) {
+    return std::make_unique<InotifyKindDump>(paths);
+}
+
+std::unique_ptr<FileKindRestore> makeInotifyRestore(const PathRemaps& remaps) {
+    return std::make_unique<InotifyKindRestore>(remaps);
 }
 
 }  // namespace criu::files

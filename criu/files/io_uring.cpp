@@ -54,9 +54,8 @@ void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
                fmt::format("that has served {}: counting as far would take too long", plural(info.sqTaken, "request")));
 }
 
-class IoUringKind final : public FileKind {
+class IoUringKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__IO_URING; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[io_uring]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -90,7 +89,7 @@ public:
             pending_.push_back(std::move(pending));
     }
 
-    void finishDump(FileDump& dump) override {
+    void finish(FileDump& dump) override {
         std::map<pid_t, Candidates> all;
         for (const Pending& ring : pending_) {
             const auto [at, fresh] = all.try_emplace(ring.pid);
@@ -104,12 +103,6 @@ public:
                     only(ring, "the eventfd it is to signal", "anon_inode:[eventfd]", candidates).value;
             }
         }
-    }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.io_uring == nullptr)
-            fail("file {} is an io_uring without data", entry.id);
-        return makeRestoredIoUring(*entry.io_uring);
     }
 
 private:
@@ -181,10 +174,23 @@ private:
     std::vector<Pending> pending_;
 };
 
+class IoUringKindRestore final : public FileKindRestore {
+public:
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.io_uring == nullptr)
+            fail("file {} is an io_uring without data", entry.id);
+        return makeRestoredIoUring(*entry.io_uring);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<FileKind> makeIoUringKind() {
-    return std::make_unique<IoUringKind>();
+std::unique_ptr<FileKindDump> makeIoUringDump() {
+    return std::make_unique<IoUringKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeIoUringRestore() {
+    return std::make_unique<IoUringKindRestore>();
 }
 
 }  // namespace criu::files

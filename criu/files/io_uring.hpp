@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "images/io-uring.fwd.hpp"
 
 namespace criu::files {
 
 /// io_uring(7): rings that have no requests in flight, with completions that nobody has taken yet, requests that aren't
 /// submitted yet, registered files and buffers, and an eventfd. See Documentation/io_uring.md.
-std::unique_ptr<FileKind> makeIoUringKind();
+std::unique_ptr<FileKindDump> makeIoUringDump();
+std::unique_ptr<FileKindRestore> makeIoUringRestore();
 
 /// What restores one: made by the kind. `entry` must outlive it.
 std::shared_ptr<RestoredFile> makeRestoredIoUring(const IoUringEntry& entry);

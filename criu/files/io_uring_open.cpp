@@ -8,9 +8,14 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/files/io_uring.hpp"
+#include "criu/files/memory_registrar.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/io_uring.hpp"
+#include "criu/pie/program_builder.hpp"
 #include "images/io-uring.hpp"
 
 namespace criu::files {
@@ -30,7 +35,7 @@ void copyTo(std::span<std::byte> to, const ProtobufCBinaryData& from, std::strin
         std::memcpy(to.data(), from.data, from.len);
 }
 
-class RestoredIoUring final : public RestoredFile {
+class RestoredIoUring final : public RestoredFile, public MemoryRegistrar {
 public:
     explicit RestoredIoUring(const IoUringEntry& entry) : entry_(entry) {
         if (entry.sq_head != entry.cq_tail || entry.sq_head > kMostIoUringRequests ||
@@ -87,9 +92,10 @@ public:
         }
     }
 
-    [[nodiscard]] std::optional<FileId> registersMemory() const override {
-        return entry_.buffer_slots != 0 ? std::optional(FileId{entry_.id}) : std::nullopt;
+    [[nodiscard]] const MemoryRegistrar* asMemoryRegistrar() const override {
+        return entry_.buffer_slots != 0 ? this : nullptr;
     }
+    [[nodiscard]] FileId registrar() const override { return FileId{entry_.id}; }
 
     void addMemorySteps(int fd, pie::StepList& steps, pie::RemoteData& data) const override {
         std::vector<iovec> all(entry_.buffer_slots);

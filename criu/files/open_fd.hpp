@@ -23,10 +23,10 @@ struct OpenFd {
     struct stat stat {};    ///< of the file
     std::string link;       ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
     int socketFamily = -1;  ///< AF_…; of sockets only
-    /// Of sockets, and of what else is in a network namespace: its number in images. FileKind::prepare() and dump() are
-    /// called by threads that are there.
+    /// Of sockets, and of what else is in a network namespace: its number in images. FileKindDump::prepare() and dump()
+    /// are called by threads that are there.
     std::uint32_t network = 0;
-    /// What FileKind::prepare() has made of it. Null: nothing.
+    /// What FileKindDump::prepare() has made of it. Null: nothing.
     ProtobufCMessage* prepared = nullptr;
     bool inFlight = false;  ///< found in a socket's queue: pid and fd are criu's own
     kernel::FdInfo info;    ///< position, flags, mount id and lines of the kind

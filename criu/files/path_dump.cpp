@@ -14,6 +14,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/mount_calls.hpp"

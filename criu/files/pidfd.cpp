@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "criu/files/file_opener.hpp"
 #include "criu/kernel/short_process.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pidfd.hpp"
@@ -50,7 +51,7 @@ public:
     void open(FileOpener& opener) override {
         const kernel::ShortProcess process;
         for (const PidfdEntry* const entry : entries_)
-            opener.provide(FileId{entry->id}, opener.lift(openPidFd(process.pid(), *entry)));
+            opener.provide(FileId{entry->id}, opener.toServiceRange(openPidFd(process.pid(), *entry)));
     }
 
     [[nodiscard]] const FownEntry* owner(FileId id) const override {
@@ -64,9 +65,8 @@ private:
     std::vector<const PidfdEntry*> entries_;
 };
 
-class PidFdKind final : public FileKind {
+class PidFdKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__PIDFD; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[pidfd]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -88,7 +88,10 @@ public:
         out.nspid = info.nsPid.empty() ? info.pid : info.nsPid.back();
         out.fown = dump.owner(file);
     }
+};
 
+class PidFdKindRestore final : public FileKindRestore {
+public:
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.pidfd == nullptr)
             fail("file {} is a pidfd without data", entry.id);
@@ -109,8 +112,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makePidFdKind() {
-    return std::make_unique<PidFdKind>();
+std::unique_ptr<FileKindDump> makePidFdDump() {
+    return std::make_unique<PidFdKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makePidFdRestore() {
+    return std::make_unique<PidFdKindRestore>();
 }
 
 }  // namespace criu::files

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::files {
 
 /// pidfd_open(2) of processes of the tree, and of processes that have ended and been reaped: those come back as
 /// pidfds of one that has ended, too (how it ended isn't kept).
-std::unique_ptr<FileKind> makePidFdKind();
+std::unique_ptr<FileKindDump> makePidFdDump();
+std::unique_ptr<FileKindRestore> makePidFdRestore();
 
 }  // namespace criu::files

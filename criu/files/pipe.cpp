@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "criu/files/file_opener.hpp"
 #include "criu/files/pipe_contents.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pipe.hpp"
@@ -28,7 +29,7 @@ public:
         int made[2];
         // Content that doesn't fit must be an error; every description gets flags of its own below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
-        UniqueFd ends[2] = {opener.lift(UniqueFd(made[0])), opener.lift(UniqueFd(made[1]))};
+        UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
         contents_.fill(id_, ends[1].get(), opener.images(), opener.help());
 
         // Further descriptions of an end, and ends opened through /proc (also for both directions), come from the
@@ -73,10 +74,8 @@ private:
     std::vector<const PipeEntry*> entries_;
 };
 
-class PipeKind final : public FileKind {
+class PipeKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__PIPE; }
-
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         return S_ISFIFO(file.stat.st_mode) && file.link.starts_with("pipe:[");
     }
@@ -92,9 +91,15 @@ public:
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
     }
 
-    void finishDump(FileDump& dump) override { dumped_.finish(dump.images()); }
+    void finish(FileDump& dump) override { dumped_.finish(dump.images()); }
 
-    void prepareRestore(FileRestore& restore) override { contents_.load(restore.images()); }
+private:
+    PipeContentsDump dumped_{ImageKind::PipesData};
+};
+
+class PipeKindRestore final : public FileKindRestore {
+public:
+    void prepare(FileRestore& restore) override { contents_.load(restore.images()); }
 
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
         if (entry.pipe == nullptr)
@@ -107,15 +112,18 @@ public:
     }
 
 private:
-    PipeContentsDump dumped_{ImageKind::PipesData};
     PipeContentsRestore contents_{ImageKind::PipesData};
     std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makePipeKind() {
-    return std::make_unique<PipeKind>();
+std::unique_ptr<FileKindDump> makePipeDump() {
+    return std::make_unique<PipeKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makePipeRestore() {
+    return std::make_unique<PipeKindRestore>();
 }
 
 }  // namespace criu::files

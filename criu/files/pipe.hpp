@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::files {
 
 /// Pipes of pipe(2): both ends, all descriptions of each, content and capacity.
-std::unique_ptr<FileKind> makePipeKind();
+std::unique_ptr<FileKindDump> makePipeDump();
+std::unique_ptr<FileKindRestore> makePipeRestore();
 
 /// Named pipes: the path, all descriptions, content and capacity.
-std::unique_ptr<FileKind> makeFifoKind();
+std::unique_ptr<FileKindDump> makeFifoDump();
+std::unique_ptr<FileKindRestore> makeFifoRestore();
 
 }  // namespace criu::files

@@ -46,9 +46,8 @@ const Refusal* find(const OpenFd& file) {
     return nullptr;
 }
 
-class RefusedKind final : public FileKind {
+class RefusedKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__UND; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return find(file) != nullptr; }
 
     void dump(const OpenFd& file, FileEntry&, FileDump&) override {
@@ -58,16 +57,12 @@ public:
             error.addHint(refusal.hint);
         throw error;
     }
-
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        fail("file {} has no kind", entry.id);
-    }
 };
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeRefusedKind() {
-    return std::make_unique<RefusedKind>();
+std::unique_ptr<FileKindDump> makeRefusedDump() {
+    return std::make_unique<RefusedKindDump>();
 }
 
 }  // namespace criu::files

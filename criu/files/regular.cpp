@@ -124,11 +124,9 @@ private:
 };
 
 /// Takes everything that has a path, and is asked last.
-class RegularKind final : public FileKind {
+class RegularKindDump final : public FileKindDump {
 public:
-    RegularKind(PathDump& paths, const PathRemaps& remaps) : paths_(paths), remaps_(remaps) {}
-
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__REG; }
+    explicit RegularKindDump(PathDump& paths) : paths_(paths) {}
 
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         if (!file.link.starts_with('/'))
@@ -153,12 +151,6 @@ public:
         paths_.fill(file, out.flags, false, out, dump);
     }
 
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.reg == nullptr || entry.reg->name == nullptr)
-            fail("file {} is a regular file without data", entry.id);
-        return std::make_shared<RestoredRegular>(*entry.reg, remaps_);
-    }
-
 private:
     /// Memory devices without state: null, zero, full, random, urandom, kmsg (major 1).
     static bool isStatelessDevice(const struct stat& stat) {
@@ -179,6 +171,19 @@ private:
     }
 
     PathDump& paths_;
+};
+
+class RegularKindRestore final : public FileKindRestore {
+public:
+    explicit RegularKindRestore(const PathRemaps& remaps) : remaps_(remaps) {}
+
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.reg == nullptr || entry.reg->name == nullptr)
+            fail("file {} is a regular file without data", entry.id);
+        return std::make_shared<RestoredRegular>(*entry.reg, remaps_);
+    }
+
+private:
     const PathRemaps& remaps_;
 };
 
@@ -357,8 +362,12 @@ UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& rem
     return fd;
 }
 
-std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps) {
-    return std::make_unique<RegularKind>(paths, remaps);
+std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths) {
+    return std::make_unique<RegularKindDump>(paths);
+}
+
+std::unique_ptr<FileKindRestore> makeRegularRestore(const PathRemaps& remaps) {
+    return std::make_unique<RegularKindRestore>(remaps);
 }
 
 }  // namespace criu::files

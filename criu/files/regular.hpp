@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "criu/base/mapping.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/files/ghost_file.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/fd_store.hpp"
@@ -127,17 +129,12 @@ private:
 /// be held while the file is opened and entered.
 std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
-/// What openRegular() makes sure of.
-enum class PathCheck {
-    Same,     ///< that it is the file that was dumped (size, mode, build id as the options say)
-    Nothing,  ///< whatever has the name is taken
-};
-
 /// Opens the file of an entry with `flags`, position 0. `help`: tried where the caller isn't allowed to; may be null.
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
                      PathCheck check = PathCheck::Same, const kernel::OutsideHelp* help = nullptr);
 
 /// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
-std::unique_ptr<FileKind> makeRegularKind(PathDump& paths, const PathRemaps& remaps);
+std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths);
+std::unique_ptr<FileKindRestore> makeRegularRestore(const PathRemaps& remaps);
 
 }  // namespace criu::files

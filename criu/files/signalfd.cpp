@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "criu/files/file_opener.hpp"
 #include "images/fdinfo.hpp"
 #include "images/signalfd.hpp"
 
@@ -37,9 +38,8 @@ private:
     const SignalfdEntry& entry_;
 };
 
-class SignalFdKind final : public FileKind {
+class SignalFdKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__SIGNALFD; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[signalfd]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -50,7 +50,10 @@ public:
         out.fown = dump.owner(file);
         out.sigmask = kernel::parseSignalFd(file.info.text);
     }
+};
 
+class SignalFdKindRestore final : public FileKindRestore {
+public:
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
         if (entry.sgfd == nullptr)
             fail("file {} is a signalfd without data", entry.id);
@@ -60,8 +63,12 @@ public:
 
 }  // namespace
 
-std::unique_ptr<FileKind> makeSignalFdKind() {
-    return std::make_unique<SignalFdKind>();
+std::unique_ptr<FileKindDump> makeSignalFdDump() {
+    return std::make_unique<SignalFdKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeSignalFdRestore() {
+    return std::make_unique<SignalFdKindRestore>();
 }
 
 }  // namespace criu::files

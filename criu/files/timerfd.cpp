@@ -6,6 +6,8 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
 #include "images/fdinfo.hpp"
 #include "images/timerfd.hpp"
 
@@ -80,9 +82,8 @@ private:
     const TimerfdEntry& entry_;
 };
 
-class TimerFdKind final : public FileKind {
+class TimerFdKindDump final : public FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__TIMERFD; }
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[timerfd]"); }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
@@ -101,12 +102,6 @@ public:
         out.insec = static_cast<std::uint64_t>(info.interval.tv_nsec);
     }
 
-    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
-        if (entry.tfd == nullptr)
-            fail("file {} is a timerfd without data", entry.id);
-        return std::make_shared<RestoredTimerFd>(*entry.tfd);
-    }
-
 private:
     static kernel::TimerFdInfo read(const OpenFd& file) {
         kernel::TimerFdInfo info = kernel::parseTimerFd(file.info.text);
@@ -122,10 +117,23 @@ private:
     }
 };
 
+class TimerFdKindRestore final : public FileKindRestore {
+public:
+    std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore&) override {
+        if (entry.tfd == nullptr)
+            fail("file {} is a timerfd without data", entry.id);
+        return std::make_shared<RestoredTimerFd>(*entry.tfd);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<FileKind> makeTimerFdKind() {
-    return std::make_unique<TimerFdKind>();
+std::unique_ptr<FileKindDump> makeTimerFdDump() {
+    return std::make_unique<TimerFdKindDump>();
+}
+
+std::unique_ptr<FileKindRestore> makeTimerFdRestore() {
+    return std::make_unique<TimerFdKindRestore>();
 }
 
 }  // namespace criu::files

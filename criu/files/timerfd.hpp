@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::files {
 
 /// timerfd_create(2): clock, time left, interval, expirations not yet read, flags of the last timerfd_settime(2).
 /// Images keep time left, not deadlines: an absolute timer goes off that much later than the restore, by its clock.
-std::unique_ptr<FileKind> makeTimerFdKind();
+std::unique_ptr<FileKindDump> makeTimerFdDump();
+std::unique_ptr<FileKindRestore> makeTimerFdRestore();
 
 }  // namespace criu::files

@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstring>
 
+#include "criu/files/file_dump.hpp"
 #include "criu/kernel/device_number.hpp"
 
 namespace criu::files {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "criu/files/file_kind.hpp"
 #include "criu/files/inode_search.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/fdinfo.hpp"
@@ -18,6 +17,8 @@
 
 /// Inodes that inotify and fanotify watch. The kernel tells their device, number and file handle, but no path.
 namespace criu::files {
+
+class FileDump;
 
 /// Dump half: finds a path for each, because handles mean nothing on another machine or a fresh tmpfs.
 class WatchedInodes {

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "criu/files/file_opener.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 
@@ -45,13 +46,11 @@ private:
     bool original_;
 };
 
-class MemfdKind final : public files::FileKind {
+class MemfdKindDump final : public files::FileKindDump {
 public:
-    MemfdKind(SegmentsDump& dumped, const Segments& restored) : dumped_(dumped), restored_(restored) {}
+    explicit MemfdKindDump(SegmentsDump& segments) : segments_(segments) {}
 
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__MEMFD; }
-
-    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return dumped_.claims(file); }
+    [[nodiscard]] bool claims(const files::OpenFd& file) const override { return segments_.claims(file); }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         auto& out = *dump.arena().make<MemfdFileEntry>();
@@ -60,27 +59,38 @@ public:
         out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
         out.pos = static_cast<std::uint64_t>(file.info.pos);
         out.fown = dump.owner(file);
-        out.inode_id = dumped_.inodeFor(file);
+        out.inode_id = segments_.inodeFor(file);
     }
+
+private:
+    SegmentsDump& segments_;
+};
+
+class MemfdKindRestore final : public files::FileKindRestore {
+public:
+    explicit MemfdKindRestore(const Segments& segments) : segments_(segments) {}
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
         if (entry.memfd == nullptr)
             fail("file {} is a memfd without data", entry.id);
         const bool readWrite = (entry.memfd->flags & O_ACCMODE) == O_RDWR && (entry.memfd->flags & O_PATH) == 0;
         const bool original = readWrite && originals_.insert(entry.memfd->inode_id).second;
-        return std::make_shared<RestoredMemfd>(*entry.memfd, restored_, original);
+        return std::make_shared<RestoredMemfd>(*entry.memfd, segments_, original);
     }
 
 private:
-    SegmentsDump& dumped_;
-    const Segments& restored_;
+    const Segments& segments_;
     std::set<std::uint64_t> originals_;  ///< inodes whose first description is spoken for
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeMemfdKind(SegmentsDump& dumped, const Segments& restored) {
-    return std::make_unique<MemfdKind>(dumped, restored);
+std::unique_ptr<files::FileKindDump> makeMemfdDump(SegmentsDump& segments) {
+    return std::make_unique<MemfdKindDump>(segments);
+}
+
+std::unique_ptr<files::FileKindRestore> makeMemfdRestore(const Segments& segments) {
+    return std::make_unique<MemfdKindRestore>(segments);
 }
 
 }  // namespace criu::memory

@@ -13,7 +13,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/procdir.hpp"

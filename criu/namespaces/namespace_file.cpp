@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "criu/files/file_opener.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "images/fdinfo.hpp"
 #include "images/ns.hpp"
@@ -42,10 +43,8 @@ private:
     std::string path_;
 };
 
-class NamespaceFileKind final : public files::FileKind {
+class NamespaceFileKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__NS; }
-
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         const std::string_view name = nameOf(file.link);
         return std::any_of(std::begin(kImageOrder), std::end(kImageOrder),
@@ -70,7 +69,10 @@ public:
         out.ns_cflag = static_cast<std::uint32_t>(kernel::namespaceCloneFlag(*kind));
         out.flags = file.statusFlags();
     }
+};
 
+class NamespaceFileKindRestore final : public files::FileKindRestore {
+public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
@@ -87,8 +89,12 @@ public:
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeNamespaceFileKind() {
-    return std::make_unique<NamespaceFileKind>();
+std::unique_ptr<files::FileKindDump> makeNamespaceFileDump() {
+    return std::make_unique<NamespaceFileKindDump>();
+}
+
+std::unique_ptr<files::FileKindRestore> makeNamespaceFileRestore() {
+    return std::make_unique<NamespaceFileKindRestore>();
 }
 
 }  // namespace criu::namespaces

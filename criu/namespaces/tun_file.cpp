@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/image/record.hpp"
 #include "images/fdinfo.hpp"
 
@@ -71,11 +72,9 @@ private:
     const NetDeviceEntry* device_;
 };
 
-class TunFileKind final : public files::FileKind {
+class TunFileKindDump final : public files::FileKindDump {
 public:
-    TunFileKind(files::PathDump& paths, TunDevices* devices) : paths_(paths), dumped_(devices) {}
-
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__TUNF; }
+    TunFileKindDump(files::PathDump& paths, TunDevices& devices) : paths_(paths), tunDevices_(devices) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return isTunDescriptor(file); }
 
@@ -94,7 +93,7 @@ public:
             if (settings.filtered)
                 refuse(file, *attached, "has a packet filter (BPF), which can't be read out",
                        "have the program detach it before the dump");
-            dumped_->note(file.network, *attached, settings);
+            tunDevices_.note(file.network, *attached, settings);
             pollfd ask{file.copy.get(), POLLIN, 0};
             sys(::poll(&ask, 1, 0), "poll a tun device");
             if ((ask.revents & POLLIN) != 0)
@@ -112,6 +111,18 @@ public:
         dump.add(pathEntry);
     }
 
+private:
+    void refuseElsewhere(const files::OpenFd& file, const kernel::TunAttachment& attached) const {
+        if (!tunDevices_.carried(file.network))
+            refuse(file, attached, "is in a network namespace that isn't dumped", kOwnNetwork);
+    }
+
+    files::PathDump& paths_;
+    TunDevices& tunDevices_;
+};
+
+class TunFileKindRestore final : public files::FileKindRestore {
+public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.tunf == nullptr || entry.reg == nullptr)
             fail("file {} is said to be of a tun device but has no description of one, or no path", entry.id);
@@ -126,13 +137,6 @@ public:
     }
 
 private:
-    void refuseElsewhere(const files::OpenFd& file, const kernel::TunAttachment& attached) const {
-        if (!dumped_->carried(file.network))
-            refuse(file, attached, "is in a network namespace that isn't dumped", kOwnNetwork);
-    }
-
-    files::PathDump& paths_;
-    TunDevices* dumped_;
     std::map<std::uint32_t, Devices> devices_;  ///< by numbers of network namespaces
 };
 
@@ -143,8 +147,12 @@ bool isTunDescriptor(const files::OpenFd& file) {
            (file.info.flags & O_PATH) == 0;
 }
 
-std::unique_ptr<files::FileKind> makeTunFileKind(files::PathDump& paths, TunDevices* devices) {
-    return std::make_unique<TunFileKind>(paths, devices);
+std::unique_ptr<files::FileKindDump> makeTunFileDump(files::PathDump& paths, TunDevices& devices) {
+    return std::make_unique<TunFileKindDump>(paths, devices);
+}
+
+std::unique_ptr<files::FileKindRestore> makeTunFileRestore() {
+    return std::make_unique<TunFileKindRestore>();
 }
 
 }  // namespace criu::namespaces

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/namespaces/tun_devices.hpp"
 
@@ -11,7 +12,8 @@ namespace criu::namespaces {
 [[nodiscard]] bool isTunDescriptor(const files::OpenFd& file);
 
 /// Descriptors of /dev/net/tun: not attached yet, attached to a device of a network namespace of the tree, or with a
-/// queue set aside. `devices` is of a dump only.
-std::unique_ptr<files::FileKind> makeTunFileKind(files::PathDump& paths, TunDevices* devices);
+/// queue set aside.
+std::unique_ptr<files::FileKindDump> makeTunFileDump(files::PathDump& paths, TunDevices& devices);
+std::unique_ptr<files::FileKindRestore> makeTunFileRestore();
 
 }  // namespace criu::namespaces

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/kernel/inet_diag.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"

@@ -9,6 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/files/restored_tree.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
 #include "images/fdinfo.hpp"
@@ -16,11 +17,9 @@
 namespace criu::sockets {
 namespace {
 
-class InetKind final : public files::FileKind {
+class InetKindDump final : public files::FileKindDump {
 public:
-    explicit InetKind(NetworkLock& lock) : lock_(lock), dump_(lock) {}
-
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__INETSK; }
+    explicit InetKindDump(NetworkLock& lock) : dump_(lock) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
         return file.socketFamily == AF_INET || file.socketFamily == AF_INET6;
@@ -33,13 +32,21 @@ public:
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         dump_.add(file, entry, dump);
     }
-    void finishDump(files::FileDump& dump) override { dump_.finish(dump); }
-    void settle(files::Aftermath aftermath, Log&) noexcept override {
+    void finish(files::FileDump& dump) override { dump_.finish(dump); }
+    void end(files::Aftermath aftermath, Log&) noexcept override {
         if (aftermath == files::Aftermath::Run)
             dump_.release();
         else
             dump_.keep();
     }
+
+private:
+    InetDump dump_;
+};
+
+class InetKindRestore final : public files::FileKindRestore {
+public:
+    explicit InetKindRestore(NetworkLock& lock) : lock_(lock) {}
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.isk == nullptr)
@@ -64,7 +71,7 @@ public:
         lock_.ensure(std::move(ends));
     }
 
-    void finishRestore(files::RestoredTree& tree) override {
+    void finish(files::RestoredTree& tree) override {
         lock_.unlock();
         endRepairs(tree);
     }
@@ -102,15 +109,18 @@ private:
     }
 
     NetworkLock& lock_;
-    InetDump dump_;
     std::vector<std::shared_ptr<RestoredInet>> connections_;
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeInetKind(NetworkLock& lock) {
-    return std::make_unique<InetKind>(lock);
+std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock) {
+    return std::make_unique<InetKindDump>(lock);
+}
+
+std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock) {
+    return std::make_unique<InetKindRestore>(lock);
 }
 
 }  // namespace criu::sockets

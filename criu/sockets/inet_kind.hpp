@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::sockets {
 
 /// Sockets of IPv4 and IPv6: TCP, UDP, UDP-Lite, raw, ping. `lock` holds back the packets of TCP connections meanwhile.
-std::unique_ptr<files::FileKind> makeInetKind(NetworkLock& lock);
+std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
+std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock);
 
 }  // namespace criu::sockets

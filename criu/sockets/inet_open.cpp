@@ -80,10 +80,10 @@ void RestoredInet::open(files::FileOpener& opener) {
         opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name())));
         return;
     }
-    UniqueFd socket =
-        opener.lift(UniqueFd(sys(::socket(static_cast<int>(entry_.family), static_cast<int>(entry_.type) | SOCK_CLOEXEC,
-                                          static_cast<int>(entry_.proto)),
-                                 "create a socket of protocol {}", entry_.proto)));
+    UniqueFd socket = opener.toServiceRange(
+        UniqueFd(sys(::socket(static_cast<int>(entry_.family), static_cast<int>(entry_.type) | SOCK_CLOEXEC,
+                              static_cast<int>(entry_.proto)),
+                     "create a socket of protocol {}", entry_.proto)));
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);

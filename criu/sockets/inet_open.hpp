@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 #include "criu/sockets/tcp_repair.hpp"
 #include "images/sk-inet.hpp"

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/netlink_diag.hpp"
 #include "criu/sockets/socket_options.hpp"
@@ -117,10 +118,8 @@ private:
     const NetlinkSkEntry& entry_;
 };
 
-class NetlinkKind final : public files::FileKind {
+class NetlinkKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__NETLINKSK; }
-
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_NETLINK; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
@@ -168,12 +167,6 @@ public:
         out.set_opts = arena.copy(std::span<const std::uint32_t>(set));
     }
 
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
-        if (entry.nlsk == nullptr)
-            fail("file {} is said to be a netlink socket but has no description of one", entry.id);
-        return std::make_shared<RestoredNetlink>(*entry.nlsk);
-    }
-
 private:
     const kernel::NetlinkSocketInfo* find(const files::OpenFd& file) {
         if (read_.insert(file.network).second)
@@ -187,10 +180,23 @@ private:
     std::map<std::uint32_t, kernel::NetlinkSocketInfo> all_;
 };
 
+class NetlinkKindRestore final : public files::FileKindRestore {
+public:
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        if (entry.nlsk == nullptr)
+            fail("file {} is said to be a netlink socket but has no description of one", entry.id);
+        return std::make_shared<RestoredNetlink>(*entry.nlsk);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeNetlinkKind() {
-    return std::make_unique<NetlinkKind>();
+std::unique_ptr<files::FileKindDump> makeNetlinkDump() {
+    return std::make_unique<NetlinkKindDump>();
+}
+
+std::unique_ptr<files::FileKindRestore> makeNetlinkRestore() {
+    return std::make_unique<NetlinkKindRestore>();
 }
 
 }  // namespace criu::sockets

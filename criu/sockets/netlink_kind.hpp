@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::sockets {
 
 /// Netlink sockets (netlink(7)): port, groups, peer and options. Messages in their queues can't be carried.
-std::unique_ptr<files::FileKind> makeNetlinkKind();
+std::unique_ptr<files::FileKindDump> makeNetlinkDump();
+std::unique_ptr<files::FileKindRestore> makeNetlinkRestore();
 
 }  // namespace criu::sockets

@@ -28,9 +28,8 @@ constexpr Family kFamilies[] = {
     {44, "XDP"},
 };
 
-class OtherSocketKind final : public files::FileKind {
+class OtherSocketKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__UND; }
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily >= 0; }
 
     void dump(const files::OpenFd& file, FileEntry&, files::FileDump&) override {
@@ -41,16 +40,12 @@ public:
             fail("{} is a socket of family {}, which can't be dumped", file.describe(), family);
         fail("{} is a socket of {}, which can't be dumped", file.describe(), known->name);
     }
-
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
-        fail("file {} has no kind", entry.id);
-    }
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeOtherSocketKind() {
-    return std::make_unique<OtherSocketKind>();
+std::unique_ptr<files::FileKindDump> makeOtherSocketDump() {
+    return std::make_unique<OtherSocketKindDump>();
 }
 
 }  // namespace criu::sockets

@@ -67,10 +67,8 @@ void addFanout(const files::OpenFd& file, PacketSockEntry& out) {
     out.fanout = fanout;
 }
 
-class PacketKind final : public files::FileKind {
+class PacketKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__PACKETSK; }
-
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_PACKET; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
@@ -108,12 +106,6 @@ public:
         addMore(file.copy.get(), out, arena);
     }
 
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
-        if (entry.psk == nullptr)
-            fail("file {} is said to be a packet socket but has no description of one", entry.id);
-        return std::make_shared<RestoredPacket>(*entry.psk);
-    }
-
 private:
     static void addMore(int fd, PacketSockEntry& out, Arena& arena) {
         out.more = arena.array<SkMoreOpt*>(std::size(kMorePacketOptions));
@@ -141,10 +133,23 @@ private:
     std::map<std::uint32_t, kernel::PacketSocketInfo> all_;
 };
 
+class PacketKindRestore final : public files::FileKindRestore {
+public:
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        if (entry.psk == nullptr)
+            fail("file {} is said to be a packet socket but has no description of one", entry.id);
+        return std::make_shared<RestoredPacket>(*entry.psk);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<files::FileKind> makePacketKind() {
-    return std::make_unique<PacketKind>();
+std::unique_ptr<files::FileKindDump> makePacketDump() {
+    return std::make_unique<PacketKindDump>();
+}
+
+std::unique_ptr<files::FileKindRestore> makePacketRestore() {
+    return std::make_unique<PacketKindRestore>();
 }
 
 }  // namespace criu::sockets

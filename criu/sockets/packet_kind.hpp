@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::sockets {
 
 /// Packet sockets (packet(7)), with rings, memberships and fanout groups. Packets that wait in them aren't carried.
-std::unique_ptr<files::FileKind> makePacketKind();
+std::unique_ptr<files::FileKindDump> makePacketDump();
+std::unique_ptr<files::FileKindRestore> makePacketRestore();
 
 }  // namespace criu::sockets

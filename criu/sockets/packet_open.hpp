@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/restored_file.hpp"
 #include "images/packet-sock.hpp"
 
 namespace criu::sockets {

@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/files/file_kind.hpp"
 #include "criu/image/image_dir.hpp"
+
+namespace criu::files {
+class FileDump;
+}
 
 /// What waits in sockets to be received: data, descriptors in flight, credentials. Image sk-queues.img.
 namespace criu::sockets {

@@ -99,7 +99,7 @@ void UnixGroupOpener::settleDatagram(UnixSocket& socket) {
         return;
     }
     if (lostPeer(socket) && !ready) {
-        UniqueFd lost = opener_.lift(create(SOCK_DGRAM));
+        UniqueFd lost = opener_.toServiceRange(create(SOCK_DGRAM));
         bindAnywhere(lost.get());
         connectTo(lost.get(), socket);
         connectName(fdOf(socket), nameOf(lost.get()), -1);
@@ -125,7 +125,7 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
     } else if (!socket.incoming.empty()) {
         fill(socket, via(*socket.incoming.front()));
     } else {
-        UniqueFd passing = opener_.lift(create(SOCK_DGRAM));
+        UniqueFd passing = opener_.toServiceRange(create(SOCK_DGRAM));
         connectTo(passing.get(), socket);
         fill(socket, via(std::move(passing)));
     }
@@ -160,7 +160,7 @@ std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, c
     if (fresh) {
         UnixName name;
         name.text = address;
-        auto sender = std::make_shared<UniqueFd>(opener_.lift(create(SOCK_DGRAM)));
+        auto sender = std::make_shared<UniqueFd>(opener_.toServiceRange(create(SOCK_DGRAM)));
         try {
             bindName(sender->get(), name, PathFate::Removed);
             found->second = std::move(sender);

@@ -128,12 +128,12 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 void UnixDump::write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump) {
     const std::uint32_t inode = entry.usk->ino;
     const std::uint32_t peer = entry.usk->peer;
-    dump.hold(entry);
+    dump.addLater(entry);
     const auto seen = peers_.find(peer);
     const bool mutual = seen != peers_.end() && seen->second == inode;
     if (peer != 0 && !mutual && !written_.contains(peer)) {
         UniqueFd copy;
-        if (dump.pluginsTakeSockets())
+        if (carriers_.any())
             copy.reset(sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "copy {}", file.describe()));
         waiting_[peer].push_back({&entry, file.describe(), std::move(copy)});
         return;
@@ -161,7 +161,7 @@ void UnixDump::release(std::uint32_t inode, files::FileDump& dump) {
 void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, files::FileDump& dump) const {
     const model::Options& options = dump.options();
     UnixSkEntry& entry = *socket.entry->usk;
-    if (socket.copy && dump.giveSocketToPlugin(socket.copy.get(), entry.ino)) {
+    if (socket.copy && carriers_.carry(socket.copy.get(), entry.ino)) {
         entry.uflags |= static_cast<std::uint32_t>(UnixFlag::Callback);
         return;
     }

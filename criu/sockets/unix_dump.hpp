@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/kernel/sock_diag.hpp"
+#include "criu/sockets/carried_sockets.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-unix.hpp"
 
@@ -16,6 +17,8 @@ namespace criu::sockets {
 /// Dump half of Unix sockets.
 class UnixDump {
 public:
+    explicit UnixDump(SocketCarriers& carriers) : carriers_(carriers) {}
+
     /// What a socket's sub-message has that the socket itself tells. By any thread.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
@@ -30,7 +33,7 @@ private:
     struct Waiting {
         FileEntry* entry = nullptr;
         std::string shown;
-        UniqueFd copy;  ///< for plugins; empty if there are none that want sockets
+        UniqueFd copy;  ///< for carriers; empty if there are none
     };
 
     void readAll(std::uint32_t network);
@@ -41,6 +44,7 @@ private:
     void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, files::FileDump& dump) const;
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
+    SocketCarriers& carriers_;
     std::set<std::uint32_t> read_;  ///< network namespaces
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
     std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener

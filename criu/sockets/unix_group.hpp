@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "criu/base/process_lock.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/kernel/sock_diag.hpp"
+#include "criu/sockets/carried_sockets.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix_name.hpp"
 
@@ -51,7 +54,7 @@ struct UnixSocket {
 /// process, which needs nobody's help then.
 class UnixGroup final : public files::RestoredFile {
 public:
-    explicit UnixGroup(const ProcessLock& lock) : lock_(lock) {}
+    UnixGroup(const ProcessLock& lock, const CarriedSockets& carried) : lock_(lock), carried_(carried) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
     /// Whether the opener must keep others away from paths meanwhile.
@@ -86,9 +89,10 @@ private:
     friend class UnixGroupOpener;
 
     const ProcessLock& lock_;
+    const CarriedSockets& carried_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
-    std::vector<const UnixSocket*> given_;  ///< from outside or by a plugin: they are as they are
+    std::vector<const UnixSocket*> given_;  ///< from outside or by a carrier: they are as they are
 };
 
 }  // namespace criu::sockets

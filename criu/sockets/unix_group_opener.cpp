@@ -16,7 +16,7 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
       opener_(opener),
       filler_(
           opener.images(), [&opener](FileId id) { return opener.find(id); },
-          [&opener](UniqueFd fd) { return opener.lift(std::move(fd)); }) {}
+          [&opener](UniqueFd fd) { return opener.toServiceRange(std::move(fd)); }) {}
 
 void UnixGroupOpener::run() {
     adoptGiven();
@@ -65,8 +65,8 @@ std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(int type) const {
     sys(::socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of unix sockets");
     UniqueFd one(ends[0]);
     UniqueFd other(ends[1]);
-    one = opener_.lift(std::move(one));
-    other = opener_.lift(std::move(other));
+    one = opener_.toServiceRange(std::move(one));
+    other = opener_.toServiceRange(std::move(other));
     return {std::move(one), std::move(other)};
 }
 
@@ -80,7 +80,7 @@ void UnixGroupOpener::giveName(UnixSocket& socket) {
         return;
     UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept);
     if (file)
-        files_[&socket] = std::make_shared<UniqueFd>(opener_.lift(std::move(file)));
+        files_[&socket] = std::make_shared<UniqueFd>(opener_.toServiceRange(std::move(file)));
 }
 
 void UnixGroupOpener::connectTo(int fd, const UnixSocket& target) {
@@ -110,7 +110,7 @@ void UnixGroupOpener::adoptGiven() {
         if (inherited >= 0)
             given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
         else if (socket->has(UnixFlag::Callback))
-            given = opener_.socketOfPlugin(socket->entry->ino);
+            given = group_.carried_.open(socket->entry->ino);
         if (!given)
             continue;
         group_.given_.push_back(socket);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "criu/files/file_opener.hpp"
 #include "criu/sockets/unix_group.hpp"
 
 namespace criu::sockets {
@@ -27,7 +28,7 @@ private:
     void giveName(UnixSocket& socket);
     void connectTo(int fd, const UnixSocket& target);
     void connectOutside(UnixSocket& socket);
-    /// Those that come from --inherit-fd or from plugins.
+    /// Those that come from --inherit-fd or from carriers.
     void adoptGiven();
     void answerAsService(UnixSocket& socket);
 

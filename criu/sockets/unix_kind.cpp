@@ -10,9 +10,9 @@
 namespace criu::sockets {
 namespace {
 
-class UnixKind final : public files::FileKind {
+class UnixKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__UNIXSK; }
+    explicit UnixKindDump(SocketCarriers& carriers) : dump_(carriers) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_UNIX; }
 
@@ -23,25 +23,33 @@ public:
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         dump_.add(file, entry, dump);
     }
-    void finishDump(files::FileDump& dump) override { dump_.finish(dump); }
-
-    void prepareRestore(files::FileRestore& restore) override {
-        plan_ = std::make_unique<UnixPlan>();
-        plan_->load(restore);
-    }
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
-        return plan_->groupOf(FileId{entry.id});
-    }
+    void finish(files::FileDump& dump) override { dump_.finish(dump); }
 
 private:
     UnixDump dump_;
-    std::unique_ptr<UnixPlan> plan_;
+};
+
+class UnixKindRestore final : public files::FileKindRestore {
+public:
+    explicit UnixKindRestore(const CarriedSockets& carried) : plan_(carried) {}
+
+    void prepare(files::FileRestore& restore) override { plan_.load(restore); }
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        return plan_.groupOf(FileId{entry.id});
+    }
+
+private:
+    UnixPlan plan_;
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeUnixKind() {
-    return std::make_unique<UnixKind>();
+std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers) {
+    return std::make_unique<UnixKindDump>(carriers);
+}
+
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried) {
+    return std::make_unique<UnixKindRestore>(carried);
 }
 
 }  // namespace criu::sockets

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/sockets/carried_sockets.hpp"
 
 namespace criu::sockets {
 
 /// Unix sockets of all types, with names, connections, queues and what is in flight in them.
-std::unique_ptr<files::FileKind> makeUnixKind();
+std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers);
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried);
 
 }  // namespace criu::sockets

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/model/id_map.hpp"
 #include "images/sk-unix.hpp"
 

@@ -157,7 +157,7 @@ void UnixPlan::makeGroups() {
             continue;
         auto& group = groups[ties.rootOf(&socket)];
         if (!group)
-            group = std::make_shared<UnixGroup>(lock_);
+            group = std::make_shared<UnixGroup>(lock_, carried_);
         group->add(socket);
         groups_.emplace(socket.id, group);
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "criu/files/file_restore.hpp"
 #include "criu/sockets/unix_group.hpp"
 
 namespace criu::sockets {
@@ -12,6 +13,8 @@ namespace criu::sockets {
 /// All Unix sockets of the images, in groups that have to be opened together.
 class UnixPlan {
 public:
+    explicit UnixPlan(const CarriedSockets& carried) : carried_(carried) {}
+
     /// Throws Error where the images contradict themselves.
     void load(files::FileRestore& restore);
 
@@ -24,6 +27,7 @@ private:
     void linkSenders();
     void makeGroups();
 
+    const CarriedSockets& carried_;
     ProcessLock lock_;
     SocketQueues queues_;
     std::deque<UnixSocket> sockets_;

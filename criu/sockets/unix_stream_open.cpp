@@ -74,7 +74,7 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
     UniqueFd file;
     const UnixSocket* const listener = listenerOf(accepted);
     if (listener == nullptr) {
-        passing = opener_.lift(create(type));
+        passing = opener_.toServiceRange(create(type));
         try {
             file = bindName(passing.get(), accepted.name, PathFate::Removed);
         } catch (const Error& error) {
@@ -84,7 +84,7 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
             return false;
         }
         if (file)
-            file = opener_.lift(std::move(file));
+            file = opener_.toServiceRange(std::move(file));
         sys(::listen(passing.get(), 1), "listen for the other end of {}", accepted.shown());
     }
 
@@ -92,7 +92,7 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         provide(*other, create(type));
         giveName(*other);
     } else {
-        rest = opener_.lift(create(type));
+        rest = opener_.toServiceRange(create(type));
     }
     const int caller = other != nullptr ? fdOf(*other) : rest.get();
     if (listener != nullptr)

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/image/record.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "images/fdinfo.hpp"
@@ -142,10 +143,8 @@ private:
     const VsockSkEntry& entry_;
 };
 
-class VsockKind final : public files::FileKind {
+class VsockKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__VSOCKSK; }
-
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_VSOCK; }
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
@@ -176,13 +175,6 @@ public:
         out.ns_id = file.network;
     }
 
-    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
-        if (entry.vsk == nullptr || entry.vsk->has_cid != entry.vsk->has_port ||
-            (entry.vsk->listening != 0 && entry.vsk->has_port == 0))
-            fail("file {} is said to be a vsock socket but has no proper description of one", entry.id);
-        return std::make_shared<RestoredVsock>(*entry.vsk);
-    }
-
 private:
     /// Those that differ from what a new socket has.
     static void addMore(int fd, int type, VsockSkEntry& out, Arena& arena) {
@@ -204,10 +196,24 @@ private:
     }
 };
 
+class VsockKindRestore final : public files::FileKindRestore {
+public:
+    std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
+        if (entry.vsk == nullptr || entry.vsk->has_cid != entry.vsk->has_port ||
+            (entry.vsk->listening != 0 && entry.vsk->has_port == 0))
+            fail("file {} is said to be a vsock socket but has no proper description of one", entry.id);
+        return std::make_shared<RestoredVsock>(*entry.vsk);
+    }
+};
+
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeVsockKind() {
-    return std::make_unique<VsockKind>();
+std::unique_ptr<files::FileKindDump> makeVsockDump() {
+    return std::make_unique<VsockKindDump>();
+}
+
+std::unique_ptr<files::FileKindRestore> makeVsockRestore() {
+    return std::make_unique<VsockKindRestore>();
 }
 
 }  // namespace criu::sockets

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 
 namespace criu::sockets {
 
 /// Sockets between virtual machines and their host (vsock(7)) that listen or aren't connected. Connections live in both
 /// machines, and the other end can't be asked to wait: they are refused.
-std::unique_ptr<files::FileKind> makeVsockKind();
+std::unique_ptr<files::FileKindDump> makeVsockDump();
+std::unique_ptr<files::FileKindRestore> makeVsockRestore();
 
 }  // namespace criu::sockets

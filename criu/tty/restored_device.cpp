@@ -10,6 +10,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/files/restored_tree.hpp"
 #include "criu/tty/tty_restore.hpp"
 
 namespace criu::tty {
@@ -42,7 +45,7 @@ private:
 
 class RestoredDevice final : public RestoredLines {
 public:
-    explicit RestoredDevice(Source source) : source_(source) {}
+    RestoredDevice(Source source, const OutsideTerminals& outside) : source_(source), outside_(outside) {}
 
     [[nodiscard]] std::optional<pid_t> session() const override {
         const pid_t sid = static_cast<pid_t>(info().sid);
@@ -54,7 +57,7 @@ public:
             if (source_ == Source::Given)
                 opener.provide(FileId{file.entry->id}, given(opener));
             else if (source_ == Source::OwnTerminal)
-                provideTerminal(opener, file, openOwnTerminal(opener, file));
+                provideTerminal(opener, file, openOwnTerminal(outside_, file));
             else
                 provideTerminal(opener, file,
                                 openTerminal(opener, file, static_cast<int>(file.entry->flags) & O_ACCMODE));
@@ -81,7 +84,7 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        pid_t group = files.groupFor(static_cast<pid_t>(info().pgrp));
+        pid_t group = outside_.groupFor(static_cast<pid_t>(info().pgrp));
         if (group == 0 && source_ == Source::OwnTerminal)
             group = ::getpgrp();  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(FileId{all().front().entry->id}).get(), group, files.log(), info());
@@ -100,22 +103,20 @@ private:
     }
 
     Source source_;
+    const OutsideTerminals& outside_;
 };
 
 /// /dev/tty is the terminal of whoever opens it, so that must be one of the session.
 class RestoredOwn final : public RestoredLines {
 public:
     [[nodiscard]] bool late() const override { return true; }
-    [[nodiscard]] bool opensIn(const model::Task& task) const override { return task.sid == sid(); }
-    [[nodiscard]] std::optional<pid_t> session() const override { return sid(); }
+    [[nodiscard]] std::optional<pid_t> session() const override { return static_cast<pid_t>(info().sid); }
+    [[nodiscard]] bool opensOnlyInSession() const override { return true; }
 
     void open(files::FileOpener& opener) override {
         for (const TtyFile& file : all())
             provideTerminal(opener, file, openTerminal(opener, file, static_cast<int>(file.entry->flags) & O_ACCMODE));
     }
-
-private:
-    [[nodiscard]] pid_t sid() const { return static_cast<pid_t>(info().sid); }
 };
 
 /// A descriptor of /dev/tty whose terminal is gone: a short-lived process gets one, opens it, and it goes.
@@ -123,6 +124,7 @@ class HungUpOwn final : public RestoredLines {
 public:
     /// That process has a pid, which mustn't be one that is still to be created.
     [[nodiscard]] bool late() const override { return true; }
+    [[nodiscard]] std::optional<pid_t> session() const override { return std::nullopt; }
 
     void open(files::FileOpener& opener) override {
         UniqueFd master(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx"));
@@ -145,7 +147,7 @@ public:
             if (numbers[i] < 0)
                 failure = -numbers[i];
             else
-                opened.push_back(opener.lift(UniqueFd(numbers[i])));
+                opened.push_back(opener.toServiceRange(UniqueFd(numbers[i])));
         if (failure != 0)
             failWith(failure, "open the terminal of a new session as /dev/tty");
         for (std::size_t i = 0; i < opened.size(); ++i)
@@ -178,8 +180,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source) {
-    return std::make_shared<RestoredDevice>(source);
+std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const OutsideTerminals& outside) {
+    return std::make_shared<RestoredDevice>(source, outside);
 }
 
 std::shared_ptr<RestoredTerminal> makeHungUpOwn() {

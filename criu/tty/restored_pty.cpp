@@ -7,6 +7,9 @@
 #include <functional>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/files/restored_tree.hpp"
 #include "criu/tty/tty_restore.hpp"
 
 namespace criu::tty {
@@ -14,8 +17,8 @@ namespace {
 
 class RestoredPty final : public RestoredTerminal {
 public:
-    RestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver)
-        : images_(images), lock_(lock), handOver_(handOver) {}
+    RestoredPty(const TtyImages& images, const ProcessLock& lock, const OutsideTerminals& outside, bool handOver)
+        : images_(images), lock_(lock), outside_(outside), handOver_(handOver) {}
 
     void add(const TtyFile& file) override {
         if (!file.master)
@@ -59,7 +62,7 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        pid_t group = files.groupFor(static_cast<pid_t>(info().pgrp));
+        pid_t group = outside_.groupFor(static_cast<pid_t>(info().pgrp));
         if (group == 0 && isOutside())
             group = ::getpgrp();  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(ids().front()).get(), group, files.log(), info());
@@ -96,7 +99,7 @@ private:
         const ProcessLock::Held held(lock_);
         std::vector<UniqueFd> below;
         for (;;) {
-            UniqueFd fd = opener.lift(openMaster());
+            UniqueFd fd = opener.toServiceRange(openMaster());
             const unsigned got = kernel::ptyNumber(fd.get());
             if (got == number() || (got > number() && !exactly))
                 return fd;
@@ -139,7 +142,7 @@ private:
         if (slaves_.empty() && !closed && output.empty() && input.empty()) {
             restoreLines(master);  // settings of a master are its slave's
         } else {
-            const UniqueFd slave = opener.lift(openPrivateSlave(master));
+            const UniqueFd slave = opener.toServiceRange(openPrivateSlave(master));
             const std::size_t lost = putQueues(master, slave.get(), output, input, loadSettings(*info().termios));
             if (lost != 0)
                 opener.log().warn("{}: {} bytes that waited in it are lost", describe(), lost);
@@ -184,7 +187,7 @@ private:
             if (!fd)
                 failErrno("open the slave of a pseudoterminal");
             sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of a terminal", flags);
-            slaves.push_back(opener.lift(std::move(fd)));
+            slaves.push_back(opener.toServiceRange(std::move(fd)));
         }
         master.reset();
         for (std::size_t i = 0; i < slaves.size(); ++i)
@@ -209,7 +212,7 @@ private:
         restoreNode(slaves_.front(), slaves.front().get());
         for (std::size_t i = 0; i < slaves.size(); ++i)
             provideTerminal(opener, slaves_[i], std::move(slaves[i]));
-        opener.handOver(std::move(master));
+        outside_.handOver(std::move(master));
     }
 
     /// The other side was held by somebody outside of the tree: the terminal criu was started from takes its place.
@@ -223,11 +226,12 @@ private:
             throw error;
         }
         for (const TtyFile& slave : slaves_)
-            provideTerminal(opener, slave, openOwnTerminal(opener, slave));
+            provideTerminal(opener, slave, openOwnTerminal(outside_, slave));
     }
 
     const TtyImages& images_;
     const ProcessLock& lock_;
+    const OutsideTerminals& outside_;
     bool handOver_;
     TtyFile master_;
     std::vector<TtyFile> slaves_;
@@ -235,8 +239,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver) {
-    return std::make_shared<RestoredPty>(images, lock, handOver);
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,
+                                                  const OutsideTerminals& outside, bool handOver) {
+    return std::make_shared<RestoredPty>(images, lock, outside, handOver);
 }
 
 }  // namespace criu::tty

@@ -154,7 +154,7 @@ const TtyDump::Terminal* TtyDump::slaveOf(const Terminal& master) const {
     return nullptr;
 }
 
-void TtyDump::findSession(Terminal& terminal, std::span<const files::SeenSession> sessions) const {
+void TtyDump::findSession(Terminal& terminal) const {
     if (terminal.hungUp)
         return;
     TtyInfoEntry& info = *terminal.info;
@@ -164,10 +164,10 @@ void TtyDump::findSession(Terminal& terminal, std::span<const files::SeenSession
         info.pgrp = static_cast<std::uint32_t>(kernel::foregroundOfPty(master->fd.get()).value_or(0));
         return;
     }
-    const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const files::SeenSession& session) {
+    const auto found = std::find_if(sessions_.begin(), sessions_.end(), [&](const SeenSession& session) {
         return session.terminal != 0 && session.terminal == terminal.real;
     });
-    if (found == sessions.end())
+    if (found == sessions_.end())
         return;
     info.sid = static_cast<std::uint32_t>(found->sid);
     info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground, 0));
@@ -177,8 +177,7 @@ void TtyDump::findSession(Terminal& terminal, std::span<const files::SeenSession
 void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
-        const auto sessions = dump.sessions();
-        return std::any_of(sessions.begin(), sessions.end(), [&](const files::SeenSession& session) {
+        return std::any_of(sessions_.begin(), sessions_.end(), [&](const SeenSession& session) {
             return session.sid == static_cast<pid_t>(sid) && session.leaderDumped;
         });
     };
@@ -294,7 +293,7 @@ void TtyDump::finish(files::FileDump& dump) {
     if (terminals_.empty())
         return;
     for (const auto& terminal : terminals_)
-        findSession(*terminal, dump.sessions());
+        findSession(*terminal);
     checkOwners(dump);
     assignIds();
     for (const auto& terminal : terminals_)

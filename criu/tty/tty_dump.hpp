@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/tty/pty_queue.hpp"
+#include "criu/tty/seen_session.hpp"
 #include "criu/tty/tty_entry.hpp"
 
 namespace criu::tty {
@@ -15,6 +16,9 @@ namespace criu::tty {
 /// The dump half of terminals. Each end of a pseudoterminal is a terminal of its own here, as it is in the images.
 class TtyDump {
 public:
+    /// `sessions`: all of the tree's living processes, known when finish() is called.
+    explicit TtyDump(const std::vector<SeenSession>& sessions) : sessions_(sessions) {}
+
     void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
 
     /// When all files were seen: what concerns several terminals, and the images.
@@ -60,12 +64,13 @@ private:
     [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;
     [[nodiscard]] const Terminal* slaveOf(const Terminal& master) const;
     [[nodiscard]] static std::uint32_t usualId(const Terminal& terminal);
-    void findSession(Terminal& terminal, std::span<const files::SeenSession> sessions) const;
+    void findSession(Terminal& terminal) const;
     void checkOwners(files::FileDump& dump) const;
     void assignIds();
     void take(const Terminal& master, files::FileDump& dump);
     void writeImages(files::FileDump& dump);
 
+    const std::vector<SeenSession>& sessions_;
     std::vector<std::unique_ptr<Terminal>> terminals_;
     std::vector<Taken> taken_;
 };

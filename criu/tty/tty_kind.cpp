@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/restored_tree.hpp"
 #include "criu/tty/tty_dump.hpp"
 #include "criu/tty/tty_restore.hpp"
 #include "images/fdinfo.hpp"
@@ -14,9 +15,9 @@
 namespace criu::tty {
 namespace {
 
-class TtyKind final : public files::FileKind {
+class TtyKindDump final : public files::FileKindDump {
 public:
-    [[nodiscard]] FdTypes type() const override { return FD_TYPES__TTY; }
+    explicit TtyKindDump(const std::vector<SeenSession>& sessions) : dumped_(sessions) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
         return S_ISCHR(file.stat.st_mode) && (file.info.flags & O_PATH) == 0 && roleOf(file.stat.st_rdev).has_value();
@@ -26,16 +27,21 @@ public:
         dumped_.add(file, *roleOf(file.stat.st_rdev), entry, dump);
     }
 
-    void finishDump(files::FileDump& dump) override { dumped_.finish(dump); }
-    void settle(files::Aftermath aftermath, Log& log) noexcept override {
+    void finish(files::FileDump& dump) override { dumped_.finish(dump); }
+    void end(files::Aftermath aftermath, Log& log) noexcept override {
         if (aftermath != files::Aftermath::End)
             dumped_.putBack(log);
     }
 
-    void prepareRestore(files::FileRestore& restore) override {
-        images_.load(restore.images());
-        lock_.emplace();
-    }
+private:
+    TtyDump dumped_;
+};
+
+class TtyKindRestore final : public files::FileKindRestore {
+public:
+    explicit TtyKindRestore(const OutsideTerminals& outside) : outside_(outside) {}
+
+    void prepare(files::FileRestore& restore) override { images_.load(restore.images()); }
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.tty == nullptr)
@@ -63,7 +69,7 @@ public:
         return terminal;
     }
 
-    void finishRestore(files::RestoredTree& tree) override {
+    void finish(files::RestoredTree& tree) override {
         for (const auto& [id, terminal] : terminals_)
             terminal->finish(tree);
     }
@@ -86,27 +92,31 @@ private:
 
     std::shared_ptr<RestoredTerminal> make(const TtyInfoEntry& info, bool given, files::FileRestore& restore) {
         if (given)
-            return makeRestoredDevice(Source::Given);
+            return makeRestoredDevice(Source::Given, outside_);
         if (info.type == TTY_TYPE__PTY)
-            return makeRestoredPty(images_, *lock_, restore.options().orphanPtsMaster);
+            return makeRestoredPty(images_, lock_, outside_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
             return info.termios == nullptr ? makeHungUpOwn() : makeRestoredOwn();
         // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(static_cast<pid_t>(info.sid));
-        return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path);
+        return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path, outside_);
     }
 
-    TtyDump dumped_;
+    const OutsideTerminals& outside_;
     TtyImages images_;
-    std::optional<ProcessLock> lock_;
+    ProcessLock lock_;
     std::map<std::pair<TtyType, std::uint32_t>, std::shared_ptr<RestoredTerminal>> terminals_;
 };
 
 }  // namespace
 
-std::unique_ptr<files::FileKind> makeTtyKind() {
-    return std::make_unique<TtyKind>();
+std::unique_ptr<files::FileKindDump> makeTtyDump(const std::vector<SeenSession>& sessions) {
+    return std::make_unique<TtyKindDump>(sessions);
+}
+
+std::unique_ptr<files::FileKindRestore> makeTtyRestore(const OutsideTerminals& outside) {
+    return std::make_unique<TtyKindRestore>(outside);
 }
 
 }  // namespace criu::tty

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/tty/outside_terminals.hpp"
+#include "criu/tty/seen_session.hpp"
 
 namespace criu::tty {
 
 /// Terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty. Documentation/terminals.md
 /// tells what is kept of them and how they come back.
-std::unique_ptr<files::FileKind> makeTtyKind();
+std::unique_ptr<files::FileKindDump> makeTtyDump(const std::vector<SeenSession>& sessions);
+std::unique_ptr<files::FileKindRestore> makeTtyRestore(const OutsideTerminals& outside);
 
 }  // namespace criu::tty

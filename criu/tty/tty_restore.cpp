@@ -72,7 +72,8 @@ void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd
 UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access) {
     if (file.path == nullptr)
         fail("terminal {:#x} has no path", file.info->id);
-    return opener.lift(opener.openDevice(FileId{file.path->id}, access | O_NOCTTY | O_NONBLOCK));
+    return opener.toServiceRange(
+        opener.openPath(FileId{file.path->id}, access | O_NOCTTY | O_NONBLOCK, files::PathCheck::Nothing));
 }
 
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
@@ -88,10 +89,10 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
         kernel::writeLockedSettings(fd, locked);
 }
 
-UniqueFd openOwnTerminal(files::FileOpener& opener, const TtyFile& file) {
-    if (opener.ownTerminal() < 0)
+UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file) {
+    if (outside.own() < 0)
         fail("--shell-job: criu wasn't started from a terminal that could replace it");
-    const std::string path = fmt::format("/proc/self/fd/{}", opener.ownTerminal());
+    const std::string path = fmt::format("/proc/self/fd/{}", outside.own());
     const int access = static_cast<int>(file.entry->flags) & O_ACCMODE;
     return UniqueFd(sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));
 }

@@ -5,8 +5,12 @@
 #include <memory>
 
 #include "criu/base/process_lock.hpp"
-#include "criu/files/file_kind.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/files/restored_tree.hpp"
+#include "criu/files/session_terminal.hpp"
 #include "criu/image/record.hpp"
+#include "criu/tty/outside_terminals.hpp"
 #include "criu/tty/pty_queue.hpp"
 #include "criu/tty/tty_entry.hpp"
 #include "images/regfile.hpp"
@@ -37,8 +41,9 @@ struct TtyFile {
 };
 
 /// All descriptions of one terminal; of a pseudoterminal those of both ends.
-class RestoredTerminal : public files::RestoredFile {
+class RestoredTerminal : public files::RestoredFile, public files::SessionTerminal {
 public:
+    [[nodiscard]] files::SessionTerminal* asTerminal() final { return this; }
     virtual void add(const TtyFile& file) = 0;
     /// In the process that directs the restore, when all is in place.
     virtual void finish(files::RestoredTree&) {}
@@ -46,14 +51,15 @@ public:
 
 /// `lock`: one process at a time takes numbers of ptys. `handOver`: for one without a master in the images a new master
 /// is made and handed over.
-std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock, bool handOver);
+std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,
+                                                  const OutsideTerminals& outside, bool handOver);
 /// Where a terminal comes from that nobody can create.
 enum class Source : std::uint8_t {
     Path,         ///< it is always there: consoles, virtual terminals, serial lines
     Given,        ///< --inherit-fd
     OwnTerminal,  ///< the one criu was started from (--shell-job)
 };
-std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source);
+std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const OutsideTerminals& outside);
 /// /dev/tty; and where the terminal behind it was hung up.
 std::shared_ptr<RestoredTerminal> makeRestoredOwn();
 std::shared_ptr<RestoredTerminal> makeHungUpOwn();
@@ -66,7 +72,7 @@ void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd
 
 /// For a terminal whose other side was held outside of the tree: opens the one criu was started from, with the access
 /// that this description had.
-[[nodiscard]] UniqueFd openOwnTerminal(files::FileOpener& opener, const TtyFile& file);
+[[nodiscard]] UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file);
 
 /// Whether a terminal takes the window size of the image. One that was there before has a window of its own.
 enum class Window : std::uint8_t { Set, Keep };
@@ -78,7 +84,7 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::S
 /// fails. Criu may be in the background by then.
 void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
-/// In the leader of its session: what RestoredFile::beginSession() and groupsJoined() are for.
+/// In the leader of its session: what SessionTerminal::beginSession() and groupsJoined() are for.
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);
 void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info);
 

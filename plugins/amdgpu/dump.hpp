@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/image/arena.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/kfd.hpp"

@@ -247,7 +247,7 @@ AmdgpuRestore::Own& AmdgpuRestore::own() {
 }
 
 int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
-    return heldOpen_.emplace_back(opener.lift(std::move(fd))).get();
+    return heldOpen_.emplace_back(opener.toServiceRange(std::move(fd))).get();
 }
 
 /// Hands contents to the master, or moves them here.

@@ -9,6 +9,9 @@
 
 #include "criu/device/content_channel.hpp"
 #include "criu/device/subsystem.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/kfd.hpp"

@@ -4,6 +4,7 @@
 #include "amdgpu_fake_kernel.hpp"
 #include "amdgpu_machine.hpp"
 #include "criu/base/error.hpp"
+#include "criu/files/file_restore.hpp"
 #include "images/fdinfo.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/restore.hpp"

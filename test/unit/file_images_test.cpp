@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "criu/files/bpf_map.hpp"
+#include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
 #include "criu/files/pidfd.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/tty/tty_kind.hpp"
@@ -61,16 +63,12 @@ public:
     [[nodiscard]] const criu::ImageDir& images() const override { return images_.images(); }
     [[nodiscard]] const criu::kernel::OutsideHelp* help() const override { return nullptr; }
     void provide(FileId, UniqueFd fd) override { provided.push_back(std::move(fd)); }
-    UniqueFd lift(UniqueFd fd) override { return fd; }
+    UniqueFd toServiceRange(UniqueFd fd) override { return fd; }
     [[nodiscard]] int find(FileId) const override { return -1; }
     [[nodiscard]] bool isHeld(FileId) const override { return true; }
     [[nodiscard]] int inherited(std::string_view) const override { return -1; }
-    UniqueFd socketOfPlugin(std::uint32_t) override { return {}; }
-    UniqueFd openPath(FileId, int) override { return {}; }
+    UniqueFd openPath(FileId, int, criu::files::PathCheck) override { return {}; }
     void postpone() override {}
-    UniqueFd openDevice(FileId, int) override { return {}; }
-    [[nodiscard]] int ownTerminal() const override { return -1; }
-    void handOver(UniqueFd) override {}
 
     std::vector<UniqueFd> provided;
 
@@ -89,8 +87,8 @@ TEST_CASE("a pipe that is said to hold more than it can is an error") {
     image.write(data);
     image.payload(std::span(content).first(data.bytes));
     image.finish();
-    const auto kind = criu::files::makePipeKind();
-    kind->prepareRestore(images);
+    const auto kind = criu::files::makePipeRestore();
+    kind->prepare(images);
 
     PipeEntry pipe = PIPE_ENTRY__INIT;
     pipe.flags = O_WRONLY;
@@ -109,7 +107,7 @@ TEST_CASE("a pipe that is said to hold more than it can is an error") {
 
 TEST_CASE("a pidfd must be of a process of the images, or of none") {
     Images images;
-    const auto kind = criu::files::makePidFdKind();
+    const auto kind = criu::files::makePidFdRestore();
     PidfdEntry pidfd = PIDFD_ENTRY__INIT;
     FileEntry entry = FILE_ENTRY__INIT;
     entry.pidfd = &pidfd;
@@ -124,7 +122,7 @@ TEST_CASE("a pidfd must be of a process of the images, or of none") {
 
 TEST_CASE("a BPF map must be of a kind whose elements are what the images have") {
     Images images;
-    const auto kind = criu::files::makeBpfMapKind();
+    const auto kind = criu::files::makeBpfMapRestore();
     BpfmapFileEntry map = BPFMAP_FILE_ENTRY__INIT;
     map.map_type = BPF_MAP_TYPE_ARRAY;
     FileEntry entry = FILE_ENTRY__INIT;
@@ -141,7 +139,7 @@ TEST_CASE("elements of BPF maps take no memory that their image hasn't got") {
     auto image = images.images().create(ImageKind::BpfmapData);
     image.write(head);
     image.finish();
-    CHECK_THAT(errorOf([&] { criu::files::makeBpfMapKind()->prepareRestore(images); }), Contains("doesn't fit"));
+    CHECK_THAT(errorOf([&] { criu::files::makeBpfMapRestore()->prepare(images); }), Contains("doesn't fit"));
 }
 
 TEST_CASE("the master of a pseudoterminal must have settings") {
@@ -155,8 +153,9 @@ TEST_CASE("the master of a pseudoterminal must have settings") {
     auto image = images.images().create(ImageKind::TtyInfo);
     image.write(info);
     image.finish();
-    const auto kind = criu::tty::makeTtyKind();
-    kind->prepareRestore(images);
+    const criu::tty::OutsideTerminals outside([](pid_t) { return 0; });
+    const auto kind = criu::tty::makeTtyRestore(outside);
+    kind->prepare(images);
 
     TtyFileEntry file = TTY_FILE_ENTRY__INIT;
     file.tty_info_id = info.id;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/files/inode_search.hpp"
+#include "criu/files/tree_root.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -11,6 +11,7 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/files/ghost_file.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/kernel/program.hpp"
 #include "criu/namespaces/file_archive.hpp"
 #include "image_fixture.hpp"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::files {
+
+/// What opening a path makes sure of.
+enum class PathCheck : std::uint8_t {
+    Same,     ///< that it is the file that was dumped (size, mode, build id as the options say)
+    Nothing,  ///< whatever has the name is taken
+};
+
+/// What RestoredFile::open() may use, in a restored process.
+class FileOpener {
+public:
+    virtual ~FileOpener() = default;
+    [[nodiscard]] virtual const model::Options& options() const = 0;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
+    /// Hands over the description for `id`. It is put at its numbers (or stored for children) at once.
+    virtual void provide(FileId id, UniqueFd fd) = 0;
+    /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have
+    /// been opened; the restore fails if that doesn't help.
+    virtual void postpone() = 0;
+    /// Moves a descriptor to the service range, out of the numbers that restored files need. For kinds that hold
+    /// several descriptors at a time: one at a low number could be where provide() has to put another.
+    virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
+    /// A descriptor of an id that is open in this process or that this process inherited; -1 if there is none.
+    [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// Whether a process of the tree will have the id as a descriptor, so that RestoredTree can fetch it.
+    [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
+    /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
+    [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
+    /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
+    virtual UniqueFd openPath(FileId regular, int flags, PathCheck check) = 0;
+    /// The same with PathCheck::Same.
+    UniqueFd openPath(FileId regular, int flags) { return openPath(regular, flags, PathCheck::Same); }
+};
+
+}  // namespace criu::files

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/model/options.hpp"
+#include "images/fdinfo.fwd.hpp"
+
+namespace criu::files {
+
+/// What a kind of files may use while images are read.
+class FileRestore {
+public:
+    virtual ~FileRestore() = default;
+    [[nodiscard]] virtual const model::Options& options() const = 0;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// The entry of an id; throws Error if the images have none.
+    [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
+    /// All entries of a kind, in order of their ids.
+    [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
+    /// The number of the namespace of a kind that the tree was in; nothing if the images don't say.
+    [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
+    /// Whether the image has a process of this pid.
+    [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
+    /// The object that restores an id; collected now if it wasn't yet.
+    virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
+    /// All descriptions in the descriptor tables that `id` is in, by ascending number of their descriptors.
+    [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
+    /// The processes that have the description.
+    [[nodiscard]] virtual std::vector<pid_t> users(FileId id) const = 0;
+};
+
+}  // namespace criu::files

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
+
+namespace criu::files {
+
+/// What RestoredFile::complete() may use: this process' descriptors at their final numbers.
+class PlacedFiles {
+public:
+    virtual ~PlacedFiles() = default;
+    [[nodiscard]] virtual Log& log() = 0;
+    [[nodiscard]] virtual const ImageDir& images() const = 0;
+    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
+    /// A descriptor of this process that refers to the id; -1 if it has none.
+    [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// Moves a descriptor to the service range, out of the numbers that restored files need.
+    virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
+    /// A descriptor, in that range, of an id that any process of the tree has.
+    virtual UniqueFd fetch(FileId id) = 0;
+};
+
+}  // namespace criu::files
