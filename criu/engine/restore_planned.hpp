@@ -6,8 +6,8 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/engine/file_plan.hpp"
 #include "criu/engine/restore_images.hpp"
+#include "criu/engine/restored_files.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/joined.hpp"
@@ -43,7 +43,7 @@ public:
     device::RestoreDevices devices;
     /// Of the root's network namespace, or of single connections.
     sockets::NetworkLock networkLock;
-    FilePlan files;
+    RestoredFiles files;
     namespaces::JoinedNamespaces joined;
     namespaces::Surroundings surroundings;
     cgroup::CgroupRestore cgroups;

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/file_plan.hpp"
 #include "criu/engine/restore_control.hpp"
+#include "criu/engine/restored_files.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/segments.hpp"
@@ -24,7 +24,7 @@ struct RestoreRun {
     ImageDir& images;
     RestoreImages& content;
     model::BirthPlan& births;
-    FilePlan& files;
+    RestoredFiles& files;
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
     namespaces::NamespaceRestores& namespaces;

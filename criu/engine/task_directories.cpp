@@ -13,7 +13,7 @@
 
 namespace criu::engine {
 
-void enterDirectories(const model::Task& task, const FilePlan& plan, const ServiceFds& service, TaskFiles& files) {
+void enterDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files) {
     const FsEntry& fs = **task.fs;
     const UniqueFd root = service.lift(files.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
     const FileEntry& cwdEntry = plan.entry(FileId{fs.cwd_id});

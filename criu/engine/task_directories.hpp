@@ -8,6 +8,6 @@ namespace criu::engine {
 
 /// Gives the calling process its root and working directory and its umask. From here on its paths are its own, so all
 /// that is opened by a path of criu has been.
-void enterDirectories(const model::Task& task, const FilePlan& plan, const ServiceFds& service, TaskFiles& files);
+void enterDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files);
 
 }  // namespace criu::engine

@@ -26,57 +26,55 @@ void TaskFiles::inheritFrom(const TaskFiles& creator) {
     shared_ = creator.shared_;
 }
 
-void TaskFiles::open(const PlannedFile& planned) {
-    if (!opened_.insert(planned.file.get()).second)
-        return;
-    for (const FileId needed : planned.file->needs())
-        if (const PlannedFile* const other = plan_.plannedFor(needed); other != nullptr && other->opener == pid_)
-            open(*other);
+void TaskFiles::openAll(model::FileStage stage) {
+    for (const std::size_t file : all_.plan().openedBy(pid_, stage))
+        open(file);
+}
+
+void TaskFiles::open(std::size_t index) {
+    const CollectedFile& collected = all_.at(index);
+    files::RestoredFile& file = *collected.file;
     postponed_ = false;
     {
-        const ErrorContext context([&] { return planned.file->describe(); });
+        const ErrorContext context([&] { return file.describe(); });
         const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
-        surroundings_.whereSocketsAre(planned.network, move, [&] {
-            surroundings_.whereNamesAre(planned.names, move, [&] { planned.file->open(*this); });
+        surroundings_.whereSocketsAre(collected.network, move, [&] {
+            surroundings_.whereNamesAre(collected.names, move, [&] { file.open(*this); });
         });
     }
     if (!postponed_)
         return;
     if (phase_ == Phase::Sharing)
-        fail("{} is shared by processes, but can't be opened before others are", planned.file->describe());
-    opened_.erase(planned.file.get());
-    if (std::find(pending_.begin(), pending_.end(), &planned) == pending_.end())
-        pending_.push_back(&planned);
+        fail("{} is shared by processes, but can't be opened before others are", file.describe());
+    pending_.push_back(index);
 }
 
 /// Tries again; whether any could be opened.
 bool TaskFiles::openPostponed() {
-    const std::vector<const PlannedFile*> waiting = std::exchange(pending_, {});
-    for (const PlannedFile* const planned : waiting)
-        open(*planned);
+    const std::vector<std::size_t> waiting = std::exchange(pending_, {});
+    for (const std::size_t file : waiting)
+        open(file);
     return pending_.size() < waiting.size();
 }
 
 void TaskFiles::openShared() {
-    for (const PlannedFile& planned : plan_.planned())
-        if (planned.opener == pid_ && planned.inheritedByOthers)
-            open(planned);
+    openAll(model::FileStage::BeforeChildren);
 }
 
 void TaskFiles::beginSession() {
-    for (const PlannedFile& planned : plan_.planned())
-        if (planned.controller == pid_) {
-            const ErrorContext context([&] { return planned.file->describe(); });
-            planned.file->asTerminal()->beginSession(*this);
-        }
+    for (const std::size_t index : all_.plan().controlledBy(pid_)) {
+        files::RestoredFile& file = *all_.at(index).file;
+        const ErrorContext context([&] { return file.describe(); });
+        file.asTerminal()->beginSession(*this);
+    }
 }
 
 void TaskFiles::groupsJoined() {
-    for (const PlannedFile& planned : plan_.planned())
-        if (planned.controller == pid_) {
-            const ErrorContext context([&] { return planned.file->describe(); });
-            planned.file->asTerminal()->groupsJoined(*this);
-        }
+    for (const std::size_t index : all_.plan().controlledBy(pid_)) {
+        files::RestoredFile& file = *all_.at(index).file;
+        const ErrorContext context([&] { return file.describe(); });
+        file.asTerminal()->groupsJoined(*this);
+    }
 }
 
 bool TaskFiles::leadsTable() const {
@@ -98,16 +96,10 @@ void TaskFiles::place() {
             put(found->second, slot);
             placed_[slot.file] = slot.fd;
         }
-    for (const model::FdSlot& slot : task_->files->slots) {
-        if (placed_.contains(slot.file))
-            continue;
-        const PlannedFile* const planned = plan_.plannedFor(slot.file);
-        if (planned->late)
-            continue;
-        open(*planned);
-        if (!placed_.contains(slot.file) && pending_.empty())
-            fail("fd {}: {} was opened, but not as file {}", slot.fd, planned->file->describe(), slot.file);
-    }
+    openAll(model::FileStage::AfterChildren);
+    for (const model::FdSlot& slot : task_->files->slots)
+        if (!placed_.contains(slot.file) && pending_.empty() && !all_.late().contains(slot.file))
+            fail("fd {}: {} was opened, but not as file {}", slot.fd, describe(slot.file), slot.file);
     while (!pending_.empty() && openPostponed()) {
     }
 }
@@ -118,18 +110,15 @@ void TaskFiles::openLate() {
     // What they wait for is being opened by other processes.
     for (int tries = 0; !pending_.empty(); ++tries) {
         if (tries == kPostponedTries)
-            fail("{} can't be opened: what it needs isn't there", pending_.front()->file->describe());
+            fail("{} can't be opened: what it needs isn't there", all_.at(pending_.front()).file->describe());
         if (!openPostponed())
             ::usleep(kPostponedPause);
     }
     phase_ = Phase::Late;
-    for (const PlannedFile& planned : plan_.planned()) {
-        if (!planned.late || planned.opener != pid_)
-            continue;
-        open(planned);
-        for (const FileId id : planned.ids)
-            plan_.late().announce(id, {pid_, find(id)});
-    }
+    openAll(model::FileStage::Late);
+    for (const std::size_t file : all_.plan().openedBy(pid_, model::FileStage::Late))
+        for (const FileId id : all_.at(file).ids)
+            all_.late().announce(id, {pid_, find(id)});
 }
 
 void TaskFiles::fetchLate() {
@@ -175,7 +164,7 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
 UniqueFd TaskFiles::fetch(FileId id) {
     if (const int own = find(id); own >= 0)
         return toServiceRange(UniqueFd(sys(::fcntl(own, F_DUPFD_CLOEXEC, 0), "copy fd {}", own)));
-    const std::optional<FileHolder> holder = plan_.holderOf(id);
+    const std::optional<FileHolder> holder = all_.holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
     return toServiceRange(kernel::PidFd(holder->pid).getFd(holder->fd));
@@ -189,10 +178,10 @@ int TaskFiles::find(FileId id) const {
 }
 
 UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
-    const FileEntry& entry = plan_.entry(regular);
+    const FileEntry& entry = all_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
-    return files::openRegular(*entry.reg, flags, plan_.remaps(), plan_.options(), check, plan_.help());
+    return files::openRegular(*entry.reg, flags, all_.remaps(), all_.options(), check, all_.help());
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
@@ -200,10 +189,10 @@ UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
 }
 
 memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
-    const FileEntry& entry = plan_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
+    const FileEntry& entry = all_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
     if (entry.reg == nullptr || entry.reg->name == nullptr)
         fail("file {} isn't a path", entry.id);
-    auto where = plan_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
+    auto where = all_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
     return {std::move(where.fd), where.offset};
 }
 
@@ -230,9 +219,9 @@ int TaskFiles::numberOf(FileId id) const {
 }
 
 void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const {
-    for (const PlannedFile& planned : plan_.planned())
-        if (const files::MemoryRegistrar* const registrar = planned.file->asMemoryRegistrar();
-            registrar != nullptr && plan_.mapperOf(registrar->registrar()) == pid_)
+    for (std::size_t file = 0; file < all_.count(); ++file)
+        if (const files::MemoryRegistrar* const registrar = all_.at(file).file->asMemoryRegistrar();
+            registrar != nullptr && all_.mapperOf(registrar->registrar()) == pid_)
             registrar->addMemorySteps(numberOf(registrar->registrar()), steps, data);
 }
 
@@ -241,22 +230,27 @@ int TaskFiles::segment(const VmaEntry& vma) {
 }
 
 const FownEntry* TaskFiles::ownerOf(FileId id) const {
-    const PlannedFile* const planned = plan_.plannedFor(id);
-    return planned != nullptr ? planned->file->owner(id) : nullptr;
+    const auto file = all_.indexOf(id);
+    return file ? all_.at(*file).file->owner(id) : nullptr;
+}
+
+std::string TaskFiles::describe(FileId id) const {
+    const auto file = all_.indexOf(id);
+    return file ? all_.at(*file).file->describe() : fmt::format("file {}", id);
 }
 
 void TaskFiles::setLocks() {
-    for (const FileLockEntry* const lock : plan_.locks().ofDescriptions(task_->pid)) {
+    for (const FileLockEntry* const lock : all_.locks().ofDescriptions(task_->pid)) {
         const auto slot = std::find_if(task_->files->slots.begin(), task_->files->slots.end(),
                                        [&](const model::FdSlot& candidate) { return candidate.fd == lock->fd; });
         if (slot == task_->files->slots.end())
             fail("the images have a {}, which the process doesn't have", files::describeLock(*lock));
-        const ErrorContext context([&] { return plan_.plannedFor(slot->file)->file->describe(); });
+        const ErrorContext context([&] { return describe(slot->file); });
         files::setDescriptionLock(lock->fd, *lock, ownerOf(slot->file));
     }
-    for (const FileLockEntry* const lock : plan_.locks().inFlight()) {
+    for (const FileLockEntry* const lock : all_.locks().inFlight()) {
         const FileId id{lock->file_id};
-        if (const PlannedFile* const planned = plan_.plannedFor(id); planned != nullptr && planned->opener == pid_)
+        if (const auto file = all_.indexOf(id); file && all_.plan().of(*file).opener == pid_)
             files::setDescriptionLock(find(id), *lock, ownerOf(id));
     }
 }
@@ -270,13 +264,13 @@ void TaskFiles::complete() {
 }
 
 void TaskFiles::completeFiles() {
-    for (const PlannedFile& planned : plan_.planned()) {
-        if (planned.completer != pid_)
-            continue;
-        const ErrorContext context([&] { return planned.file->describe(); });
-        planned.file->complete(*this);
-        for (const FileId id : planned.ids)
-            if (const FownEntry* const owner = planned.file->owner(id); owner != nullptr)
+    for (const std::size_t index : all_.plan().completedBy(pid_)) {
+        const CollectedFile& collected = all_.at(index);
+        files::RestoredFile& file = *collected.file;
+        const ErrorContext context([&] { return file.describe(); });
+        file.complete(*this);
+        for (const FileId id : collected.ids)
+            if (const FownEntry* const owner = file.owner(id); owner != nullptr)
                 if (const int fd = find(id); fd >= 0)
                     files::restoreOwner(fd, *owner);
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <map>
-#include <set>
+#include <string>
 #include <vector>
 
-#include "criu/engine/file_plan.hpp"
+#include "criu/engine/restored_files.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
@@ -22,9 +23,9 @@ namespace criu::engine {
 class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
 public:
     /// `task`: null for helpers.
-    TaskFiles(const FilePlan& plan, const ServiceFds& service, const memory::Segments& segments,
+    TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
               const namespaces::Surroundings& surroundings, const model::Task* task, pid_t pid, Log& log)
-        : plan_(plan),
+        : all_(all),
           service_(service),
           segments_(segments),
           surroundings_(surroundings),
@@ -53,15 +54,15 @@ public:
     void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
-    [[nodiscard]] const model::Options& options() const override { return plan_.options(); }
+    [[nodiscard]] const model::Options& options() const override { return all_.options(); }
     [[nodiscard]] Log& log() override { return log_; }
-    [[nodiscard]] const ImageDir& images() const override { return plan_.images(); }
-    [[nodiscard]] const kernel::OutsideHelp* help() const override { return plan_.help(); }
+    [[nodiscard]] const ImageDir& images() const override { return all_.images(); }
+    [[nodiscard]] const kernel::OutsideHelp* help() const override { return all_.help(); }
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd toServiceRange(UniqueFd fd) override { return service_.lift(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;
-    [[nodiscard]] bool isHeld(FileId id) const override { return plan_.holderOf(id).has_value(); }
-    [[nodiscard]] int inherited(std::string_view name) const override { return plan_.inherited(name); }
+    [[nodiscard]] bool isHeld(FileId id) const override { return all_.holderOf(id).has_value(); }
+    [[nodiscard]] int inherited(std::string_view name) const override { return all_.inherited(name); }
     using files::FileOpener::openPath;
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }
@@ -76,16 +77,18 @@ public:
 
 private:
     [[nodiscard]] bool leadsTable() const;
-    void open(const PlannedFile& planned);
+    void openAll(model::FileStage stage);
+    void open(std::size_t file);
     bool openPostponed();
     void putAll(FileId id, UniqueFd fd);
     void put(int fd, const model::FdSlot& slot) const;
     void completeFiles();
     void setLocks();
     [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
+    [[nodiscard]] std::string describe(FileId id) const;
     [[nodiscard]] int numberOf(FileId id) const;
 
-    const FilePlan& plan_;
+    const RestoredFiles& all_;
     const ServiceFds& service_;
     const memory::Segments& segments_;
     const namespaces::Surroundings& surroundings_;
@@ -98,8 +101,7 @@ private:
     std::map<FileId, int> shared_;  ///< descriptors in the service range
     std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
-    std::set<const files::RestoredFile*> opened_;
-    std::vector<const PlannedFile*> pending_;  ///< postponed
+    std::vector<std::size_t> pending_;  ///< postponed
     bool postponed_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -21,35 +21,32 @@
 #include "criu/files/restored_tree.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/pidfd.hpp"
-#include "criu/memory/address_space.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/file_plan.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 
-/// Something to be opened, and by whom.
-struct PlannedFile {
+/// Something to be opened, as the images have it.
+struct CollectedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;         ///< the descriptions it makes
-    pid_t opener = 0;                ///< nearest common creator of all users; the first user if `late`
-    pid_t completer = 0;             ///< the first user
-    pid_t controller = 0;            ///< a terminal: leader of its session, or the root in the session of criu
-    std::uint32_t network = 0;       ///< network namespace to open it in; 0: it doesn't matter
-    std::uint32_t names = 0;         ///< mount namespace that its names are of; 0: it doesn't matter
-    bool late = false;               ///< opened when all processes exist
-    bool inheritedByOthers = false;  ///< opened before the opener's children are created: they need it, or it is early
+    std::vector<FileId> ids;    ///< the descriptions it makes that anybody has or needs
+    std::uint32_t network = 0;  ///< network namespace to open it in; 0: it doesn't matter
+    std::uint32_t names = 0;    ///< mount namespace that its names are of; 0: it doesn't matter
 };
 
-/// Who opens which file: planned before any process exists. A description used by one process is opened there; one
-/// used by several is opened in their nearest common ancestor, and fork passes it on.
-class FilePlan final : public files::FileRestore, private files::RestoredTree {
+/// The files of a restore: collected from the images by their kinds, planned (model::FilePlan) before any process
+/// exists, and what processes and their director need to carry the plan out.
+class RestoredFiles final : public files::FileRestore, private files::RestoredTree {
 public:
-    FilePlan(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-             const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
-             device::RestoreDevices& devices);
+    /// Collects nothing yet: kinds may ask for what is made later. All that is given outlives this.
+    RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
+                  const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
+                  device::RestoreDevices& devices);
 
+    /// Collects and plans. Throws Error where images contradict themselves or a file can't be opened by anybody.
     void make();
 
     /// Finds out where names of sockets are to be made. `spaceOf`: the number of the mount namespace that has a mount,
@@ -67,8 +64,12 @@ public:
 
     [[nodiscard]] files::PathRemaps& remaps() noexcept { return remaps_; }
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
-    [[nodiscard]] const std::vector<PlannedFile>& planned() const noexcept { return planned_; }
-    [[nodiscard]] const PlannedFile* plannedFor(FileId id) const;
+    [[nodiscard]] const model::FilePlan& plan() const noexcept { return plan_; }
+    /// By the plan's index.
+    [[nodiscard]] const CollectedFile& at(std::size_t file) const { return collected_[file]; }
+    [[nodiscard]] std::size_t count() const noexcept { return collected_.size(); }
+    /// The index of what makes a description; nothing for an unknown one.
+    [[nodiscard]] std::optional<std::size_t> indexOf(FileId id) const;
     /// The first process that has the file mapped; one that just has it if none does.
     [[nodiscard]] pid_t mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
@@ -105,11 +106,10 @@ private:
     UniqueFd fetch(FileId id) override;
 
     [[nodiscard]] pid_t groupFor(pid_t image) const;
-    [[nodiscard]] pid_t commonCreator(pid_t one, pid_t other) const;
-    PlannedFile& plan(FileId id, const model::Task& user);
-    bool planNeeds();
-    bool bindLate(PlannedFile& needed, FileId id, PlannedFile& user);
-    void planSession(PlannedFile& planned) const;
+    void collectAll();
+    void collect(FileId id);
+    [[nodiscard]] std::vector<model::FileFacts> facts() const;
+    [[nodiscard]] std::vector<model::FileUser> processes() const;
 
     const model::Options& options_;
     Log& log_;
@@ -128,13 +128,13 @@ private:
     };
     std::vector<Kind> kinds_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
-    std::vector<PlannedFile> planned_;
-    std::unordered_map<FileId, std::size_t> plannedIndex_;
+    std::vector<CollectedFile> collected_;
+    std::unordered_map<FileId, std::size_t> indices_;
+    std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices, too
+    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
+    model::FilePlan plan_;
     std::unordered_map<FileId, FileHolder> holders_;
     LateFiles late_;
-    std::set<FileId> boundLate_;  ///< needed by others, and opened where they are
-    std::unordered_map<const files::RestoredFile*, std::size_t> objectIndex_;
-    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     const PidMap* pids_ = nullptr;
     const kernel::OutsideHelp* help_ = nullptr;

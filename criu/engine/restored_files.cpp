@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restored_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/files/session_terminal.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Room for the log, directories, images being read and the like, beside shared descriptions.
+constexpr int kServiceRoom = 64;
+
+}  // namespace
+
+RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
+                             const model::BirthPlan& births, const memory::Segments& segments,
+                             sockets::NetworkLock& network, device::RestoreDevices& devices)
+    : options_(options),
+      log_(log),
+      images_(images),
+      content_(content),
+      births_(births),
+      devices_(devices),
+      carriedSockets_(devices),
+      terminals_([this](pid_t image) { return groupFor(image); }) {
+    const FileRestoreResources with{remaps_, segments, network, carriedSockets_, terminals_, devices};
+    for (const FileKind& kind : fileKinds())
+        if (kind.startRestore != nullptr)
+            kinds_.push_back({kind.type, kind.startRestore(with)});
+}
+
+const FileEntry& RestoredFiles::entry(FileId id) const {
+    const auto found = content_.files.find(id);
+    if (found == content_.files.end())
+        fail("the images refer to file {} but don't have it", id);
+    return *found->second;
+}
+
+std::vector<const FileEntry*> RestoredFiles::entries(FdTypes type) const {
+    std::vector<const FileEntry*> found;
+    for (const auto& [id, entry] : content_.files)
+        if (entry->type == type)
+            found.push_back(entry.get());
+    return found;
+}
+
+std::shared_ptr<files::RestoredFile> RestoredFiles::file(FileId id) {
+    auto& known = files_[id];
+    if (known)
+        return known;
+    const FileEntry& wanted = entry(id);
+    for (const Kind& kind : kinds_)
+        if (kind.type == wanted.type) {
+            known = kind.half->collect(wanted, *this);
+            return known;
+        }
+    const ProtobufCEnumValue* const name =
+        ::protobuf_c_enum_descriptor_get_value(&fd_types__descriptor, static_cast<int>(wanted.type));
+    fail("file {} is of kind {}, which can't be restored yet", id, name != nullptr ? name->name : "?");
+}
+
+std::vector<FileId> RestoredFiles::besides(FileId id) const {
+    std::vector<FileId> found;
+    for (const auto& task : content_.tree.tasks) {
+        if (!task->files || task->files->users.front() != task->pid)
+            continue;
+        const auto& slots = task->files->slots;
+        if (std::any_of(slots.begin(), slots.end(), [&](const model::FdSlot& slot) { return slot.file == id; }))
+            for (const model::FdSlot& slot : slots)
+                if (std::find(found.begin(), found.end(), slot.file) == found.end())
+                    found.push_back(slot.file);
+    }
+    return found;
+}
+
+std::vector<pid_t> RestoredFiles::users(FileId id) const {
+    std::vector<pid_t> found;
+    for (const auto& task : content_.tree.tasks)
+        if (task->files && std::any_of(task->files->slots.begin(), task->files->slots.end(),
+                                       [&](const model::FdSlot& slot) { return slot.file == id; }))
+            found.push_back(task->pid);
+    return found;
+}
+
+pid_t RestoredFiles::mapperOf(FileId id) const {
+    for (const auto& task : content_.tree.tasks)
+        if (task->mm)
+            for (const VmaEntry* const vma : list((**task->mm).vmas, (**task->mm).n_vmas))
+                if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == id.value)
+                    return task->pid;
+    const std::vector<pid_t> all = users(id);
+    return all.empty() ? 0 : all.front();
+}
+
+void RestoredFiles::collect(FileId id) {
+    const auto object = file(id);
+    const auto [at, fresh] = objects_.emplace(object.get(), collected_.size());
+    if (fresh)
+        collected_.push_back({object, {}, 0});
+    CollectedFile& collected = collected_[at->second];
+    if (!indices_.emplace(id, at->second).second)
+        return;
+    collected.ids.push_back(id);
+    const auto number = networkOf(entry(id));
+    if (!number)
+        return;
+    if (collected.network != 0 && collected.network != *number)
+        fail("{} was in two network namespaces ({} and {}), which can't be restored", object->describe(),
+             collected.network, *number);
+    collected.network = *number;
+}
+
+void RestoredFiles::collectAll() {
+    for (const auto& task : content_.tree.tasks) {
+        if (!task->files || task->files->users.front() != task->pid)
+            continue;  // dead, or uses the table of another process
+        for (const model::FdSlot& slot : task->files->slots) {
+            const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
+            collect(slot.file);
+            holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
+        }
+    }
+    // What is in flight, and what is in flight in that: the list grows meanwhile.
+    const std::size_t held = indices_.size();
+    for (std::size_t at = 0; at < collected_.size(); ++at)
+        for (const FileId id : collected_[at].file->needs())
+            collect(id);
+    inFlight_ = indices_.size() - held;
+}
+
+std::vector<model::FileFacts> RestoredFiles::facts() const {
+    std::vector<model::FileFacts> all;
+    all.reserve(collected_.size());
+    for (const CollectedFile& collected : collected_) {
+        model::FileFacts& facts = all.emplace_back();
+        facts.ids = collected.ids;
+        facts.needs = collected.file->needs();
+        facts.late = collected.file->late();
+        facts.early = collected.file->early();
+        if (const files::SessionTerminal* const terminal = collected.file->asTerminal(); terminal != nullptr) {
+            facts.session = terminal->session();
+            facts.opensOnlyInSession = terminal->opensOnlyInSession();
+        }
+    }
+    return all;
+}
+
+std::vector<model::FileUser> RestoredFiles::processes() const {
+    std::vector<model::FileUser> all;
+    for (const auto& task : content_.tree.tasks) {
+        if (!task->alive())
+            continue;
+        model::FileUser& process = all.emplace_back();
+        process.pid = task->pid;
+        process.sid = task->sid;
+        process.hasTable = task->files && task->files->users.front() == task->pid;
+        if (process.hasTable)
+            for (const model::FdSlot& slot : task->files->slots)
+                process.files.push_back(slot.file);
+    }
+    return all;
+}
+
+void RestoredFiles::make() {
+    remaps_.load(images_);
+    locks_.load(images_, [this](pid_t pid) {
+        const auto task = content_.tree.byPid.find(pid);
+        return task != content_.tree.byPid.end() && task->second->alive();
+    });
+    for (const Kind& kind : kinds_)
+        kind.half->prepare(*this);
+    collectAll();
+    plan_ = model::FilePlan::make(facts(), processes(), births_);
+    for (std::size_t at = 0; at < collected_.size(); ++at)
+        if (plan_.of(at).stage == model::FileStage::Late)
+            for (const FileId id : collected_[at].ids)
+                late_.add(id);
+    late_.share();
+}
+
+void RestoredFiles::planNames(const std::function<std::uint32_t(int mount)>& spaceOf) {
+    for (CollectedFile& collected : collected_)
+        for (const FileId id : collected.ids) {
+            const UnixSkEntry* const socket = entry(id).usk;
+            if (socket == nullptr || socket->has_mnt_id == 0)
+                continue;
+            const std::uint32_t space = spaceOf(socket->mnt_id);
+            if (space != 0 && collected.names != 0 && space != collected.names)
+                fail("{} and others that belong to it have names in two mount namespaces, which can't be restored",
+                     collected.file->describe());
+            collected.names = space != 0 ? space : collected.names;
+        }
+}
+
+std::optional<std::uint32_t> RestoredFiles::namespaceNumber(kernel::NamespaceKind kind) const {
+    const auto& ids = content_.tree.root().ids;
+    return ids ? namespaces::numberOf(**ids, kind) : std::nullopt;
+}
+
+pid_t RestoredFiles::groupFor(pid_t image) const {
+    for (const auto& task : content_.tree.tasks)
+        if (task->pgid == image && image != 0)
+            return births_.of(task->pid).pgid;
+    return 0;
+}
+
+std::optional<std::size_t> RestoredFiles::indexOf(FileId id) const {
+    const auto found = indices_.find(id);
+    return found == indices_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<FileHolder> RestoredFiles::holderOf(FileId id) const {
+    if (late_.contains(id))
+        return late_.find(id);
+    const auto found = holders_.find(id);
+    return found == holders_.end() ? std::nullopt : std::optional(found->second);
+}
+
+UniqueFd RestoredFiles::fetch(FileId id) {
+    const std::optional<FileHolder> holder = holderOf(id);
+    if (!holder)
+        fail("no process of the tree has file {}", id);
+    if (!fetchFrom_ || fetchFrom_->pid() != pids_->outside(holder->pid))
+        fetchFrom_.emplace(pids_->outside(holder->pid));
+    return fetchFrom_->getFd(holder->fd);
+}
+
+void RestoredFiles::begin() {
+    for (const Kind& kind : kinds_)
+        kind.half->beforeProcesses();
+}
+
+void RestoredFiles::finish(const PidMap& pids) {
+    pids_ = &pids;
+    for (const Kind& kind : kinds_)
+        kind.half->finish(*this);
+    fetchFrom_.reset();
+}
+
+ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
+    std::set<int> used{-1};
+    std::size_t shared = options_.inheritFds.size();
+    for (const auto& [id, table] : content_.tree.fdTables)
+        for (const model::FdSlot& slot : table->slots)
+            used.insert(slot.fd);
+    for (std::size_t at = 0; at < collected_.size(); ++at)
+        shared += plan_.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
+    shared += inFlight_ + devices_.descriptors() + more;
+    const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
+
+    if (*used.rbegin() >= limit)
+        fail("a process has fd {}, but at most {} descriptors are allowed here", *used.rbegin(), limit);
+    if (limit - *used.rbegin() - 1 >= wanted)
+        return {*used.rbegin() + 1, limit - 1};
+    for (auto at = used.begin(); std::next(at) != used.end(); ++at)
+        if (*std::next(at) - *at - 1 >= wanted)
+            return {*at + 1, *std::next(at) - 1};
+    Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
+    error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", *used.rbegin() + wanted));
+    throw error;
+}
+
+void RestoredFiles::takeInherited(kernel::FdStore& store) {
+    for (const model::InheritMark& mark : options_.inheritMarks)
+        if (::write(mark.fd, mark.text.data(), mark.text.size()) < 0)
+            failErrno("write the mark of --inherit-fd debug[{}]", mark.fd);
+    for (const model::InheritFd& given : options_.inheritFds) {
+        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, 0), "take over fd {} ({})", given.fd, given.name));
+        inherited_.emplace(given.name, store.inherit(kernel::FdKey::Given, std::move(copy)));
+    }
+}
+
+int RestoredFiles::inherited(std::string_view name) const {
+    const auto found = inherited_.find(name);
+    return found == inherited_.end() ? -1 : found->second.get();
+}
+
+}  // namespace criu::engine
