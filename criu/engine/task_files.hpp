@@ -40,7 +40,7 @@ public:
     void openShared();
     /// Has terminals control the session that this process has just begun.
     void beginSession();
-    /// Settles who is in the foreground of them. When everybody is in its group.
+    /// Puts process groups into the foreground of them. When all processes are in their groups.
     void groupsJoined();
     /// Opens the rest and puts everything at its numbers. After all children are created.
     void place();
@@ -95,7 +95,7 @@ private:
     const model::Task* task_;
     pid_t pid_;
     Log& log_;
-    /// What provide() does with a description: keep it for children, or put it at its numbers.
+    /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
     enum class Phase { Sharing, Placing, Late };
     Phase phase_ = Phase::Sharing;
     std::map<FileId, int> shared_;  ///< descriptors in the service range

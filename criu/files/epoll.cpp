@@ -55,7 +55,8 @@ private:
             target.events, self);
     }
 
-    /// The kernel keeps a target under the number it was added by. If that number is another file's now, it is lent.
+    /// A target belongs to the number under which it was added (epoll(7)), even when that number is closed or refers to
+    /// another file by now. So its file is put at that number while it is added, and what was there is put back.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
         const int number = static_cast<int>(target.tfd);
         const UniqueFd file = files.fetch(FileId{target.id});
@@ -63,7 +64,7 @@ private:
         const int flags = ::fcntl(number, F_GETFD);
         if (flags >= 0)
             present = files.toServiceRange(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
-        // It may be the epoll file's own number that the target once had.
+        // The number may be the epoll file's own: then the file is reached by the copy.
         const int through = number == self ? present.get() : self;
         sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
         try {

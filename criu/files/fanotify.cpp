@@ -39,7 +39,7 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Marks are set when nobody opens files any more, so that restoring makes no events.
+    /// Marks are set when all processes have opened their files, so that restoring them makes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
         // The kernel lists the newest first.

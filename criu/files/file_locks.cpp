@@ -85,13 +85,14 @@ void setLease(int fd, int type, const FileLockEntry& lock) {
         failLock(errno, lock);
 }
 
-/// Whoever wanted the lease to be given up isn't there: an open of the same kind takes the part, and comes to nothing.
+/// A lease that was being broken when it was dumped: whoever opened the file then doesn't exist here, so an open(2) of
+/// the same kind breaks it again. With O_NONBLOCK that fails at once (EWOULDBLOCK) instead of waiting for the lease.
 void breakLease(int fd, int downTo, const FileLockEntry& lock) {
     const std::string self = fmt::format("/proc/self/fd/{}", fd);
     const int access = downTo == F_RDLCK ? O_RDONLY : O_WRONLY;
     const UniqueFd opened(::open(self.c_str(), access | O_NONBLOCK | O_CLOEXEC));
     if (opened)
-        fail("the {} doesn't keep others from opening the file", describeLock(lock));
+        fail("the {} doesn't prevent others from opening the file", describeLock(lock));
     if (errno != EWOULDBLOCK)
         failErrno("break the {}", describeLock(lock));
 }
@@ -104,7 +105,7 @@ void restoreLease(int fd, const FileLockEntry& lock, const FownEntry* owner) {
     const int downTo = static_cast<int>(lock.type & ~kBreaking);
     const int access = sys(::fcntl(fd, F_GETFL), "read the flags of fd {}", fd) & O_ACCMODE;
     setLease(fd, access == O_RDONLY ? F_RDLCK : F_WRLCK, lock);
-    // The process was told of the breach before the dump.
+    // The process got its signal about the broken lease before the dump: it mustn't get it again.
     sys(::fcntl(fd, F_SETOWN, 0), "take the signal owner from fd {}", fd);
     breakLease(fd, downTo, lock);
     if (owner != nullptr)

@@ -15,7 +15,7 @@ FownEntry* readOwner(int fd, Arena& arena);
 void translateOwner(FownEntry& owner, const model::IdMap& ids);
 
 /// Sets it again; the owner process must exist. Runs as root of the namespace and takes on the recorded uids
-/// meanwhile: the kernel keeps the uids of the setter for permission checks at signal time.
+/// meanwhile: the kernel stores the uids of the setter for permission checks at signal time.
 void restoreOwner(int fd, const FownEntry& owner);
 
 }  // namespace criu::files

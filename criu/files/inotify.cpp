@@ -19,7 +19,7 @@ namespace criu::files {
 namespace {
 
 constexpr unsigned long kSetNextWatch = _IOW('I', 0, std::int32_t);  // INOTIFY_IOC_SETNEXTWD, Linux 4.16
-/// What inotify_add_watch(2) takes and fdinfo shows; old kernels show bits of their own besides.
+/// Bits that inotify_add_watch(2) takes. The mask in fdinfo of old kernels has others beside them.
 constexpr std::uint32_t kMask = IN_ALL_EVENTS | IN_EXCL_UNLINK | IN_ONESHOT;
 
 class RestoredInotify final : public RestoredFile {
@@ -35,7 +35,7 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Watches are added when nobody opens files any more, so that restoring makes no events.
+    /// Watches are added when all processes have opened their files, so that restoring them makes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
         const auto watches = list(entry_.wd, entry_.n_wd);
@@ -55,14 +55,16 @@ private:
         const UniqueFd target = opener.open(watch.s_dev, watch.i_ino, *watch.f_handle);
         const std::string path = selfPath(target);
         const auto wanted = static_cast<int>(watch.wd);
-        // The kernel counts upwards and can be told where to go on; before 4.16 the numbers between must be used up.
-        const bool told = ::ioctl(self, kSetNextWatch, wanted) == 0;
+        // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD (Linux 4.16, with
+        // CONFIG_CHECKPOINT_RESTORE) sets the next number; without it the numbers between are used up by watches that
+        // are removed again.
+        const bool isSet = ::ioctl(self, kSetNextWatch, wanted) == 0;
         for (;;) {
             const int got = sys(::inotify_add_watch(self, path.c_str(), watch.mask & kMask), "watch inode {} for {:#x}",
                                 watch.i_ino, watch.mask);
             if (got == wanted)
                 return;
-            if (told || got > wanted)
+            if (isSet || got > wanted)
                 fail("the kernel numbers the watch {}", got);
             sys(::inotify_rm_watch(self, got), "remove watch {} again", got);
         }

@@ -22,7 +22,7 @@ std::string plural(std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Whether another try at another time may have luck.
+/// Whether the dump may succeed if it is tried again later.
 enum class Refusal : std::uint8_t { ForNow, ForGood };
 
 [[noreturn]] void refuse(const OpenFd& file, std::string_view what, Refusal how = Refusal::ForGood) {
@@ -106,7 +106,7 @@ public:
     }
 
 private:
-    /// What can be settled only when all descriptors of the process are known.
+    /// A ring whose registered files are to be found among the descriptors of the process, when all of them are known.
     struct Pending {
         pid_t pid = 0;
         std::string name;
@@ -148,7 +148,7 @@ private:
         return out;
     }
 
-    /// The kernel doesn't tell which description is registered, only its path. There must be no doubt.
+    /// fdinfo shows only the path of a registered file, not which description it is: if several fit, it is refused.
     static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
         const auto found = all.find(path);
         if (found == all.end())

@@ -21,9 +21,10 @@
 namespace criu::files {
 namespace {
 
-/// Flags that change what program and kernel see of each other. Of others only the following matters: without it, a
-/// request that fails would keep those behind it from being submitted, which a program that had asked for it doesn't
-/// expect; whether it had, the kernel doesn't tell.
+/// Setup flags that change the layout of what program and kernel share. Others don't matter, with one exception,
+/// IORING_SETUP_SUBMIT_ALL, without which a request that fails stops the submission of those behind it. The kernel
+/// doesn't show whether the program had set it, so it is always set: of the two mistakes this is the one after which no
+/// request is left behind.
 constexpr std::uint32_t kCarriedFlags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | kernel::kIoUringNoArray;
 constexpr std::uint32_t kAlwaysSet = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL;
 constexpr std::uint32_t kMostSlots = 1U << 20;
@@ -118,9 +119,10 @@ private:
             failWith(-result, "register {}", what);
     }
 
-    /// The kernel keeps its counters to itself, so a new ring's have to get there the way the old one's did: by
-    /// requests. These do nothing. The program's counter of completions taken must never be ahead of where it will
-    /// stay: the kernel concludes from it which places are free, and remembers that for a while.
+    /// The kernel has private copies of the ring's counters that nothing can set, so a new ring gets to the values of
+    /// the old one as that did: by requests, here requests of zeroes, which is IORING_OP_NOP. The program's counter of
+    /// completions taken must never be ahead of where it will stay: the kernel concludes from it which places are free,
+    /// and remembers that for a while.
     void advance(int ring, const kernel::IoUringMemory& memory) const {
         const std::span<std::uint32_t> array = memory.sqArray();
         for (std::size_t i = 0; i < array.size(); ++i)

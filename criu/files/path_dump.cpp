@@ -24,7 +24,7 @@
 namespace criu::files {
 namespace {
 
-/// Log files grow while nobody looks, so their size says nothing.
+/// Other programs append to log files between dump and restore, so their size isn't compared.
 bool sizeMatters(std::uint32_t flags) {
     return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
 }
@@ -82,8 +82,8 @@ void dropSuffix(std::string& path, std::string_view suffix) {
         path.resize(path.size() - suffix.size());
 }
 
-/// linkat(2), also on file systems of the tree's user namespace, where only somebody of that may make anything. The
-/// thread keeps the rights of root outside.
+/// linkat(2), also on file systems of the tree's user namespace, where only its users may create files. The calling
+/// thread becomes one of them for the call, and doesn't lose its capabilities by that.
 int linkFile(const std::string& from, const kernel::CreatedName& to, const model::IdMap& ids) {
     const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), to.directory(), to.name(), AT_SYMLINK_FOLLOW); };
     int result = link();
@@ -91,7 +91,7 @@ int linkFile(const std::string& from, const kernel::CreatedName& to, const model
         return result;
     int code = 0;
     kernel::inOwnThread([&] {
-        sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
+        sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "make changes of the user leave capabilities alone");
         ::setfsgid(ids.outerGid(ids.firstGid()));
         ::setfsuid(ids.outerUid(ids.firstUid()));
         result = link();

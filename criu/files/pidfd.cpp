@@ -45,7 +45,7 @@ public:
 
     [[nodiscard]] std::string describe() const override { return "pidfd of a process that has ended"; }
 
-    /// A pid is used for a moment, which mustn't be one that is still to be created.
+    /// A short-lived process takes a pid, which mustn't be one that a process of the tree is still to get.
     [[nodiscard]] bool late() const override { return true; }
 
     void open(FileOpener& opener) override {

@@ -7,7 +7,7 @@
 namespace criu::files {
 
 /// pidfd_open(2) of processes of the tree, and of processes that have ended and been reaped: those come back as
-/// pidfds of one that has ended, too (how it ended isn't kept).
+/// pidfds of one that has ended, too (its exit status isn't restored).
 std::unique_ptr<FileKindDump> makePidFdDump();
 std::unique_ptr<FileKindRestore> makePidFdRestore();
 

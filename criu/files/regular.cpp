@@ -57,7 +57,7 @@ bool isLinkOfDump(std::string_view path) {
     return !path.empty() && path.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-/// Another process of the tree may be doing the same at this moment.
+/// Another restored process may have created the same pid for the same purpose: then it is tried again.
 std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {

@@ -42,9 +42,9 @@ public:
     /// Whether the inode is among the deleted files that go into the images.
     [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
 
-    /// Takes the temporary hard links away again: the dump failed, or the tasks go on and keep their files.
+    /// Removes the temporary hard links: the dump failed, or the processes go on and still have their files open.
     void removeLinks(Log& log) noexcept;
-    /// They stay for the restore: the tasks are gone.
+    /// They stay for the restore: the processes are gone.
     void leaveLinks() noexcept;
 
 private:
@@ -133,7 +133,7 @@ std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, con
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
                      PathCheck check = PathCheck::Same, const kernel::OutsideHelp* help = nullptr);
 
-/// What a regular file's entry says of flags that matter at open and can be set by F_SETFL afterwards.
+/// The kind itself. It claims whatever has a path, so it must be asked last.
 std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths);
 std::unique_ptr<FileKindRestore> makeRegularRestore(const PathRemaps& remaps);
 

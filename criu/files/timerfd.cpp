@@ -53,14 +53,14 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Armed as late as possible, so that the work of restoring doesn't count.
+    /// Armed as late as possible, so that the time that the restore takes doesn't count.
     void complete(PlacedFiles& files) override {
         const int fd = files.find(FileId{entry_.id});
         itimerspec setting{};
         setting.it_value = {static_cast<time_t>(entry_.vsec), static_cast<long>(entry_.vnsec)};
         setting.it_interval = {static_cast<time_t>(entry_.isec), static_cast<long>(entry_.insec)};
-        // Expired and never read since: the kernel starts such a timer's next round when it is read, and CRIU
-        // doesn't note how far that round was.
+        // Expired and never read since: the kernel restarts a periodic timer only when it is read (timerfd_read() in
+        // fs/timerfd.c), so it shows no time left. CRIU's images don't say how much of the interval had passed.
         if (isZero(setting.it_value) && entry_.ticks != 0)
             setting.it_value = setting.it_interval;
         if (!isZero(setting.it_value)) {

@@ -7,7 +7,8 @@
 namespace criu::files {
 
 /// timerfd_create(2): clock, time left, interval, expirations not yet read, flags of the last timerfd_settime(2).
-/// Images keep time left, not deadlines: an absolute timer goes off that much later than the restore, by its clock.
+/// Images have the time left, not the deadline: an absolute timer goes off that much later than the restore, by its
+/// clock.
 std::unique_ptr<FileKindDump> makeTimerFdDump();
 std::unique_ptr<FileKindRestore> makeTimerFdRestore();
 

@@ -15,7 +15,7 @@
 #include "criu/kernel/outside_help.hpp"
 #include "images/fh.hpp"
 
-/// Inodes that inotify and fanotify watch. The kernel tells their device, number and file handle, but no path.
+/// Inodes that inotify and fanotify watch. fdinfo shows their device, number and file handle, but no path.
 namespace criu::files {
 
 class FileDump;

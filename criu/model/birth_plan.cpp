@@ -11,7 +11,7 @@
 namespace criu::model {
 namespace {
 
-/// Works on the image's processes; sessions and groups are looked up by number all the time.
+/// Makes the plan. Processes are found by their pid, sessions and groups by that of their leader.
 ///
 /// What the kernel's rules leave possible: a process gets into a session only by being created by somebody in it, and
 /// to another parent only upwards, to an ancestor. So a process whose parent never was in its session was adopted: it
@@ -112,7 +112,7 @@ private:
         return found == below_.end() ? 0 : found->second;
     }
 
-    /// The ancestor of `pid`, or that itself, which is a child of the nearest common ancestor with `other`.
+    /// Of `pid` and its ancestors the one whose parent is the nearest common ancestor of `pid` and `other`.
     [[nodiscard]] pid_t branchOf(pid_t pid, pid_t other) const {
         while (birthParent(pid) != 0 && !isUnder(other, birthParent(pid)))
             pid = birthParent(pid);
@@ -121,7 +121,8 @@ private:
 
     bool willEverBeIn(pid_t pid, pid_t sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
-    /// Sees to it that somebody of the session that a process must be born in is below the place where it is born.
+    /// Makes sure that the place below which a process is born has a member of the session that it must be born in:
+    /// only that member can create it.
     void require(pid_t pid) {
         const pid_t sid = wantedSession(pid);
         const pid_t place = birthParent(pid);
@@ -137,7 +138,8 @@ private:
             below_[sid] = place;
             return;
         }
-        // What the leader has come with was once below that place; or the other way around, if the leader is gone.
+        // The leader, with the ancestors that it was adopted together with, was once below that place. If the leader is
+        // gone it is the reverse: the process was below where the leader's helper will be.
         const pid_t leaders = branchOf(sid, place);
         const pid_t others = branchOf(place, sid);
         if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
@@ -248,7 +250,7 @@ private:
         adopt(std::move(next), next.parent, sid);
     }
 
-    /// A process that is born deeper in the tree than where it comes to.
+    /// Plans a process whose parent in the end is an ancestor of the one that it is born below: it will be adopted.
     void placeBelow(Birth next, pid_t below, pid_t sid) {
         if (sid != 0 && !isEverIn(below, sid))
             ensureSession(sid);
@@ -273,7 +275,8 @@ private:
              sid);
     }
 
-    /// Whether a process was created by `ancestor` or a descendant of it, or is that itself; wherever it comes to.
+    /// Whether a process is `ancestor`, or was created by it or one of its descendants, whoever is its parent in the
+    /// end.
     bool isBelow(pid_t pid, pid_t ancestor) {
         for (pid_t at = pid; at != 0; at = birthplace(at))
             if (at == ancestor)
@@ -281,7 +284,7 @@ private:
         return false;
     }
 
-    /// The parent of a process when it is created.
+    /// The parent that a process has when it is created, before anybody adopts it.
     pid_t birthplace(pid_t pid) {
         const Birth& who = birth(pid);
         return who.adopted ? who.creator : who.parent;
@@ -298,7 +301,7 @@ private:
         return helper.pid;
     }
 
-    /// Stands for a session's leader that is gone.
+    /// A helper with the pid of a session's leader that is gone.
     void addLeader(pid_t sid, pid_t parent) {
         Birth helper;
         helper.pid = helper.pgid = sid;

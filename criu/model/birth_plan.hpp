@@ -48,12 +48,16 @@ public:
     [[nodiscard]] std::span<const Birth> all() const { return births_; }
     [[nodiscard]] std::size_t helpers() const;
 
-    /// Who adopts, one after the other, when all are born: the one whose turn it is is the only subreaper. The deepest
-    /// come first, so what has to get past a process has done so, or will, while that isn't one.
+    /// The processes that adopt orphans, in the order of their turns, which begin when all processes are born. An
+    /// orphan goes to its nearest ancestor that is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER; Linux 3.4), so
+    /// in each turn exactly one process is one. The deepest adopters have their turns first: an orphan that has to go
+    /// past one of them, to an adopter further up, does so in a later turn, in which the first is no subreaper any
+    /// more.
     [[nodiscard]] std::span<const pid_t> adopters() const { return adopters_; }
-    /// The place among them; nothing for others.
+    /// The number of a process' turn; nothing for those that don't adopt.
     [[nodiscard]] std::optional<std::size_t> turnOf(pid_t adopter) const;
-    /// In whose turn a helper has to end; nothing: it may end when all turns of its own helpers are over.
+    /// The turn in which a helper has to end, so that its child is adopted by whoever has that turn. Nothing: no child
+    /// of it is to be adopted, and it may end when the turns of the helpers that it created are over.
     [[nodiscard]] std::optional<std::size_t> endOf(const Birth& helper) const;
 
 private:

@@ -14,7 +14,7 @@ namespace criu::model {
 /// A run of ids: user_namespaces(7).
 struct IdExtent {
     std::uint32_t inner = 0;  ///< first id in the namespace
-    std::uint32_t outer = 0;  ///< what criu calls it
+    std::uint32_t outer = 0;  ///< its id in criu's namespace
     std::uint32_t count = 0;
     friend bool operator==(const IdExtent&, const IdExtent&) = default;
 };
@@ -22,11 +22,11 @@ struct IdExtent {
 /// The text of /proc/PID/uid_map or gid_map. Throws Error on anything else.
 [[nodiscard]] std::vector<IdExtent> parseIdMap(std::string_view text);
 
-/// How users and groups are called inside of the tree's user namespace, as images and the processes themselves have it,
-/// and outside, as criu has it. One and the same unless the tree has a user namespace of its own.
+/// The ids of users and groups in two user namespaces: "inner" ones of the tree's, which images and the processes
+/// themselves use, and "outer" ones of criu's. The same unless the tree has a user namespace of its own.
 class IdMap {
 public:
-    /// No id of either side: users and groups that have no number on the other. chown(2) and setresuid(2) take it for
+    /// Stands for a user or group that has no id in the other namespace. chown(2) and setresuid(2) take this number for
     /// "leave as it is".
     static constexpr std::uint32_t kNone = 0xffffffff;
     /// What processes see instead of ids that have no number in their namespace (kernel.overflowuid).

@@ -13,8 +13,8 @@ namespace criu::model {
 /// Key, owner, creator and mode, for images.
 [[nodiscard]] IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept;
 
-/// Changes owner and creator from how criu calls them to how the tree does, and back. Who has no number in the tree's
-/// user namespace is criu's user in the end.
+/// Change owner and creator from outer to inner ids (IdMap), and back. Whoever has no id in the tree's user namespace
+/// becomes criu's effective user or group on the way back.
 void toInside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 void toOutside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 

@@ -20,7 +20,7 @@ enum class CpuCap : std::uint32_t {
     Fpu = 1,    ///< floating point state must be restorable
     Cpu = 2,    ///< every feature must be the same
     Ins = 4,    ///< every instruction set the image names must exist here
-    Image = 8,  ///< keep cpuinfo.img with the dump, compare with it on restore
+    Image = 8,  ///< write cpuinfo.img on dump, compare with it on restore
 };
 
 /// A set of CpuCap.
@@ -50,7 +50,7 @@ enum class CgroupMode : std::uint8_t {
     Strict,  ///< groups must not exist yet
 };
 
-/// How packets of a dumped tree's connections are kept from being answered meanwhile.
+/// What drops packets of a dumped tree's connections, so that nobody answers them, from the dump to the restore.
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
 
 /// Who copies memory in a pre-dump: the parasite with vmsplice, or criu with process_vm_readv.

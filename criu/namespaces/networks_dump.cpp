@@ -61,7 +61,7 @@ void NetworksDump::release(bool stayLocked) noexcept {
             continue;
         try {
             if (stayLocked)
-                space.lock->keep();
+                space.lock->leaveInPlace();
             else
                 inside(space, [&] { space.lock->release(); });
         } catch (const std::exception& error) {

@@ -24,7 +24,7 @@ constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
 
-/// Of the peer also where getpeername(2) says that there is none (any more).
+/// Both addresses; that of the peer also where getpeername(2) has none any more, because the connection is closed.
 InetEndpoint endOf(int fd, int family, bool peer) {
     SocketAddress address{};
     socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME takes no larger one
@@ -103,21 +103,21 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
     }
 }
 
-/// A copy to be kept until the end. Low numbers are left to libraries that use select(2). Of a tree with many
-/// connections criu needs more descriptors than a process usually has.
-UniqueFd keptCopy(int fd) {
+/// A copy of a connection's descriptor that stays open until the dump ends. A high number, since libraries that use
+/// select(2) need those below 1024. A tree with many connections may take more descriptors than criu's soft limit has.
+UniqueFd heldCopy(int fd) {
     constexpr int kBeyondSelect = FD_SETSIZE;
     const auto copy = [fd] { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kBeyondSelect)); };
-    UniqueFd kept = copy();
-    if (kept)
-        return kept;
+    UniqueFd held = copy();
+    if (held)
+        return held;
     const int limit = kernel::raiseFileLimit();
-    kept = copy();
-    if (!kept)
-        kept = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!kept)
+    held = copy();
+    if (!held)
+        held = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!held)
         failErrno("copy a descriptor (at most {} are allowed)", limit);
-    return kept;
+    return held;
 }
 
 /// Encryption in the kernel, and the like, have a state of their own.
@@ -234,7 +234,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     if (ends.remote.port == 0 || options.tcpClose || out.proto == kMptcp)
         return;
     refuseUpperLayer(file);
-    connections_.push_back({&out, keptCopy(fd), file.describe(), ends, info.state != TcpState::Close});
+    connections_.push_back({&out, heldCopy(fd), file.describe(), ends, info.state != TcpState::Close});
 }
 
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
@@ -307,11 +307,11 @@ void InetDump::release() noexcept {
     repaired_.clear();
 }
 
-void InetDump::keep() noexcept {
-    lock_.keep();
+void InetDump::leaveLocked() noexcept {
+    lock_.leaveInPlace();
     for (std::optional<TcpRepair>& socket : repaired_)
         if (socket)
-            socket->keep();
+            socket->closeQuietly();
     repaired_.clear();
 }
 

@@ -27,7 +27,7 @@ public:
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
 
-    /// What a socket's sub-message has that the socket itself tells. By several threads at once.
+    /// The part of a socket's sub-message that can be asked from the socket alone. Called by several threads at once.
     InetSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
     /// Fills the sub-message of a prepared socket; of TCP connections all but what changes as long as packets come.
@@ -36,10 +36,10 @@ public:
     /// Locks the network, and dumps the connections.
     void finish(files::FileDump& dump);
 
-    /// Lets connections go on.
+    /// Ends repair mode and the lock: connections go on.
     void release() noexcept;
     /// They stay locked, and their sockets in repair mode.
-    void keep() noexcept;
+    void leaveLocked() noexcept;
 
 private:
     struct Connection {
@@ -59,7 +59,7 @@ private:
     NetworkLock& lock_;
     InetOptionsDump options_;
     MembershipsDump memberships_;
-    std::mutex mutex_;                                      ///< of what follows
+    std::mutex mutex_;                                      ///< guards the next two
     std::set<std::tuple<std::uint32_t, int, int>> listed_;  ///< networks, families and protocols read so far
     std::map<std::uint32_t, kernel::InetSocketInfo> known_;
     std::vector<Connection> connections_;

@@ -37,7 +37,7 @@ public:
         if (aftermath == files::Aftermath::Run)
             dump_.release();
         else
-            dump_.keep();
+            dump_.leaveLocked();
     }
 
 private:
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    /// Each tells its peer at once that it is there again, which takes its time: several threads do it.
+    /// Leaving repair mode sends a window probe to the peer, which takes time: several threads do it.
     void endRepairs(files::RestoredTree& tree) {
         constexpr std::size_t kJob = 32;
         constexpr unsigned kMostThreads = 4;

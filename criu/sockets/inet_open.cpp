@@ -87,7 +87,8 @@ void RestoredInet::open(files::FileOpener& opener) {
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);
-    // Others may have the same address; that each of them has these flags is what allows it. complete() sets them back.
+    // Several sockets may have the same address, which bind(2) allows only if all of them have SO_REUSEADDR or, where
+    // several listen, SO_REUSEPORT set (socket(7)). complete() sets both to the values of the image.
     setFlag(socket.get(), SO_REUSEADDR, 1, "SO_REUSEADDR");
     if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
         setFlag(socket.get(), SO_REUSEPORT, 1, "SO_REUSEPORT");
@@ -95,7 +96,8 @@ void RestoredInet::open(files::FileOpener& opener) {
         openConnection(socket.get(), device, opener);
     else
         openOther(socket.get(), device, opener);
-    // Nobody could end it later: the socket will only be in another's queue. Its peer may not be there yet.
+    // The socket is in flight only: no process has a descriptor by which repair mode could be ended later, so it ends
+    // now. The peer, if it is of the tree, may not exist yet.
     if (isInRepair() && !opener.isHeld(id())) {
         leaveRepairQuietly(socket.get());
         restoreReuse(socket.get());
@@ -149,7 +151,8 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
     finishOpen(socket, opener);
 }
 
-/// An address may be there only later, or (IPv6) be on probation yet.
+/// An interface may get the address only later; a new IPv6 address can't be bound to until duplicate address detection
+/// (RFC 4862) is over.
 void RestoredInet::bind(int socket, std::uint32_t device) const {
     const int freely = 1;
     sys(::setsockopt(socket, IPPROTO_IP, IP_FREEBIND, &freely, sizeof(freely)) == 0 || errno == ENOPROTOOPT ? 0 : -1,
@@ -169,7 +172,7 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
         opener.log().warn("{}: the owner can't be set to uid {}", describe(), entry_.uid);
     restoreInetOptions(socket, entry_, opener.log());
     SkOptsEntry options = *entry_.opts;
-    // These two belong to complete().
+    // SO_REUSEADDR and SO_REUSEPORT are set by complete().
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
     restoreSocketOptions(socket, options, opener.log(), opener.help());

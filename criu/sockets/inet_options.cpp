@@ -19,7 +19,7 @@
 namespace criu::sockets {
 namespace {
 
-// Younger than the headers of some systems, or not in those of the C library.
+// Newer than the headers of some systems, or not in those of the C library.
 constexpr int kIpRecvErrorRfc4884 = 26;
 constexpr int kIpLocalPortRange = 51;
 constexpr int kIpv6RecvErrorRfc4884 = 31;
@@ -50,7 +50,7 @@ enum Has : unsigned {
 enum class When : std::uint8_t {
     Late,
     Early,         ///< restored before the socket gets an address
-    NotConnected,  ///< early, too; of a connection it tells something else
+    NotConnected,  ///< early, too; not of connections, where getsockopt(2) returns something else
 };
 
 struct Row {

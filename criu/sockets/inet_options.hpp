@@ -24,7 +24,8 @@ struct InetType {
     friend auto operator<=>(const InetType&, const InetType&) = default;
 };
 
-/// Dump half. Options that images have no field for are kept where they aren't what a new socket of the type has.
+/// Dump half. Options that images have no field for are stored (as "more" options) where their values differ from those
+/// of a new socket of the same type.
 class InetOptionsDump {
 public:
     /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out. By
@@ -37,14 +38,14 @@ private:
     const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
 
     std::mutex mutex_;
-    /// Of each row of the table. Settings of namespaces differ.
+    /// Values of new sockets, for each row of the table; by network namespace, since sysctls decide some of them.
     std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
 };
 
-/// Before the socket gets an address: what decides whether it may have it.
+/// Sets the options that decide whether the socket may have its address. Before bind(2).
 void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
-/// The rest.
+/// Sets all other options. After the socket has its addresses.
 void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
 }  // namespace criu::sockets

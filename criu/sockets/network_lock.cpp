@@ -22,7 +22,7 @@ using Method = model::NetworkLock;
 
 constexpr Method kNumbers[] = {Method::Iptables, Method::Nftables, Method::Skip};
 
-/// Those that the kernel has.
+/// The families (IPv4, IPv6) that this kernel has.
 std::vector<Iptables::Family> families() {
     if (kernel::ProcDir().self().tryReadFile("net/if_inet6"))
         return {Iptables::Family::V4, Iptables::Family::V6};
@@ -36,7 +36,7 @@ void addElements(std::string& out, const InetConnection& connection) {
                        from.port, to.address(), to.port);
     };
     one(connection.local, connection.remote);
-    // A connection to itself has one direction only.
+    // A socket that is connected to its own address has one direction only.
     if (connection.local != connection.remote)
         one(connection.remote, connection.local);
 }
@@ -87,7 +87,7 @@ void NetworkLock::release() noexcept {
 }
 
 std::string NetworkLock::table() const {
-    // CRIU 4.2 has room for so much.
+    // CRIU 4.2 cuts the name off here, and has to find the table by it.
     constexpr std::size_t kLongest = 31;
     return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
@@ -208,7 +208,7 @@ void NetworkLock::unlockNamespace() noexcept {
             unlockNftables();
         } else if (method_ == Method::Iptables) {
             for (const Iptables::Family family : families())
-                lift(family, iptablesNamespaceUnlock);
+                removeRules(family, iptablesNamespaceUnlock);
         }
     } catch (const std::exception& error) {
         log_.error("The network can't be unlocked: {}", error.what());
@@ -272,12 +272,13 @@ void NetworkLock::unlockIptables() const {
         if (std::none_of(locked_->begin(), locked_->end(),
                          [&](const InetConnection& connection) { return connection.local.family == family; }))
             continue;
-        lift(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6,
-             [&](std::string_view saved) { return iptablesDeletions(*locked_, family, saved); });
+        removeRules(family == AF_INET ? Iptables::Family::V4 : Iptables::Family::V6,
+                    [&](std::string_view saved) { return iptablesDeletions(*locked_, family, saved); });
     }
 }
 
-void NetworkLock::lift(Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const {
+void NetworkLock::removeRules(Iptables::Family family,
+                              const std::function<std::string(std::string_view)>& deletions) const {
     const Iptables iptables(family);
     if (!iptables.available())
         return;  // so nobody has used it either
@@ -291,7 +292,7 @@ void NetworkLock::lift(Iptables::Family family, const std::function<std::string(
                 iptables.run(lines);
             return;
         } catch (const std::exception& error) {
-            // What goes wrong for one family mustn't keep the other locked.
+            // If this fails for one family, the other is unlocked all the same.
             if (tries == kTries)
                 return log_.error("The network can't be unlocked: {}", error.what());
         }

@@ -12,10 +12,10 @@
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
-/// While a connection is taken apart or put together nobody may answer for it: not the kernel, which would reset what
-/// it doesn't know (any more, or yet), and not the socket, whose state would change. So rules of the packet filter drop
-/// the packets of exactly these connections, from the dump until the restore. Names and marks are those of CRIU 4.2, so
-/// that each of both can lift what the other has put in place.
+/// While a connection is dumped, doesn't exist, or is restored, nobody may answer its peer: the kernel would reset a
+/// connection that it doesn't know (any more, or yet), and a socket would change its state. So rules of the packet
+/// filter drop the packets of exactly these connections, from the dump until the restore. Names and marks are those of
+/// CRIU 4.2, so that each of the two programs can remove the rules of the other.
 namespace criu::sockets {
 
 /// Packets with this SO_MARK pass in spite of a lock: those that criu itself forges.
@@ -34,7 +34,7 @@ public:
     /// `runId`: of the dump; part of names.
     NetworkLock(model::NetworkLock method, std::string runId, Log& log)
         : method_(method), runId_(std::move(runId)), log_(log) {}
-    /// Lifts what this object has put in place, unless it is to stay.
+    /// Removes the rules that this object has added, unless leaveInPlace() was called.
     ~NetworkLock();
     NetworkLock(const NetworkLock&) = delete;
     NetworkLock& operator=(const NetworkLock&) = delete;
@@ -52,7 +52,7 @@ public:
     void unlock() noexcept;
 
     /// The lock stays when this object goes: for the restore.
-    void keep() noexcept {
+    void leaveInPlace() noexcept {
         locked_.reset();
         whole_ = false;
     }
@@ -81,7 +81,8 @@ private:
     void unlockNftables() const;
     void unlockIptables() const;
     void unlockNamespace() noexcept;
-    void lift(kernel::Iptables::Family family, const std::function<std::string(std::string_view)>& deletions) const;
+    void removeRules(kernel::Iptables::Family family,
+                     const std::function<std::string(std::string_view)>& deletions) const;
 
     model::NetworkLock method_;
     std::string runId_;

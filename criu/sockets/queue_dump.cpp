@@ -16,12 +16,13 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 64 << 10;
 constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
-/// At most 253 descriptors, credentials, a security label and a pidfd.
+/// Room for the ancillary data of one message: at most 253 descriptors (SCM_MAX_FD), credentials, a security label and
+/// a pidfd.
 constexpr std::size_t kControlSize = 8192;
 constexpr uid_t kOverflowUid = 65534;
 constexpr int kScmPidFd = 4;  // SCM_PIDFD of kernel 6.5
 
-/// What one look into the queue showed.
+/// What one recvmsg() with MSG_PEEK returned.
 struct Peeked {
     bool any = false;
     bool truncated = false;
@@ -31,7 +32,8 @@ struct Peeked {
     std::string address;
 };
 
-/// Sets an option for the time of the copying.
+/// Sets a socket option while the queue is copied, and sets it back afterwards: it belongs to the socket, which goes
+/// on.
 class TemporaryOption {
 public:
     TemporaryOption(int fd, int option, int value, const char* name) : fd_(fd), option_(option) {
@@ -71,7 +73,9 @@ void takeControl(msghdr& message, Peeked& out) {
     }
 }
 
-/// Looks at queues through SO_PEEK_OFF: a peek begins there, and moves it.
+/// Copies a queue without taking anything out: recvmsg() with MSG_PEEK, which by itself would return the first message
+/// again and again. With SO_PEEK_OFF set (socket(7), Linux 3.4) it begins at that offset, and moves it behind what it
+/// has returned.
 class Peeker {
 public:
     explicit Peeker(int fd)
@@ -83,11 +87,12 @@ public:
         sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
     }
 
-    /// Looks at the next piece, as long as the buffer has room.
+    /// Copies the next piece: a datagram, or bytes of a stream up to and with the next message that has descriptors.
     Peeked next() {
         for (;;) {
             Peeked piece = peek(buffer_.size());
-            // A piece may go on behind the buffer's end. With descriptors it must be had in one: each look gives them.
+            // A piece may go on behind the buffer's end. One with descriptors must be copied at once, since every peek
+            // that touches it installs them all again.
             if (!piece.truncated && (piece.rights.empty() || piece.length < buffer_.size())) {
                 position_ += piece.length;
                 return piece;
@@ -102,8 +107,11 @@ public:
     /// How many bytes of a stream's piece, which ended at the current position, come before those that descriptors are
     /// attached to: a reader may stop there.
     std::size_t plainPart(std::size_t length) {
-        // A look goes from one message to the next until the buffer is full, and then still shows the descriptors of
-        // the next. But it ends before a message that it can't copy to the end.
+        // A peek into a stream goes on from message to message. It stops behind one with descriptors, but not where the
+        // buffer is full: then it still installs the descriptors of the next message (unix_stream_read_generic() in
+        // net/unix/af_unix.c). So a piece doesn't say where in it the descriptors belong. But a peek returns what it
+        // has when it comes to a message that it can't copy to the end, and here the last byte of the piece has no
+        // memory to go to: what is returned is what stands before the message with descriptors.
         rewind(position_ - length);
         const std::array<iovec, 2> target{iovec{buffer_.data(), length - 1}, iovec{wall_.data(), 1}};
         msghdr message{};
@@ -151,13 +159,13 @@ private:
             fail("not all descriptors in flight could be received");
         out.length = static_cast<std::size_t>(got);
         out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
-        // An end of file has no credentials, not even empty ones; an empty message has.
+        // With SO_PASSCRED set even an empty message comes with credentials; only the end of file has none.
         out.any = got > 0 || out.sender;
         constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
         if (message.msg_namelen > kHead)
             out.address.assign(from.sun_path,
                                std::min<std::size_t>(message.msg_namelen - kHead, sizeof(from.sun_path)));
-        // What a message without credentials shows.
+        // The kernel's values for a message that was sent without credentials.
         if (out.sender && out.sender->pid == 0 && out.sender->uid == kOverflowUid && out.sender->gid == kOverflowUid)
             out.sender.reset();
         return out;
@@ -167,7 +175,7 @@ private:
     TemporaryOption offset_;
     TemporaryOption credentials_;
     std::vector<std::byte> buffer_;
-    Mapping wall_;  ///< memory that can't be written
+    Mapping wall_;  ///< a page without access: copying to it fails
     std::size_t position_ = 0;
 };
 
@@ -186,7 +194,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     if (stream)
         refuseOutOfBand(fd);
     Peeker peeker(fd);
-    // A look into an empty stream would take away a connection error that waits there for the reader.
+    // Never peek into an empty stream: recvmsg() would return a connection error that waits there (SO_ERROR), and so
+    // take it away from the program.
     while (!stream || peeker.position() < waiting) {
         dump.stop().throwIfRequested();
         Peeked piece = peeker.next();
@@ -196,7 +205,7 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
             return;
         const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
 
-        // First the files: they may have queues, which are written meanwhile.
+        // The files first: they may be sockets with queues of their own, which this call then writes before this one.
         ScmEntry rights = SCM_ENTRY__INIT;
         ScmEntry* all = &rights;
         std::vector<std::uint32_t> ids;

@@ -13,10 +13,10 @@
 namespace criu::sockets {
 namespace {
 
-/// SCM_MAX_FD of the kernel.
+/// How many descriptors one message can carry: SCM_MAX_FD of the kernel.
 constexpr std::size_t kMaxRights = 253;
 
-/// The ancillary data of a message in the making.
+/// The ancillary data of a message that is about to be sent.
 class Control {
 public:
     void add(int type, const void* value, std::size_t size) {
@@ -78,7 +78,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
         auto image = images_.openRaw(ImageKind::SkQueues, 0, O_RDONLY);
         if (!image)
             fail("the image of socket queues has gone");
-        image_ = lift_(std::move(*image));
+        image_ = toServiceRange_(std::move(*image));
     }
     std::vector<std::byte> data(packet.length);
     {

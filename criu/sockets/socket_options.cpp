@@ -20,7 +20,7 @@
 namespace criu::sockets {
 namespace {
 
-// Younger than the headers of some systems.
+// Newer than the headers of some systems.
 constexpr int kBufLock = 72;
 constexpr int kReserveMemory = 73;
 constexpr int kTxRehash = 74;

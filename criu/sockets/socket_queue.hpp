@@ -25,8 +25,9 @@ namespace criu::sockets {
 class SocketQueueDump {
 public:
     /// Copies the queue of the Unix socket behind `fd`, of SOCK_… `type`; of a stream `waiting` bytes. Descriptors in
-    /// it are dumped as files, and so are their own queues: may be called again meanwhile. The socket's options
-    /// SO_PEEK_OFF and SO_PASSCRED are changed for the time. Throws Error for out-of-band data.
+    /// it are dumped as files, and so are their own queues: so this function is called again from inside of
+    /// itself. The socket's options SO_PEEK_OFF and SO_PASSCRED are changed while it runs. Throws Error for out-of-band
+    /// data.
     void add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump);
 
     void finish();
@@ -59,9 +60,10 @@ private:
 /// Sends packets through `sender`, which is connected to the socket they wait in; its send buffer is left enlarged.
 class QueueFiller {
 public:
-    /// `find` gives descriptors for files in flight, `lift` moves one to where it is in nobody's way.
-    QueueFiller(const ImageDir& images, std::function<int(FileId)> find, std::function<UniqueFd(UniqueFd)> lift)
-        : images_(images), find_(std::move(find)), lift_(std::move(lift)) {}
+    /// `find` gives descriptors for files in flight, `toServiceRange` moves one out of the numbers of restored files.
+    QueueFiller(const ImageDir& images, std::function<int(FileId)> find,
+                std::function<UniqueFd(UniqueFd)> toServiceRange)
+        : images_(images), find_(std::move(find)), toServiceRange_(std::move(toServiceRange)) {}
 
     /// `to`: for datagrams whose sender isn't connected there; empty otherwise.
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
@@ -69,7 +71,7 @@ public:
 private:
     const ImageDir& images_;
     std::function<int(FileId)> find_;
-    std::function<UniqueFd(UniqueFd)> lift_;
+    std::function<UniqueFd(UniqueFd)> toServiceRange_;
     UniqueFd image_;
 };
 

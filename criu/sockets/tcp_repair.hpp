@@ -43,19 +43,19 @@ struct TcpInfo {
 [[nodiscard]] TcpInfo readTcpInfo(int socket);
 
 void enterRepair(int socket);
-/// With a window probe: the peer tells at once whether it is there and how much it takes.
+/// Ends repair mode with a window probe: the peer answers at once with how much it takes, or not at all.
 void leaveRepair(int socket);
-/// Without one.
+/// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
-/// What reading, sending and sequence numbers refer to.
+/// Which queue reading, sending and sequence numbers refer to (TCP_REPAIR_QUEUE).
 void chooseQueue(int socket, RepairQueue queue);
 
 /// A connection in repair mode for the time of a dump. Destruction lets it go on, unless it is to be closed quietly.
 class TcpRepair {
 public:
-    /// `socket`: a copy of the descriptor, which this keeps.
+    /// Takes over `socket`, a copy of the descriptor.
     explicit TcpRepair(UniqueFd socket);
     ~TcpRepair();
     TcpRepair(TcpRepair&& other) noexcept = default;
@@ -63,7 +63,7 @@ public:
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
     /// The process is gone or will be: when the last descriptor is closed, the peer mustn't hear of it.
-    void keep() noexcept { socket_.reset(); }
+    void closeQuietly() noexcept { socket_.reset(); }
 
 private:
     UniqueFd socket_;

@@ -12,7 +12,7 @@
 namespace criu::sockets {
 namespace {
 
-/// Its other end was closed, which it doesn't know yet.
+/// The other end of its connection was closed: the kernel notices only when the socket sends next.
 bool lostPeer(const UnixSocket& socket) {
     return socket.entry->has_peer_lost != 0 && socket.entry->peer_lost != 0 && socket.entry->peer == 0;
 }
@@ -82,7 +82,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
 void UnixGroupOpener::settleDatagram(UnixSocket& socket) {
     if (!settled_.insert(&socket).second)
         return;
-    // Once it is connected itself, others can't connect any more.
+    // Once the socket is connected itself, only its peer may connect to it.
     for (UnixSocket* const caller : socket.incoming)
         settleDatagram(*caller);
 
@@ -131,7 +131,7 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
     }
 }
 
-// The receiver is told the name of the sender's socket.
+// recvfrom(2) returns the name of the socket that a packet was sent from, so that socket has to send it again.
 UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual) {
     const std::string& address = target.queue[packet].address;
     const UnixSocket* const sender = target.senders[packet];

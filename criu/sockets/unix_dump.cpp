@@ -26,7 +26,8 @@ void refuseUnknown(const UnixSocketInfo& info, const std::string& shown) {
         fail("{} is a unix socket of type {}, which can't be dumped", shown, info.type);
     if (info.state != UnixState::Established && info.state != UnixState::Close && info.state != UnixState::Listen)
         fail("{} is a unix socket in state {}, which can't be dumped", shown, static_cast<int>(info.state));
-    // What a client has sent and whether it has shut down is known to nobody until the connection is accepted.
+    // Until a connection is accepted no descriptor leads to its server end: what the client has sent, and whether it
+    // has shut down, can't be read.
     if (info.state == UnixState::Listen && std::count(info.pending.begin(), info.pending.end(), 0U) != 0)
         fail("a connection that waits to be accepted by {} was closed by its client already", shown);
 }
@@ -72,7 +73,7 @@ std::uint32_t UnixDump::peerOf(const UnixSocketInfo& info, const std::string& sh
         return waits->second;
     }
     if (info.shutdown != kBothWays)
-        fail("{} is connected, but it can't be told to what", shown);
+        fail("{} is connected, but the kernel doesn't say to which socket", shown);
     return 0;
 }
 
@@ -203,7 +204,8 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
 
 void UnixDump::finish(files::FileDump& dump) {
     while (!waiting_.empty()) {
-        // Others wait for one that waits itself.
+        // First those whose peer was never seen itself: it is outside of the tree. Others only wait for sockets that
+        // wait.
         const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                         [this](const auto& item) { return !peers_.contains(item.first); });
         if (found == waiting_.end())

@@ -19,7 +19,7 @@ class UnixDump {
 public:
     explicit UnixDump(SocketCarriers& carriers) : carriers_(carriers) {}
 
-    /// What a socket's sub-message has that the socket itself tells. By any thread.
+    /// The part of a socket's sub-message that can be asked from the socket alone. Called by any thread.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
     /// Fills the sub-message of a prepared socket; dumps what waits in it.

@@ -50,14 +50,14 @@ struct UnixSocket {
     [[nodiscard]] std::string shown() const;
 };
 
-/// Sockets that are tied to each other, by connections or by being in flight in each other's queues: all made in one
-/// process, which needs nobody's help then.
+/// Sockets that are tied to each other, by connections or by being in flight in each other's queues. One process makes
+/// all of them, so it never has to wait for another.
 class UnixGroup final : public files::RestoredFile {
 public:
     UnixGroup(const ProcessLock& lock, const CarriedSockets& carried) : lock_(lock), carried_(carried) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
-    /// Whether the opener must keep others away from paths meanwhile.
+    /// Whether the group binds or looks up paths, during which no other process may do so (ProcessLock).
     [[nodiscard]] bool usesPaths() const;
 
     [[nodiscard]] std::string describe() const override;
@@ -71,7 +71,7 @@ public:
     /// How packets get into a queue.
     struct Route {
         FileId member;                   ///< the socket that sends
-        std::shared_ptr<UniqueFd> held;  ///< or one that is there for this only
+        std::shared_ptr<UniqueFd> held;  ///< or one that exists only to send
         std::string to;                  ///< address of the target, if the sender isn't connected there
         std::shared_ptr<UniqueFd> file;  ///< which may be this file
 

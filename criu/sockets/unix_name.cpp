@@ -39,7 +39,7 @@ std::string bindDirectory(const files::OpenFd& file, std::string_view name, cons
         plain.remove_prefix(2);
     if (path.ends_with(plain) && path.size() > plain.size() && path[path.size() - plain.size() - 1] == '/')
         return path.size() == plain.size() + 1 ? "/" : path.substr(0, path.size() - plain.size() - 1);
-    // Dots on the way: try where the process is.
+    // The name has "." or ".." in it, so the path doesn't end with it: try the working directory of the process.
     if (!file.inFlight) {
         const kernel::ProcPid process = kernel::ProcDir().open(file.pid);
         for (const char* const link : {"cwd", "root"}) {
@@ -48,10 +48,10 @@ std::string bindDirectory(const files::OpenFd& file, std::string_view name, cons
                 return directory;
         }
     }
-    fail("{} is bound to {}, now at {}: from which directory can't be told", file.describe(), name, path);
+    fail("{} is bound to {}, now at {}: the directory it was bound in can't be found", file.describe(), name, path);
 }
 
-/// Goes to a directory for a moment.
+/// The working directory is another one while this lives.
 class Excursion {
 public:
     explicit Excursion(const std::string& to) {

@@ -14,7 +14,7 @@ namespace criu::sockets {
 
 /// A socket's name and what belongs to it.
 struct UnixName {
-    /// As the kernel keeps it: abstract names begin with a zero byte, paths end with one.
+    /// As in sun_path: abstract names begin with a zero byte, paths end with one.
     std::string text;
     /// For relative paths: the directory that bind(2) was called in.
     std::string directory;

@@ -26,7 +26,7 @@ struct VsockOption {
     const char* name;
 };
 
-// In the order of restoring: the size of the buffer is kept within its limits.
+// In the order of restoring: the limits of the buffer first, because the kernel clamps its size to them.
 constexpr VsockOption kOptions[] = {
     {SO_VM_SOCKETS_BUFFER_MAX_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MAX_SIZE"},
     {SO_VM_SOCKETS_BUFFER_MIN_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MIN_SIZE"},
@@ -62,7 +62,8 @@ sockaddr_vm ownAddress(int fd) {
     throw error;
 }
 
-/// The kernel doesn't list the states of these sockets, but each of those that can be kept polls in a way of its own.
+/// The kernel doesn't list the states of these sockets, but poll(2) has a different answer for each of the states that
+/// can be dumped.
 void refuseUnlessQuiet(const files::OpenFd& file, const sockaddr_vm& own, bool listening) {
     constexpr std::string_view kClose = "have the program close it before the dump";
     sockaddr_vm peer{};

@@ -15,7 +15,7 @@ namespace criu::tty {
 namespace {
 
 constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE: no line is longer
-constexpr std::size_t kLimit = std::size_t{1} << 20;  // somebody outside keeps writing
+constexpr std::size_t kLimit = std::size_t{1} << 20;  // more than any queue holds: somebody outside goes on writing
 constexpr std::uint8_t kEndOfFile = 0x04;             // while bytes are put in
 constexpr std::uint8_t kQuote = 0x16;
 
@@ -24,7 +24,7 @@ class NoWaiting {
 public:
     explicit NoWaiting(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
         if ((flags_ & O_NONBLOCK) == 0)
-            sys(::fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK), "keep a terminal from waiting");
+            sys(::fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK), "make a terminal non-blocking");
     }
     ~NoWaiting() {
         if ((flags_ & O_NONBLOCK) == 0)
@@ -251,7 +251,7 @@ std::size_t putQueues(int master, int slave, const Queued& output, const Queued&
         try {
             kernel::writeLineSettings(slave, settings);
         } catch (const Error&) {
-            // What failed first tells more.
+            // The first error is the one that says what went wrong.
         }
         throw;
     }

@@ -35,7 +35,7 @@ void takeInput(int slave, Queued& into);
 void takeOutput(int master, Queued& into);
 
 /// Puts both back, for a slave that has (or is about to get) `settings`, and gives it those, also where it throws.
-/// Packet mode must be off. Returns how many bytes didn't fit, or can't be told to have arrived as they were.
+/// Packet mode must be off. Returns how many bytes didn't fit, or may have been changed on their way.
 [[nodiscard]] std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
                                     const kernel::LineSettings& settings);
 

@@ -264,7 +264,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     if (slave == nullptr && !closed)
         return;  // never opened, or by somebody outside: not ours to open
     if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
-        dump.log().warn("{} can't be read and written: what waits in it isn't kept", master.who);
+        dump.log().warn("{} can't be read and written: what waits in it is lost on restore", master.who);
         return;
     }
     master.info->has_slave_closed = closed ? 1 : 0;

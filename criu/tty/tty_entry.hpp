@@ -33,7 +33,7 @@ enum class Role : std::uint8_t {
 [[nodiscard]] std::string externalName(dev_t device, dev_t fileSystem);
 
 /// Ids of tty_info_entry: two for every pseudoterminal, its number times two, plus one for the master. CRIU 4.2
-/// keeps bit maps of them, so others have their ids just above the numbers it allows.
+/// has bit maps of them, so others have their ids just above the numbers it allows.
 inline constexpr std::uint32_t kPtyIds = 2 * 1001;
 inline constexpr std::uint32_t kConsoleId = 2 * 1002;
 inline constexpr std::uint32_t kVirtualId = 2 * 1004;

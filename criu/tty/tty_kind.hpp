@@ -12,7 +12,7 @@
 namespace criu::tty {
 
 /// Terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty. Documentation/terminals.md
-/// tells what is kept of them and how they come back.
+/// describes what the images have of them and how they are restored.
 std::unique_ptr<files::FileKindDump> makeTtyDump(const std::vector<SeenSession>& sessions);
 std::unique_ptr<files::FileKindRestore> makeTtyRestore(const OutsideTerminals& outside);
 

@@ -77,7 +77,7 @@ UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access
 }
 
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
-    // Locks last: they keep settings as they are.
+    // Locks last: settings that are locked (TIOCSLCKTRMIOS) can't be changed any more.
     if (info.termios != nullptr)
         kernel::writeLineSettings(fd, loadSettings(*info.termios));
     if (info.winsize != nullptr && window == Window::Set)

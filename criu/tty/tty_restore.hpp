@@ -79,9 +79,9 @@ enum class Window : std::uint8_t { Set, Keep };
 /// Line settings, locks, window size.
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
 
-/// Gives the terminal that criu was started from the line settings of the image, and tells the group in its foreground
-/// if the window isn't as large as in the image. As late as can be: a shell would be left with them by a restore that
-/// fails. Criu may be in the background by then.
+/// Gives the terminal that criu was started from the line settings of the image, and sends SIGWINCH to the group in its
+/// foreground if the window isn't as large as in the image. As late as possible: after a restore that fails, the shell
+/// would be left with these settings. Criu may be in the background by then.
 void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
 /// In the leader of its session: what SessionTerminal::beginSession() and groupsJoined() are for.
