@@ -9,8 +9,10 @@
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_memory.hpp"
 #include "criu/engine/dump_task.hpp"
+#include "criu/engine/mapped_files.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/memory/page_files.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/fs.hpp"
@@ -58,6 +60,7 @@ private:
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    memory::FilePageSinks pages_;
     memory::SegmentsDump segments_;
     FileCollector files_;
     DumpMemory memory_;
@@ -69,9 +72,10 @@ private:
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
+      pages_(frozen_.images()),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), segments_, frozen_.devices(),
              frozen_.tree(), examined.namespaces()),
-      memory_(frozen_.options(), frozen_.images(), files_, segments_, frozen_.devices(), frozen_.statistics()),
+      memory_({frozen_.images(), pages_, segments_, frozen_.statistics(), frozen_.options().allowUprobes}),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
         segments_.reserve(id);
@@ -115,7 +119,8 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
-    MmEntry& mm = memory_.collect(task);
+    MappedFiles mapped(task, files_, segments_, frozen_.devices());
+    MmEntry& mm = memory_.collect(task, mapped);
     fillMemoryLayout(task, mm, files_.arena());
     mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
@@ -147,13 +152,13 @@ void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
 void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
     frozen_.log().info("Stage: memory");
-    memory_.run(bytesDone_, progress_, frozen_.stop());
+    memory_.run(examined_.surroundings().ids, bytesDone_, progress_, frozen_.stop());
     frozen_.devices().dumpLate(frozen_.tree().rootPid());
     if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
-        memory_.writeSysvShm(number);
+        memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
     frozen_.log().info("Stage: files");
     files_.finish();
-    examined_.namespaces().write({frozen_.images(), memory_.pagesIds(), frozen_.statistics().sharedPagesWritten});
+    examined_.namespaces().write({frozen_.images(), pages_, frozen_.statistics().sharedPagesWritten});
 }
 
 CapturedPhase::CapturedPhase(ExaminedPhase& examined)

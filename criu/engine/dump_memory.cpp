@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_memory.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -13,46 +9,6 @@
 #include "images/mm.hpp"
 
 namespace criu::engine {
-namespace {
-
-/// Files behind mappings become path entries, found through /proc/PID/map_files.
-class MappedPaths final : public memory::ProcMappedFiles {
-public:
-    MappedPaths(FrozenTask& task, FileCollector& files, memory::SegmentsDump& segments, device::DumpDevices& devices)
-        : ProcMappedFiles(task.dir, segments, files), task_(task), files_(files), devices_(devices) {}
-
-    FileId fileFor(const kernel::Vma& vma) override {
-        return files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
-                              vma.shared ? static_cast<std::uint32_t>(accessOf(vma)) : 0, true);
-    }
-
-    bool claimsDevice(const kernel::Vma& vma, FileId& file) override {
-        if (vma.inode == 0)
-            return false;
-        const UniqueFd fd = open(task_.dir, vma, O_PATH);
-        device::MappedDevice mapped{task_.pid(), vma, fd.get(), {}};
-        sys(::fstat(fd.get(), &mapped.stat), "look at the device at {:#x}", vma.start);
-        if (!devices_.claims(mapped))
-            return false;
-        file = fileFor(vma);
-        return true;
-    }
-
-    FileId socketFor(const kernel::Vma& vma) override {
-        return files_.open(FD_TYPES__PACKETSK, ::makedev(vma.devMajor, vma.devMinor), vma.inode);
-    }
-
-    FileId ioUringFor(const kernel::Vma& vma) override {
-        return files_.open(FD_TYPES__IO_URING, ::makedev(vma.devMajor, vma.devMinor), vma.inode);
-    }
-
-private:
-    FrozenTask& task_;
-    FileCollector& files_;
-    device::DumpDevices& devices_;
-};
-
-}  // namespace
 
 void DumpMemory::lookAhead(FrozenTree& tree) {
     constexpr std::size_t kWorthwhile = 8;
@@ -69,16 +25,15 @@ void DumpMemory::lookAhead(FrozenTree& tree) {
     }
 }
 
-MmEntry& DumpMemory::collect(FrozenTask& task) {
+MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
     Item& item = items_.emplace_back();
     item.task = &task;
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
-    MappedPaths paths(task, files_, segments_, devices_);
-    memory::VmaDumpRules rules = segments_.rules();
-    rules.allowUprobes = options_.allowUprobes;
-    item.memory = memory::dumpVmas(item.vmas, rules, paths, arena_);
+    memory::VmaDumpRules rules = parts_.segments.rules();
+    rules.allowUprobes = parts_.allowUprobes;
+    item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
     for (const memory::DumpedVma& vma : item.memory.vmas) {
         entries.push_back(vma.entry);
@@ -101,12 +56,12 @@ void DumpMemory::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
     const memory::PageDumpTask task{item.task->pid(), item.task->pid(), item.task->dir};
     const memory::PageDumpResult result =
-        memory::dumpPages(task, item.memory, images_, pagesIds_, mover.drainer, mover.arena);
+        memory::dumpPages(task, item.memory, parts_.pages, mover.drainer, mover.arena);
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.memoryWrite += result.moving;
     item.memory.fill(*item.mm, mover.arena);
-    ImageWriter image = images_.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId));
+    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId));
     image.write(*item.mm);
     image.finish();
 }
@@ -149,19 +104,20 @@ void DumpMemory::runSmall(std::span<Item* const> items, const memory::Drainer::O
 }
 
 void DumpMemory::add(const Mover& mover) {
-    statistics_.pagesScanned += mover.statistics.pagesScanned;
-    statistics_.pagesWritten += mover.statistics.pagesWritten;
-    statistics_.memoryWrite += mover.statistics.memoryWrite;
-    statistics_.bufferBytes += mover.drainer.bufferBytes();
+    parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
+    parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
+    parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
+    parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
 
-void DumpMemory::run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop) {
+void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
+                     StopRequest& stop) {
     readers_.reset();
     memory::Drainer::Options how;
     how.progress = [&done](std::uint64_t bytes) { done.fetch_add(bytes, std::memory_order_relaxed); };
     how.stopWanted = [&stop] { return stop.requested(); };
 
-    const Stopwatch watch(statistics_.memoryDump);
+    const Stopwatch watch(parts_.statistics.memoryDump);
     Mover mover(how);
     std::vector<Item*> small;
     for (Item& item : items_) {
@@ -175,11 +131,20 @@ void DumpMemory::run(std::atomic<std::uint64_t>& done, Progress& progress, StopR
     }
     if (!small.empty())
         runSmall(small, how, progress, stop);
-    const memory::SegmentsDumpResult shared = segments_.write(images_, pagesIds_, files_.ids(), mover.drainer);
-    statistics_.sharedPagesScanned += shared.pagesScanned;
-    statistics_.sharedPagesWritten += shared.pagesWritten;
-    statistics_.memoryWrite += shared.moving;
+    for (const std::uint32_t id : sysvShm_.ids())
+        parts_.segments.reserve(id);
+    const memory::SegmentsDumpResult shared = parts_.segments.write(parts_.images, parts_.pages, owners, mover.drainer);
+    parts_.statistics.sharedPagesScanned += shared.pagesScanned;
+    parts_.statistics.sharedPagesWritten += shared.pagesWritten;
+    parts_.statistics.memoryWrite += shared.moving;
     add(mover);
+}
+
+void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
+    memory::Drainer::Options how;
+    how.stopWanted = [&stop] { return stop.requested(); };
+    memory::Drainer drainer(how);
+    parts_.statistics.sharedPagesWritten += sysvShm_.write(parts_.images, parts_.pages, namespaceId, owners, drainer);
 }
 
 bool DumpMemory::sawUprobes() const noexcept {

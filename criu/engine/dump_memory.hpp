@@ -11,12 +11,12 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
-#include "criu/device/dump_devices.hpp"
-#include "criu/engine/dump_files.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_dump.hpp"
@@ -24,33 +24,33 @@
 namespace criu::engine {
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
-/// looked at.
+/// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
 class DumpMemory {
 public:
-    DumpMemory(const model::Options& options, const ImageDir& images, FileCollector& files,
-               memory::SegmentsDump& segments, device::DumpDevices& devices, DumpStatistics& statistics)
-        : options_(options),
-          images_(images),
-          files_(files),
-          segments_(segments),
-          devices_(devices),
-          statistics_(statistics) {}
+    /// All outlive this object.
+    struct Parts {
+        const ImageDir& images;  ///< for what isn't pages
+        memory::PageSinks& pages;
+        memory::SegmentsDump& segments;
+        DumpStatistics& statistics;
+        bool allowUprobes = false;  ///< leave out areas of uprobes instead of refusing them
+    };
+    explicit DumpMemory(const Parts& parts) : parts_(parts) {}
 
     /// Begins to read the mappings of all processes, by all cores. Nothing in them may change meanwhile: to be called
     /// when all are frozen.
     void lookAhead(FrozenTree& tree);
 
-    /// Takes up a process' mappings. Returns its mm entry, in which others fill what they know; it is written by run().
-    MmEntry& collect(FrozenTask& task);
+    /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only. Returns
+    /// the mm entry, in which others fill what they know; it is written by run().
+    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files);
 
-    /// Moves contents into the images, and writes the mm images. `done` counts bytes.
-    void run(std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
+    /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups; `done`
+    /// counts bytes.
+    void run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
 
-    /// Writes the System V shared memory that processes have attached.
-    void writeSysvShm(std::uint32_t namespaceId) const { sysvShm_.write(images_, namespaceId, files_.ids()); }
-
-    /// For whoever writes pages files as well.
-    [[nodiscard]] memory::PagesIds& pagesIds() noexcept { return pagesIds_; }
+    /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. After run().
+    void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
 
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
@@ -76,14 +76,8 @@ private:
                   StopRequest& stop);
     void add(const Mover& mover);
 
-    const model::Options& options_;
-    const ImageDir& images_;
-    FileCollector& files_;
-    memory::SegmentsDump& segments_;
-    device::DumpDevices& devices_;
-    DumpStatistics& statistics_;
+    const Parts parts_;
     Arena arena_;
-    memory::PagesIds pagesIds_;
     std::deque<Item> items_;
     memory::SysvShmDump sysvShm_;
     std::map<pid_t, std::future<std::vector<kernel::Vma>>> ahead_;

@@ -129,7 +129,7 @@ std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
     return table;
 }
 
-void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
+void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreImages& out, Task& task) {
     readCores(images, task);
     if (!task.alive())
         return;
@@ -138,10 +138,10 @@ void readTask(const ImageDir& images, ProcessTree& tree, Task& task) {
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
     // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
-    task.pagemap.emplace(images.openRequired(ImageKind::Pagemap, pid));
+    out.pages.emplace(task.pid, pages.openRequired(memory::MemoryObject::process(task.pid)));
 
     const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid);
-    auto& table = tree.fdTables[filesId];
+    auto& table = out.tree.fdTables[filesId];
     if (!table)
         table = readFdTable(images, filesId);
     table->users.push_back(task.pid);
@@ -205,12 +205,13 @@ std::optional<std::uint32_t> networkOf(const FileEntry& file) {
     return std::nullopt;
 }
 
-RestoreImages readImages(ImageDir& images, Log& log) {
+RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log) {
     RestoreImages out;
     readInventory(images, out);
+    images.openParents();
     readTree(images, out.tree);
     for (const auto& task : out.tree.tasks)
-        readTask(images, out.tree, *task);
+        readTask(images, pages, out, *task);
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
     readFiles(images, out);

@@ -91,7 +91,7 @@ ResumedTree seize(const BornRestore& born) {
 
 ParkedRestore::ParkedRestore(BornRestore& birth)
     : born(birth),
-      sharedBytes(birth.prepared.planned.segments.fill(birth.prepared.planned.images)),
+      sharedBytes(birth.prepared.planned.segments.fill(birth.prepared.planned.checkStop)),
       forking(complete(birth)),
       tree(seize(birth)) {}
 

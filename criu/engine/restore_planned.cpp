@@ -31,8 +31,9 @@ void requireLabels(const model::ProcessTree& tree) {
 }
 
 /// What this machine can't run isn't planned.
-RestoreImages readRunnable(ImageDir& images, const model::Options& options, Log& log) {
-    RestoreImages content = readImages(images, log);
+RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const model::Options& options,
+                           Log& log) {
+    RestoreImages content = readImages(images, pages, log);
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content.tree);
@@ -94,7 +95,7 @@ std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
 PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       images(std::move(command.imagesDir), command.options.imagesDir),
-      content(readRunnable(images, command.options, command.log)),
+      content(readRunnable(images, pages, command.options, command.log)),
       births(planBirths(content.tree, command.options)),
       devices(command.devices, **content.inventory, content.tree, command.options, command.log, images, command.stop,
               store),
@@ -105,7 +106,7 @@ PlannedRestore::PlannedRestore(Run& command)
       namespaces(planNamespaces()) {
     files.make();
     files.planNames(surroundings.mountSpaceOf);
-    segments.collect(tree(), images, [this](FileId id) -> std::uint64_t {
+    segments.collect(tree(), images, pages, [this](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
@@ -116,7 +117,7 @@ PlannedRestore::PlannedRestore(Run& command)
 
 namespaces::NamespaceRestores PlannedRestore::planNamespaces() {
     const auto networks = networksOfFiles(content);
-    const namespaces::RestoreInputs inputs{options(), log(),  images,      tree(), (*content.inventory)->root_ids,
+    const namespaces::RestoreInputs inputs{options(), log(), images, pages, checkStop, tree(), (*content.inventory)->root_ids,
                                            networks,  joined, surroundings};
     const auto putByPlugin = [this](int id, const std::string& path) { devices.putMount(id, path); };
     // Owners are those of the images: whoever makes the files is in the user namespace already.

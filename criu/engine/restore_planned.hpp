@@ -8,6 +8,7 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restored_files.hpp"
+#include "criu/memory/page_files.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/joined.hpp"
@@ -35,7 +36,10 @@ public:
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     Run& run;
+    /// Throws when the restore is to end.
+    const std::function<void()> checkStop = [this] { run.stop.throwIfRequested(); };
     ImageDir images;
+    memory::FilePageSources pages{images};
     RestoreImages content;
     model::BirthPlan births;
     memory::Segments segments;

@@ -91,9 +91,9 @@ void PreparedRestore::makeShared() {
     }
     if (!surroundings.ownPaths)
         planned.files.remaps().create(planned.files, surroundings.ids, store);
-    planned.segments.create(planned.images, surroundings.ids, store);
+    planned.segments.create(surroundings.ids, store, planned.checkStop);
     if (surroundings.systemV != 0)
-        systemV.create(planned.images, surroundings.systemV, surroundings.ids);
+        systemV.create(planned.images, planned.pages, surroundings.systemV, surroundings.ids, planned.checkStop);
     planned.cgroups.create(store);
     if (surroundings.ids.isOwnNamespace())
         planned.cgroups.openEntrances(store);

@@ -57,7 +57,7 @@ void dropRseq() {
 
 RestoreProgram::RestoreProgram(const Inputs& inputs)
     : in_(inputs),
-      vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.images,
+      vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.content.pages.at(inputs.task.pid),
                                    task::isCompat(inputs.task.core()) ? &*inputs.run.compatVdso : nullptr)) {
     const MmEntry& mm = **in_.task.mm;
     exe_ = in_.run.service.lift(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));

@@ -236,7 +236,7 @@ private:
 
         for (const auto& kind : run_.namespaces)
             kind->complete(*task_);
-        memory_.space().createAioRings(*task_, run_.images);
+        memory_.space().createAioRings(*task_, run_.content.pages.at(task_->pid));
         RestoreProgram program({run_, *task_, memory_.space(), files_});
         enterDirectories(*task_, run_.files, run_.service, files_);
         memory_.space().mapSockets(files_);

@@ -29,8 +29,9 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
 void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
-    space_ = memory::AddressSpace::build(task, creator != nullptr ? creator->space_ : kNothing, files, run.log);
-    space_.fill(task, run.images, run.log);
+    const memory::PageSource& pages = run.content.pages.at(task.pid);
+    space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? creator->space_ : kNothing, files, run.log);
+    space_.fill(pages, run.log);
 }
 
 }  // namespace criu::engine

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "criu/kernel/created_name.hpp"
@@ -55,6 +56,23 @@ std::optional<ImageDir> ImageDir::openParent() const {
     UniqueFd parent(
         sys(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the parent of {}", name_));
     return ImageDir(std::move(parent), name_ + "/" + kParentLink);
+}
+
+void ImageDir::openParents() {
+    std::set<std::pair<dev_t, ino_t>> seen;
+    const auto note = [&seen](const ImageDir& dir) {
+        struct stat status {};
+        sys(::fstat(dir.fd(), &status), "image directory {}", dir.name());
+        if (!seen.emplace(status.st_dev, status.st_ino).second)
+            failWith(ELOOP, "the parent links of the images lead in a circle, from {}", dir.name());
+    };
+    note(*this);
+    for (ImageDir* dir = this; auto parent = dir->openParent(); dir = dir->parent_.get()) {
+        note(*parent);
+        parent->version_ = version_;
+        parent->help_ = help_;
+        dir->parent_ = std::make_unique<ImageDir>(std::move(*parent));
+    }
 }
 
 void ImageDir::linkParent(const std::string& target) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,12 @@ public:
 
     /// The dump that this one is an increment of: the directory behind the link "parent"; nothing if there is no link.
     [[nodiscard]] std::optional<ImageDir> openParent() const;
+
+    /// Opens the parent, the parent's parent and so on, and holds them from then on: what the links say may mean
+    /// something else to a process with another root. Throws Error if a link leads nowhere or back.
+    void openParents();
+    /// The parent that openParents() has found, or null. Help and version are those of this directory.
+    [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
 
     /// Makes the link "parent" with the given text, relative to this directory. An existing one is replaced.
     void linkParent(const std::string& target) const;
@@ -50,17 +57,28 @@ public:
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
     /// For processes that may not read there: whom they ask then. Outlives this object.
-    void setHelp(const kernel::OutsideHelp& help) noexcept { help_ = &help; }
+    void setHelp(const kernel::OutsideHelp& help) noexcept {
+        help_ = &help;
+        if (parent_)
+            parent_->setHelp(help);
+    }
     [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
 
     /// What inventory.img says; files of V1 have no common magic. Set before threads start.
-    void setVersion(ImageVersion version) noexcept { version_ = version; }
+    void setVersion(ImageVersion version) noexcept {
+        version_ = version;
+        if (parent_)
+            parent_->setVersion(version);
+    }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
 
-    /// Exchanges the directory's descriptor for what `mover` makes of it: to keep numbers free for restored files.
+    /// Exchanges the descriptors of the directory and its parents for what `mover` makes of them: to keep numbers free
+    /// for restored files.
     template <typename Mover>
     void move(Mover&& mover) {
         directory_ = mover(std::move(directory_));
+        if (parent_)
+            parent_->move(mover);
     }
 
     [[nodiscard]] int fd() const noexcept { return directory_.get(); }
@@ -71,6 +89,7 @@ private:
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
     const kernel::OutsideHelp* help_ = nullptr;
+    std::unique_ptr<ImageDir> parent_;
 };
 
 }  // namespace criu

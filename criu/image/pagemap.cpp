@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/base/mapping.hpp"
 #include "images/pagemap.hpp"
 
 namespace criu {
@@ -32,11 +31,11 @@ std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
 
 // What every range must be, read or written. `from` is the end of the range before it.
 void checkRange(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t from) {
-    if (vaddr % kPageSize != 0)
+    if (vaddr % kImagePageSize != 0)
         fail("range at {:#x} isn't page aligned", vaddr);
     if (pages == 0)
         fail("range at {:#x} is empty", vaddr);
-    if (pages > (UINT64_MAX - vaddr) / kPageSize)
+    if (pages > (UINT64_MAX - vaddr) / kImagePageSize)
         fail("range at {:#x} of {} pages exceeds the address space", vaddr, pages);
     if (vaddr < from)
         fail("range at {:#x} begins before its predecessor's end at {:#x}", vaddr, from);
@@ -55,7 +54,7 @@ void addContent(std::uint64_t& size, const PagemapRange& range) {
 }  // namespace
 
 std::uint64_t PagemapRange::bytes() const noexcept {
-    return pages * kPageSize;
+    return pages * kImagePageSize;
 }
 std::uint64_t PagemapRange::end() const noexcept {
     return vaddr + bytes();

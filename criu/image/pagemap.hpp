@@ -11,6 +11,9 @@
 
 namespace criu {
 
+/// The pages that images count in: of this size on every machine, whatever its own pages are.
+inline constexpr std::uint64_t kImagePageSize = 4096;
+
 /// Where the contents of a run of pages are: pagemap_entry.flags.
 enum class PageFlags : std::uint32_t {
     None = 0,
@@ -28,10 +31,10 @@ constexpr bool has(PageFlags set, PageFlags flag) noexcept {
 
 /// Consecutive pages of equal flags. Pages that no range covers are zero, or as in the mapped file.
 struct PagemapRange {
-    std::uint64_t vaddr;       ///< First byte's address; for shared memory its offset in the segment. Page aligned.
-    std::uint64_t pages;       ///< At least 1.
-    PageFlags flags;           ///< Never both Parent and Present.
-    std::uint64_t fileOffset;  ///< Of the first byte in the pages file; only of use when Present.
+    std::uint64_t vaddr;          ///< First byte's address; for shared memory its offset in the segment. Page aligned.
+    std::uint64_t pages;          ///< At least 1.
+    PageFlags flags;              ///< Never both Parent and Present.
+    std::uint64_t contentOffset;  ///< Bytes of Present ranges before it; in CRIU 4.2's pages files the offset.
 
     [[nodiscard]] std::uint64_t end() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;

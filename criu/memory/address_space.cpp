@@ -12,9 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/base/whole_io.hpp"
 #include "criu/memory/aio_ring.hpp"
-#include "criu/memory/bulk.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_pages.hpp"
@@ -49,30 +47,8 @@ bool isPrivate(const VmaEntry& vma) {
     return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate);
 }
 
-/// Runs of pages of `pagemap` inside [start, end), clipped.
-template <typename Visit>
-void forEachRange(const Pagemap& pagemap, std::uint64_t start, std::uint64_t end, Visit&& visit) {
-    for (const PagemapRange& range : pagemap.from(start)) {
-        if (range.vaddr >= end)
-            return;
-        const std::uint64_t from = std::max(range.vaddr, start);
-        const std::uint64_t to = std::min(range.end(), end);
-        visit(range, from, to);
-    }
-}
-
-bool hasContent(const Pagemap* pagemap, const VmaEntry& vma) {
-    if (pagemap == nullptr || !hasPrivatePages(vma))
-        return false;
-    const auto rest = pagemap->from(vma.start);
-    return !rest.empty() && rest.front().vaddr < vma.end;
-}
-
-void requirePresent(const PagemapRange& range) {
-    if (has(range.flags, PageFlags::Parent))
-        fail("the content of {:#x} is in a parent dump; incremental images can't be restored yet", range.vaddr);
-    if (!has(range.flags, PageFlags::Present))
-        fail("the content of {:#x} isn't in the images (a lazy dump)", range.vaddr);
+bool hasContent(const PageSource& pages, const VmaEntry& vma) {
+    return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
 }
 
 /// Keeps the file of consecutive mappings open.
@@ -174,10 +150,10 @@ void AddressSpace::letGoOfOthers(const AddressSpace& previous) const {
             ::munmap(reinterpret_cast<void*>(old.at), old.size());
 }
 
-AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log) {
+AddressSpace AddressSpace::build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
+                                 MappedFiles& files, Log& log) {
     AddressSpace space;
     const MmEntry& mm = **task.mm;
-    const Pagemap* const pagemap = task.pagemap ? &*task.pagemap : nullptr;
     space.vmas_.reserve(mm.n_vmas);
 
     // First let go of what isn't common, so that its addresses are free.
@@ -210,7 +186,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const AddressSpace& pr
 
         // Content is written through the mapping; what has none gets its final protection at once.
         placed.protection = static_cast<int>(vma->prot);
-        if (hasContent(pagemap, *vma))
+        if (hasContent(pages, *vma))
             placed.protection = PROT_READ | PROT_WRITE;
         int flags = static_cast<int>(vma->flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
         // Keeps the place until there is the file.
@@ -277,13 +253,9 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
     sort();
 }
 
-void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& log) {
-    if (!task.pagemap)
-        return;
-    const Pagemap& pagemap = *task.pagemap;
-    const auto pages = pagemap.openPages(images, O_RDONLY | O_CLOEXEC);
-
-    std::vector<FillJob> jobs;
+void AddressSpace::fill(const PageSource& pages, Log& log) {
+    PageReader reader(pages);
+    std::vector<PlacedPages> wanted;
     for (PlacedVma& placed : vmas_) {
         if (!hasPrivatePages(*placed.vma))
             continue;
@@ -293,68 +265,53 @@ void AddressSpace::fill(const model::Task& task, const ImageDir& images, Log& lo
                 sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
                     "make memory at {:#x} writable", placed.at);
             }
-            fillInherited(placed, &pagemap, pages ? pages->get() : -1);
+            fillInherited(placed, pages, reader);
             continue;
         }
-        forEachRange(pagemap, placed.vma->start, placed.vma->end,
-                     [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-                         requirePresent(range);
-                         jobs.push_back({range.fileOffset + (from - range.vaddr),
-                                         placed.at + (from - placed.vma->start), to - from});
-                         restoredPages += (to - from) / kPageSize;
-                     });
+        pages.forEach(placed.vma->start, placed.vma->end, [&](const PageJob& job) {
+            if (job.state == PageJob::State::Absent)
+                return;
+            wanted.push_back({job, placed.at + (job.address - placed.vma->start)});
+            restoredPages += job.bytes / kImagePageSize;
+        });
     }
-    if (jobs.empty())
-        return;
-    fillMemory(pages->get(), jobs);
-    log.debug("{} pages of memory filled", restoredPages);
+    reader.read(wanted);
+    if (!wanted.empty())
+        log.debug("{} pages of memory filled", restoredPages);
 }
 
-void AddressSpace::fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages) {
+void AddressSpace::fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader) {
     std::vector<std::byte> block(std::size_t{256} << 10);
     const std::uint64_t start = placed.vma->start;
-    std::uint64_t done = start;
-    // Pages the creator wrote but this process doesn't have read as zero or as the file says.
-    const auto drop = [&](std::uint64_t from, std::uint64_t to) {
-        if (from < to)
-            sys(::madvise(reinterpret_cast<void*>(placed.at + (from - start)), to - from, MADV_DONTNEED),
-                "drop inherited memory at {:#x}", from);
-    };
-    forEachRange(
-        *pagemap, start, placed.vma->end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-            requirePresent(range);
-            drop(done, from);
-            done = to;
-            for (std::uint64_t at = from; at < to;) {
-                const std::size_t want = std::min<std::uint64_t>(to - at, block.size());
-                const std::uint64_t offset = range.fileOffset + (at - range.vaddr);
-                {
-                    const ErrorContext context([&] { return fmt::format("content of {:#x} in the pages file", at); });
-                    readAt(pages, std::span(block).first(want), offset);
+    const auto compare = [&](PageJob job) {
+        for (const std::uint64_t end = job.end(); job.address < end;) {
+            const std::size_t want = std::min<std::uint64_t>(job.bytes, block.size());
+            reader.read(job, std::span(block).first(want));
+            for (std::size_t page = 0; page < want; page += kImagePageSize) {
+                auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
+                ++comparedPages;
+                if (std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
+                    ++sharedPages;
+                    continue;
                 }
-                for (std::size_t page = 0; page < want; page += kPageSize) {
-                    auto* const here = reinterpret_cast<std::byte*>(placed.at + (at - start) + page);
-                    ++comparedPages;
-                    if (std::memcmp(here, block.data() + page, kPageSize) == 0) {
-                        ++sharedPages;
-                        continue;
-                    }
-                    std::memcpy(here, block.data() + page, kPageSize);
-                    ++restoredPages;
-                }
-                at += want;
+                std::memcpy(here, block.data() + page, kImagePageSize);
+                ++restoredPages;
             }
-        });
-    drop(done, placed.vma->end);
+            job = job.from(job.address + want);
+        }
+    };
+    pages.forEach(start, placed.vma->end, [&](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            return compare(job);
+        // Pages the creator wrote but this process doesn't have read as zero or as the file says.
+        sys(::madvise(reinterpret_cast<void*>(placed.at + (job.address - start)), job.bytes, MADV_DONTNEED),
+            "drop inherited memory at {:#x}", job.address);
+    });
 }
 
-void AddressSpace::createAioRings(const model::Task& task, const ImageDir& images) {
+void AddressSpace::createAioRings(const model::Task& task, const PageSource& pages) {
     const MmEntry& mm = **task.mm;
-    const auto rings = list(mm.aios, mm.n_aios);
-    if (rings.empty())
-        return;
-    const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
-    for (const AioRingEntry* ring : rings) {
+    for (const AioRingEntry* ring : list(mm.aios, mm.n_aios)) {
         const auto all = list(mm.vmas, mm.n_vmas);
         const auto vma = std::find_if(all.begin(), all.end(), [&](const VmaEntry* candidate) {
             return is(*candidate, VmaStatus::AioRing) && candidate->start == ring->id;
@@ -362,16 +319,17 @@ void AddressSpace::createAioRings(const model::Task& task, const ImageDir& image
         const ErrorContext context([&] { return fmt::format("ring of asynchronous I/O at {:#x}", ring->id); });
         if (vma == all.end())
             fail("there is no such memory");
-        createAioRing(*ring, **vma, *task.pagemap, pages ? pages->get() : -1, mm);
+        createAioRing(*ring, **vma, pages, mm);
     }
 }
 
-void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
+void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages,
                                  const MmEntry& mm) {
     std::vector<std::byte> content(vma.end - vma.start);
-    forEachRange(pagemap, vma.start, vma.end, [&](const PagemapRange& range, std::uint64_t from, std::uint64_t to) {
-        requirePresent(range);
-        readAt(pages, std::span(content).subspan(from - vma.start, to - from), range.fileOffset + (from - range.vaddr));
+    PageReader reader(pages);
+    pages.forEach(vma.start, vma.end, [&](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            reader.read(job, std::span(content).subspan(job.address - vma.start, job.bytes));
     });
     PlacedVma placed;
     placed.vma = &vma;

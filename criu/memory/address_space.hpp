@@ -7,8 +7,8 @@
 
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/image/pagemap.hpp"
+#include "criu/memory/page_reader.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/memory/ranges.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/model/process_tree.hpp"
@@ -61,18 +61,19 @@ public:
     /// An empty one, for the first process.
     AddressSpace() = default;
 
-    /// Maps everything of `task` that has content (and what is common with children to come). `previous`: what the
-    /// process inherited from its creator at fork.
-    static AddressSpace build(const model::Task& task, const AddressSpace& previous, MappedFiles& files, Log& log);
+    /// Maps everything of `task` that has content (and what is common with children to come). `pages`: its private
+    /// pages; `previous`: what the process inherited from its creator at fork.
+    static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
+                              MappedFiles& files, Log& log);
 
     /// Maps the memory of devices, which are there once the process' files are open. After fill().
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
-    /// Reads contents from the pages files. Runs threads for large memories; none is alive afterwards.
-    void fill(const model::Task& task, const ImageDir& images, Log& log);
+    /// Reads contents. Runs threads for large memories; none is alive afterwards.
+    void fill(const PageSource& pages, Log& log);
 
     /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
-    void createAioRings(const model::Task& task, const ImageDir& images);
+    void createAioRings(const model::Task& task, const PageSource& pages);
 
     /// Maps what belongs to sockets. When these are at their descriptors' numbers.
     void mapSockets(MappedFiles& files);
@@ -104,9 +105,8 @@ private:
     void sort();
     void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
-    void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const Pagemap& pagemap, int pages,
-                       const MmEntry& mm);
-    void fillInherited(const PlacedVma& placed, const Pagemap* pagemap, int pages);
+    void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
+    void fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader);
 
     std::vector<PlacedVma> vmas_;
     std::vector<Range> guards_;

@@ -8,9 +8,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
-#include "criu/memory/bulk.hpp"
-#include "criu/memory/pages_reader.hpp"
-#include "criu/memory/pages_writer.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/memory_reader.hpp"
 
 namespace criu::memory {
 namespace {
@@ -22,9 +21,17 @@ constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 /// Jobs that may wait: what fragmented memory costs at most, 1.5 MiB.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
 
-/// Consecutive bytes of the pages file.
+/// Pages with content, and where that comes in the sink's order.
+struct QueuedJob {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t position = 0;
+    bool shared = false;
+};
+
+/// Consecutive content.
 struct Block {
-    std::uint64_t fileOffset = 0;
+    std::uint64_t position = 0;
     std::uint64_t bytes = 0;
     std::vector<kernel::RemoteRange> ranges;
     std::vector<bool> shared;  ///< for each range
@@ -34,7 +41,7 @@ struct Block {
 class JobQueue {
 public:
     /// Waits while there is too much to do. False if the work was given up.
-    bool add(std::span<const DrainJob> jobs) {
+    bool add(std::span<const QueuedJob> jobs) {
         while (!jobs.empty()) {
             std::unique_lock lock(mutex_);
             room_.wait(lock, [this] { return abandoned_ || jobs_.size() < kMostWaiting; });
@@ -74,12 +81,9 @@ public:
         if (abandoned_)
             return false;
         while (!jobs_.empty() && block.bytes < kBlock && block.ranges.size() < IOV_MAX) {
-            const DrainJob& job = jobs_.front();
-            const std::uint64_t at = job.fileOffset + taken_;
+            const QueuedJob& job = jobs_.front();
             if (block.ranges.empty())
-                block.fileOffset = at;
-            else if (block.fileOffset + block.bytes != at)
-                break;
+                block.position = job.position + taken_;
             const std::uint64_t part = std::min(job.bytes - taken_, kBlock - block.bytes);
             block.ranges.push_back({job.address + taken_, part});
             block.shared.push_back(job.shared);
@@ -98,7 +102,7 @@ private:
     std::mutex mutex_;
     std::condition_variable work_;
     std::condition_variable room_;
-    std::deque<DrainJob> jobs_;
+    std::deque<QueuedJob> jobs_;
     std::uint64_t taken_ = 0;  ///< of the first job
     bool closed_ = false;
     bool abandoned_ = false;
@@ -107,45 +111,61 @@ private:
 }  // namespace
 
 struct Drainer::Run::State {
-    State(Drainer& owner, const DrainSource& from, int pagesFd)
+    State(Drainer& owner, const DrainSource& from, PageSink& to)
         : drainer(owner),
           source(from),
           threads(owner.options_.threads == 0 ? availableCores() : owner.options_.threads),
-          writer(pagesFd) {}
+          sink(to) {}
 
-    /// Moves blocks until there are none. Runs in each thread.
+    /// Adds jobs to the sink and to those that wait.
+    void announce(std::span<const DrainJob> jobs) {
+        std::vector<PageRun> runs;
+        runs.reserve(jobs.size());
+        for (const DrainJob& job : jobs)
+            runs.push_back(job.run);
+        std::uint64_t position = sink.add(runs);
+        for (const DrainJob& job : jobs) {
+            if (!has(job.run.flags, PageFlags::Present))
+                continue;
+            waiting.push_back({job.run.address, job.run.bytes, position, job.shared});
+            waitingBytes += job.run.bytes;
+            position += job.run.bytes;
+        }
+    }
+
+    /// Copies blocks until there are none. Runs in each thread.
     void work(std::size_t buffer, bool wait) {
         const Options& options = drainer.options_;
         const std::span<std::byte> room = drainer.buffers_[buffer].bytes();
-        PagesReader reader(source);
+        MemoryReader reader(source);
         Block block;
         while (queue.next(block, wait)) {
             if (options.stopWanted && options.stopWanted())
                 failWith(EINTR, "dump memory");
             const std::span<std::byte> content = room.first(block.bytes);
             reader.read(block.ranges, block.shared, content);
-            zero += writer.write(block.fileOffset, content);
+            zero += sink.write({block.position, block.ranges, content});
             if (options.progress)
                 options.progress(block.bytes);
         }
     }
 
     /// In this thread.
-    void moveEarly() {
+    void copyAlone() {
         drainer.makeBuffers(1);
-        for (std::span<const DrainJob> rest = early; !rest.empty();) {
+        for (std::span<const QueuedJob> rest = waiting; !rest.empty();) {
             const std::size_t count = std::min(rest.size(), kMostWaiting);
             queue.add(rest.first(count));
             rest = rest.subspan(count);
             work(0, false);
         }
-        early.clear();
-        earlyBytes = 0;
+        waiting.clear();
+        waitingBytes = 0;
     }
 
     void startThreads() {
         drainer.makeBuffers(threads);
-        writer.share();
+        sink.share();
         pool.emplace(threads);
         for (std::size_t buffer = 0; buffer < threads; ++buffer)
             pool->submit([this, buffer] {
@@ -161,16 +181,16 @@ struct Drainer::Run::State {
     Drainer& drainer;
     const DrainSource source;
     const unsigned threads;
-    PagesWriter writer;
+    PageSink& sink;
     JobQueue queue;
-    std::vector<DrainJob> early;  ///< while it isn't clear whether threads are worth it
-    std::uint64_t earlyBytes = 0;
+    std::vector<QueuedJob> waiting;  ///< while it isn't clear whether threads are worth it
+    std::uint64_t waitingBytes = 0;
     std::atomic<std::uint64_t> zero{0};
     std::optional<ThreadPool> pool;  // last: its threads use the others
 };
 
-Drainer::Run::Run(Drainer& drainer, const DrainSource& source, int pagesFd)
-    : state_(std::make_unique<State>(drainer, source, pagesFd)) {}
+Drainer::Run::Run(Drainer& drainer, const DrainSource& source, PageSink& sink)
+    : state_(std::make_unique<State>(drainer, source, sink)) {}
 
 Drainer::Run::~Run() {
     state_->queue.abandon();
@@ -178,20 +198,17 @@ Drainer::Run::~Run() {
 
 void Drainer::Run::add(std::span<const DrainJob> jobs) {
     State& state = *state_;
+    state.announce(jobs);
     if (!state.pool) {
-        state.early.insert(state.early.end(), jobs.begin(), jobs.end());
-        for (const DrainJob& job : jobs)
-            state.earlyBytes += job.bytes;
-        if (state.earlyBytes < kWorthThreads && state.early.size() < kMostWaiting)
+        if (state.waitingBytes < kWorthThreads && state.waiting.size() < kMostWaiting)
             return;
         if (state.threads == 1)
-            return state.moveEarly();
+            return state.copyAlone();
         state.startThreads();
-        jobs = state.early;
     }
-    if (!state.queue.add(jobs))
+    if (!state.queue.add(state.waiting))
         state.pool->wait();  // throws what went wrong
-    state.early.clear();
+    state.waiting.clear();
 }
 
 void Drainer::Run::finish() {
@@ -200,7 +217,7 @@ void Drainer::Run::finish() {
         state.queue.close();
         state.pool->wait();
     } else {
-        state.moveEarly();
+        state.copyAlone();
     }
     state.drainer.zeroBytes_ += state.zero;
 }
@@ -214,8 +231,8 @@ void Drainer::makeBuffers(std::size_t count) {
     }
 }
 
-void Drainer::drain(const DrainSource& source, int pagesFd, std::span<const DrainJob> jobs) {
-    Run run(*this, source, pagesFd);
+void Drainer::drain(const DrainSource& source, PageSink& sink, std::span<const DrainJob> jobs) {
+    Run run(*this, source, sink);
     run.add(jobs);
     run.finish();
 }

@@ -2,12 +2,10 @@
 #include "criu/memory/page_dump.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/image/pagemap.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/memory/ranges.hpp"
 
@@ -60,14 +58,12 @@ bool isKernels(const VmaEntry& vma) {
 
 class PageDump {
 public:
-    PageDump(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, std::uint32_t pagesId,
-             Drainer& drainer, Arena& arena)
+    PageDump(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer, Arena& arena)
         : memory_(memory),
           arena_(arena),
           scanner_(task.process, task.mode),
-          pagemap_(images.create(ImageKind::Pagemap, static_cast<std::uint64_t>(task.imageId)), pagesId),
-          pages_(images.createRaw(ImageKind::Pages, pagesId)),
-          moving_(drainer, {task.pid, &task.process, -1}, pages_.get()) {}
+          sink_(sinks.open(MemoryObject::process(task.imageId))),
+          copying_(drainer, {task.pid, &task.process, -1}, *sink_) {}
 
     PageDumpResult run() {
         const auto start = Clock::now();
@@ -75,7 +71,7 @@ public:
         const std::size_t count = vmas.size();
         for (const DumpedVma& vma : vmas)
             if (hasPagesToDump(*vma.entry))
-                result_.pagesScanned += (vma.entry->end - vma.entry->start) / kPageSize;
+                result_.pagesScanned += (vma.entry->end - vma.entry->start) / kImagePageSize;
         for (std::size_t first = 0; first < count;) {
             if (!isScanned(vmas[first])) {
                 ++first;
@@ -87,11 +83,11 @@ public:
         }
         handOver();
         result_.finding = since(start);
-        moving_.finish();
+        copying_.finish();
         result_.moving = since(start) - result_.finding;
-        pagemap_.finish();
+        sink_->finish();
         memory_.vmas.insert(memory_.vmas.end(), guards_.begin(), guards_.end());
-        result_.pagesWritten = pagemap_.contentSize() / kPageSize;
+        result_.pagesWritten = sink_->contentSize() / kImagePageSize;
         return result_;
     }
 
@@ -183,18 +179,15 @@ private:
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
-        jobs_.push_back({start, end - start, pagemap_.contentSize(), hasSharedPages(*vma.source)});
         const PageFlags flags = mayBeLazy(*vma.entry) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
-        pagemap_.add(start, (end - start) / kPageSize, flags);
-        waiting_ += (end - start) / kPageSize;
+        jobs_.push_back({{start, end - start, flags}, hasSharedPages(*vma.source)});
+        waiting_ += (end - start) / kImagePageSize;
         if (jobs_.size() >= kJobsAtOnce || waiting_ >= kPagesAtOnce)
             handOver();
     }
 
     void handOver() {
-        sys(::ftruncate(pages_.get(), static_cast<off_t>(pagemap_.contentSize())), "size the pages file to {} bytes",
-            pagemap_.contentSize());
-        moving_.add(jobs_);
+        copying_.add(jobs_);
         jobs_.clear();
         waiting_ = 0;
     }
@@ -202,9 +195,8 @@ private:
     DumpedMemory& memory_;
     Arena& arena_;
     kernel::PagemapScanner scanner_;
-    PagemapWriter pagemap_;
-    UniqueFd pages_;
-    Drainer::Run moving_;
+    std::unique_ptr<PageSink> sink_;
+    Drainer::Run copying_;
     std::vector<DrainJob> jobs_;
     std::uint64_t waiting_ = 0;  ///< pages of `jobs_`
     std::vector<DumpedVma> guards_;
@@ -213,9 +205,9 @@ private:
 
 }  // namespace
 
-PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, PagesIds& ids,
-                         Drainer& drainer, Arena& arena) {
-    return PageDump(task, memory, images, ids.next(), drainer, arena).run();
+PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
+                         Arena& arena) {
+    return PageDump(task, memory, sinks, drainer, arena).run();
 }
 
 }  // namespace criu::memory

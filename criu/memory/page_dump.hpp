@@ -7,11 +7,10 @@
 #include <cstdint>
 
 #include "criu/image/arena.hpp"
-#include "criu/image/image_dir.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/memory/bulk.hpp"
-#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/memory/vma_dump.hpp"
 
 namespace criu::memory {
@@ -19,7 +18,7 @@ namespace criu::memory {
 /// What dumpPages() did. Pages are of 4 KiB.
 struct PageDumpResult {
     std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
-    std::uint64_t pagesWritten = 0;       ///< size of the pages file, holes included
+    std::uint64_t pagesWritten = 0;       ///< that have content, pages of zeroes included
     std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
     std::chrono::microseconds moving{};   ///< copying what was left by then
 };
@@ -32,9 +31,8 @@ struct PageDumpTask {
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
 };
 
-/// Writes the private pages of one stopped process: pagemap-<imageId>.img and a pages file. Guard regions found on the
-/// way are added to `memory`.
-PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, const ImageDir& images, PagesIds& ids,
-                         Drainer& drainer, Arena& arena);
+/// Puts the private pages of one stopped process into a sink. Guard regions found on the way are added to `memory`.
+PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
+                         Arena& arena);
 
 }  // namespace criu::memory

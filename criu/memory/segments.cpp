@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/memory/bulk.hpp"
+#include "criu/memory/page_reader.hpp"
 #include "images/mm.hpp"
 
 namespace criu::memory {
@@ -72,36 +72,24 @@ bool mapsForWriting(const VmaEntry& vma) {
     return is(vma, VmaStatus::FileShared) && (vma.prot & PROT_WRITE) != 0;
 }
 
-void fillSegment(const ImageDir& images, std::uint64_t shmid, int fd, std::uint64_t size, std::uint64_t& total) {
-    if (!images.exists(ImageKind::ShmemPagemap, shmid))
-        return;
-    const std::size_t mapped = pageAlignUp(size);
-    void* const at = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        failErrno("map shared memory {} of {} bytes", shmid, mapped);
-    const Mapping mapping(at, mapped);
-    total += fillSharedContent(images, shmid, {static_cast<std::byte*>(at), mapped});
-}
-
 }  // namespace
 
-std::uint64_t fillSharedContent(const ImageDir& images, std::uint64_t shmid, std::span<std::byte> memory) {
-    const auto pagemap = Pagemap::load(images, ImageKind::ShmemPagemap, shmid);
-    if (!pagemap || pagemap->ranges().empty())
+std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
+                                const std::function<void()>& checkStop) {
+    if (pages == nullptr)
         return 0;
-    const auto pages = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
-    if (pagemap->ranges().back().end() > pageAlignUp(memory.size()))
+    if (pages->end() > pageAlignUp(memory.size()))
         fail("shared memory {} has content beyond its {} bytes", shmid, memory.size());
     const auto at = reinterpret_cast<std::uint64_t>(memory.data());
     std::uint64_t total = 0;
-    std::vector<FillJob> jobs;
-    for (const PagemapRange& range : pagemap->ranges()) {
-        if (!has(range.flags, PageFlags::Present))
-            fail("content of shared memory {} is in a parent dump; incremental images can't be restored yet", shmid);
-        jobs.push_back({range.fileOffset, at + range.vaddr, range.bytes()});
-        total += range.bytes();
-    }
-    fillMemory(pages->get(), jobs);
+    std::vector<PlacedPages> placed;
+    pages->forEach(0, pages->end(), [&](const PageJob& job) {
+        if (job.state == PageJob::State::Absent)
+            return;
+        placed.push_back({job, at + job.address});
+        total += job.bytes;
+    });
+    PageReader(*pages, checkStop).read(placed);
     return total;
 }
 
@@ -112,7 +100,7 @@ Segments::Segment& Segments::add(std::uint64_t shmid, std::uint64_t size) {
     return segment;
 }
 
-void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
+void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                        const std::function<std::uint64_t(FileId)>& memfdOf) {
     if (auto reader = images.openRead(ImageKind::Memfd))
         inodes_ = reader->all<MemfdInodeEntry>();
@@ -142,13 +130,17 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images,
             }
         }
     }
-    for (auto& [shmid, segment] : byShmid_)
-        if (const auto pagemap = Pagemap::load(images, ImageKind::ShmemPagemap, shmid);
-            pagemap && !pagemap->ranges().empty())
-            segment.size = std::max(segment.size, pagemap->ranges().back().end());
+    for (auto& [shmid, segment] : byShmid_) {
+        segment.content = pages.open(MemoryObject::shared(shmid));
+        if (segment.content)
+            segment.size = std::max(segment.size, segment.content->end());
+    }
+    for (auto& [inode, segment] : byInode_)
+        if (segment.size != 0)
+            segment.content = pages.open(MemoryObject::shared(segment.shmid));
 }
 
-void Segments::create(const ImageDir& images, const model::IdMap& ids, kernel::FdStore& store) {
+void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop) {
     for (auto& [shmid, segment] : byShmid_)
         segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {
@@ -157,7 +149,7 @@ void Segments::create(const ImageDir& images, const model::IdMap& ids, kernel::F
             continue;
         // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.
         if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
-            fillSegment(images, segment.shmid, segment.fd.get(), segment.size, sealedBytes_);
+            sealedBytes_ += fill(segment, checkStop);
             segment.filled = true;
         }
         seal(segment);
@@ -171,13 +163,24 @@ void Segments::seal(const Segment& segment) {
         sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
 }
 
-std::uint64_t Segments::fill(const ImageDir& images) {
+std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>& checkStop) {
+    if (!segment.content)
+        return 0;
+    const std::size_t mapped = pageAlignUp(segment.size);
+    void* const at = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd.get(), 0);
+    if (at == MAP_FAILED)
+        failErrno("map shared memory {} of {} bytes", segment.shmid, mapped);
+    const Mapping mapping(at, mapped);
+    return fillSharedContent(&*segment.content, segment.shmid, {static_cast<std::byte*>(at), mapped}, checkStop);
+}
+
+std::uint64_t Segments::fill(const std::function<void()>& checkStop) {
     std::uint64_t total = sealedBytes_;
-    for (auto& [shmid, segment] : byShmid_)
-        fillSegment(images, shmid, segment.fd.get(), segment.size, total);
-    for (auto& [inode, segment] : byInode_)
+    for (const auto& [shmid, segment] : byShmid_)
+        total += fill(segment, checkStop);
+    for (const auto& [inode, segment] : byInode_)
         if (segment.size != 0 && !segment.filled)
-            fillSegment(images, segment.shmid, segment.fd.get(), segment.size, total);
+            total += fill(segment, checkStop);
     return total;
 }
 

@@ -13,6 +13,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
@@ -25,16 +26,17 @@ namespace criu::memory {
 /// Contents are filled by the master's threads while processes are being built.
 class Segments {
 public:
-    /// Finds the segments that the tree's mappings and files use. `memfdOf`: inode id of a memfd's file id, 0 if the
-    /// file isn't one.
-    void collect(const model::ProcessTree& tree, const ImageDir& images,
+    /// Finds the segments that the tree's mappings and files use, and what there is of their contents; `pages` outlives
+    /// this object. `memfdOf`: inode id of a memfd's file id, 0 if the file isn't one.
+    void collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`.
-    void create(const ImageDir& images, const model::IdMap& ids, kernel::FdStore& store);
+    /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`. `checkStop` is
+    /// called between pieces of content and throws if the work is to end; may be empty.
+    void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
     /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
-    std::uint64_t fill(const ImageDir& images);
+    std::uint64_t fill(const std::function<void()>& checkStop = {});
 
     /// Sets seals that mustn't be there before the last process has mapped its memory. When all have, and after fill().
     void finish() const;
@@ -49,11 +51,13 @@ private:
         std::uint64_t shmid = 0;
         std::uint64_t size = 0;
         UniqueFd fd;
+        std::optional<PageSource> content;
         const MemfdInodeEntry* memfd = nullptr;  ///< null for plain shared memory
         bool filled = false;
         bool sealLate = false;  ///< some process maps it for writing, which the seals wouldn't let it do again
     };
     static void seal(const Segment& segment);
+    static std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop);
     Segment& add(std::uint64_t shmid, std::uint64_t size);
 
     std::uint64_t sealedBytes_ = 0;
@@ -63,8 +67,10 @@ private:
     std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< memfd file id to inode id
 };
 
-/// Fills memory of this process with what images hold for ImageKind::ShmemPagemap `shmid`. Returns bytes read. Throws
-/// Error, also if there is content beyond `memory` up to the end of its last page, which must be mapped as well.
-std::uint64_t fillSharedContent(const ImageDir& images, std::uint64_t shmid, std::span<std::byte> memory);
+/// Fills memory of this process with the content of shared memory `shmid`; `pages` may be null if there is none. What
+/// isn't in the images is left as it is. Returns bytes read. Throws Error, also if there is content beyond `memory` up
+/// to the end of its last page, which must be mapped as well.
+std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
+                                const std::function<void()>& checkStop = {});
 
 }  // namespace criu::memory

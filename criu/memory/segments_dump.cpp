@@ -12,7 +12,6 @@
 #include <bit>
 
 #include "criu/base/error.hpp"
-#include "criu/image/pagemap.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 
@@ -58,10 +57,10 @@ VmaDumpRules SegmentsDump::rules() const noexcept {
     return rules;
 }
 
-std::uint32_t SegmentsDump::freeShmid(ino_t inode) const {
+std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
     // Inode numbers name the images, but each kind of huge page has a file system and so a numbering of its own.
     auto shmid = static_cast<std::uint32_t>(inode);
-    while (shmid == 0 || shmids_.contains(shmid))
+    while (shmid == 0 || !shmids_.insert(shmid).second)
         ++shmid;
     return shmid;
 }
@@ -71,7 +70,6 @@ std::size_t SegmentsDump::add(int fd, std::string path) {
     sys(::fstat(fd, &segment.stat), "look at {}", path);
     segment.name = nameOf(linkOf(fd));
     segment.path = std::move(path);
-    segment.shmid = freeShmid(segment.stat.st_ino);
     segment.seals = static_cast<std::uint32_t>(sys(::fcntl(fd, F_GET_SEALS), "read the seals of {}", segment.name));
     struct statfs system {};
     sys(::fstatfs(fd, &system), "look at the file system of {}", segment.name);
@@ -79,7 +77,6 @@ std::size_t SegmentsDump::add(int fd, std::string path) {
         segment.hugeFlag =
             MFD_HUGETLB | static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(system.f_bsize)))
                               << kHugeShift;
-    shmids_.insert(segment.shmid);
     byInode_.emplace(Key{segment.stat.st_dev, segment.stat.st_ino}, segments_.size());
     segments_.push_back(std::move(segment));
     return segments_.size() - 1;
@@ -139,17 +136,12 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
 }
 
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
-                                 const ImageDir& images, PagesIds& ids, Drainer& drainer) {
-    const std::uint32_t id = ids.next();
-    PagemapWriter pagemap(images.create(ImageKind::ShmemPagemap, shmid), id);
-    const UniqueFd pages = images.createRaw(ImageKind::Pages, id);
-
-    Drainer::Run moving(drainer, {0, nullptr, fd}, pages.get());
+                                 PageSinks& sinks, Drainer& drainer) {
+    const std::unique_ptr<PageSink> sink = sinks.open(MemoryObject::shared(shmid));
+    Drainer::Run copying(drainer, {0, nullptr, fd}, *sink);
     std::vector<DrainJob> jobs;
     const auto handOver = [&] {
-        sys(::ftruncate(pages.get(), static_cast<off_t>(pagemap.contentSize())), "size the pages file to {} bytes",
-            pagemap.contentSize());
-        moving.add(jobs);
+        copying.add(jobs);
         jobs.clear();
     };
     // The file knows of pages that are swapped out, and of those that no process has mapped.
@@ -162,19 +154,18 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
         const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
         // A file of huge pages goes on to the end of its last one.
         at = std::min(pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name))), pageAlignUp(size));
-        jobs.push_back({start, at - start, pagemap.contentSize()});
-        pagemap.add(start, (at - start) / kPageSize, PageFlags::Present);
+        jobs.push_back({{start, at - start, PageFlags::Present}});
         if (jobs.size() >= kJobsAtOnce)
             handOver();
     }
     handOver();
-    moving.finish();
-    pagemap.finish();
-    return pagemap.contentSize() / kPageSize;
+    copying.finish();
+    sink->finish();
+    return sink->contentSize() / kImagePageSize;
 }
 
-SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, const model::IdMap& owners,
-                                       Drainer& drainer) const {
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks, const model::IdMap& owners,
+                                       Drainer& drainer) {
     SegmentsDumpResult result;
     if (segments_.empty())
         return result;
@@ -182,15 +173,15 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, co
     ImageWriter image = images.create(ImageKind::Memfd);
     for (std::size_t index = 0; index < segments_.size(); ++index) {
         const Segment& segment = segments_[index];
+        const std::uint32_t shmid = chooseShmid(segment.stat.st_ino);
         if (segment.size() != 0) {
-            result.pagesScanned += pageAlignUp(segment.size()) / kPageSize;
+            result.pagesScanned += pageAlignUp(segment.size()) / kImagePageSize;
             UniqueFd opened;
             if (!segment.kept)
                 opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
                                  segment.path));
             const int fd = segment.kept ? segment.kept.get() : opened.get();
-            result.pagesWritten +=
-                writeSharedContent(fd, segment.name, segment.shmid, segment.size(), images, ids, drainer);
+            result.pagesWritten += writeSharedContent(fd, segment.name, shmid, segment.size(), sinks, drainer);
         }
         MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
         std::string name = segment.name;
@@ -198,7 +189,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PagesIds& ids, co
         entry.uid = owners.innerUid(segment.stat.st_uid);
         entry.gid = owners.innerGid(segment.stat.st_gid);
         entry.size = segment.size();
-        entry.shmid = segment.shmid;
+        entry.shmid = shmid;
         entry.seals = segment.seals;
         entry.inode_id = index + 1;
         entry.has_hugetlb_flag = segment.hugeFlag != 0;

@@ -17,8 +17,8 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/memory/bulk.hpp"
-#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/memory/vma_dump.hpp"
 #include "criu/model/id_map.hpp"
 
@@ -56,15 +56,14 @@ public:
     /// For a descriptor: the inode id.
     std::uint32_t inodeFor(const files::OpenFd& file);
 
-    /// A number that names images of others' contents: no segment gets it. Before segments are added.
+    /// A number that names images of others' contents: no segment gets it. Before write().
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
 
     /// Writes contents and memfd.img. After all processes and files were seen.
-    SegmentsDumpResult write(const ImageDir& images, PagesIds& ids, const model::IdMap& owners, Drainer& drainer) const;
+    SegmentsDumpResult write(const ImageDir& images, PageSinks& sinks, const model::IdMap& owners, Drainer& drainer);
 
 private:
     struct Segment {
-        std::uint32_t shmid = 0;
         std::string name;
         std::string path;  ///< leads to it through a process; it can be opened again while that is stopped
         UniqueFd kept;     ///< instead of the path, for files that have no descriptor number
@@ -78,7 +77,7 @@ private:
     using Key = std::pair<dev_t, ino_t>;
 
     std::size_t add(int fd, std::string path);
-    [[nodiscard]] std::uint32_t freeShmid(ino_t inode) const;
+    std::uint32_t chooseShmid(ino_t inode);
 
     Arena arena_;
     dev_t device_ = 0;
@@ -87,10 +86,10 @@ private:
     std::set<std::uint32_t> shmids_;
 };
 
-/// Writes what a file of shared memory holds, for ImageKind::ShmemPagemap `shmid`; `name` is for messages. Returns
-/// pages written. Throws Error.
+/// Writes what a file of shared memory holds, as MemoryObject::shared(shmid); `name` is for messages. Returns pages
+/// written. Throws Error.
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
-                                 const ImageDir& images, PagesIds& ids, Drainer& drainer);
+                                 PageSinks& sinks, Drainer& drainer);
 
 /// The file behind a mapping, through /proc/PID/map_files; only paths are left to the heir.
 class ProcMappedFiles : public MappedFileDump {

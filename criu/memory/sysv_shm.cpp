@@ -8,6 +8,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_segment.hpp"
 #include "criu/memory/vma_pages.hpp"
 #include "criu/model/ipc_owner.hpp"
@@ -15,7 +17,7 @@
 namespace criu::memory {
 namespace {
 
-constexpr std::uint64_t kRecordAlignment = 4;  // of the content behind a record
+constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where older images have it
 
 void requireSame(const IpcShmEntry& entry, const shmid_ds& found) {
     const IpcDescEntry& desc = *entry.desc;
@@ -28,16 +30,50 @@ void requireSame(const IpcShmEntry& entry, const shmid_ds& found) {
              found.shm_lpid);
 }
 
+/// What the images say nothing of is zero; a segment that is still there may have something else by now.
+void clearRest(const PageSource& pages, std::span<std::byte> memory) {
+    pages.forEach(0, std::max<std::uint64_t>(pageAlignUp(memory.size()), pages.end()), [&](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            return;
+        std::byte* const at = memory.data() + job.address;
+        if (::madvise(at, job.bytes, MADV_REMOVE) != 0)  // pages of another size, say
+            std::memset(at, 0, std::min(job.bytes, memory.size() - job.address));
+    });
+}
+
+void restoreContent(const IpcShmEntry& entry, bool isNew, ImageReader& image, const PageSources& pages,
+                    const std::function<void()>& checkStop) {
+    const AttachedSegment attached(static_cast<int>(entry.desc->id), entry.size, 0);
+    if (entry.has_in_pagemaps == 0 || entry.in_pagemaps == 0) {
+        image.readPayload(attached.bytes());
+        image.skipPayload((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
+        return;
+    }
+    const PageSource source = pages.openRequired(MemoryObject::shared(entry.desc->id));
+    fillSharedContent(&source, entry.desc->id, attached.bytes(), checkStop);
+    if (!isNew)
+        clearRest(source, attached.bytes());
+}
+
 }  // namespace
 
 bool isSysvShm(const std::string& name) {
     return name.starts_with("/SYSV");
 }
 
-void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) const {
+std::vector<std::uint32_t> SysvShmDump::ids() const {
+    std::vector<std::uint32_t> ids;
+    for (const auto& [id, count] : attached_)
+        ids.push_back(static_cast<std::uint32_t>(id));
+    return ids;
+}
+
+std::uint64_t SysvShmDump::write(const ImageDir& images, PageSinks& sinks, std::uint32_t namespaceId,
+                                 const model::IdMap& ids, Drainer& drainer) const {
+    std::uint64_t pages = 0;
     if (attached_.empty()) {
         images.unlink(ImageKind::IpcShm, namespaceId);  // that of an earlier dump
-        return;
+        return pages;
     }
     ImageWriter image = images.create(ImageKind::IpcShm, namespaceId);
     for (const auto& [id, count] : attached_) {
@@ -55,19 +91,23 @@ void SysvShmDump::write(const ImageDir& images, std::uint32_t namespaceId, const
         IpcShmEntry entry = IPC_SHM_ENTRY__INIT;
         entry.desc = &desc;
         entry.size = status->shm_segsz;
+        entry.has_in_pagemaps = entry.in_pagemaps = 1;
         const AttachedSegment attached(id, entry.size, SHM_RDONLY);
-        if (const std::uint32_t flag = segmentHugeFlag(attached.file().get()); flag != 0) {
+        const UniqueFd file = attached.file();
+        if (const std::uint32_t flag = segmentHugeFlag(file.get()); flag != 0) {
             entry.has_hugetlb_flag = 1;
             entry.hugetlb_flag = flag;
         }
         image.write(entry);
-        image.payload(attached.bytes());
-        image.zeros((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
+        pages += writeSharedContent(file.get(), fmt::format("System V shared memory {}", id),
+                                    static_cast<std::uint32_t>(id), entry.size, sinks, drainer);
     }
     image.finish();
+    return pages;
 }
 
-void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) {
+void SysvShmRestore::create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId,
+                            const model::IdMap& ids, const std::function<void()>& checkStop) {
     auto image = images.openRead(ImageKind::IpcShm, namespaceId);
     if (!image)
         return;
@@ -75,10 +115,8 @@ void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, c
         const IpcShmEntry& entry = **record;
         model::toOutside(*entry.desc, ids);
         const int id = static_cast<int>(entry.desc->id);
-        if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0)
-            fail("the content of System V shared memory {} is that of an IPC namespace, which can't be restored yet",
-                 id);
-        if (const auto found = findSegment(id)) {
+        const auto found = findSegment(id);
+        if (found) {
             requireSame(entry, *found);
             log_.info("System V shared memory {} is still there", id);
         } else {
@@ -86,8 +124,8 @@ void SysvShmRestore::create(const ImageDir& images, std::uint32_t namespaceId, c
             created_.push_back(id);
         }
         setSegmentOwner(entry);
-        image->readPayload(AttachedSegment(id, entry.size, 0).bytes());
-        image->skipPayload((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
+        inContext([&] { return fmt::format("System V shared memory {}", id); },
+                  [&] { restoreContent(entry, !found, *image, pages, checkStop); });
         if ((entry.desc->mode & kShmDestroyed) != 0)
             doomed_.push_back(id);
     }

@@ -8,6 +8,9 @@
 
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/model/id_map.hpp"
 
@@ -26,8 +29,12 @@ public:
     /// For every mapping of a segment.
     void add(const VmaEntry& vma) { ++attached_[static_cast<int>(vma.shmid)]; }
 
-    /// Throws Error for segments in use outside of the tree. Writes nothing if there are none.
-    void write(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids) const;
+    /// Ids of the segments: they name contents, as the numbers of other shared memory do.
+    [[nodiscard]] std::vector<std::uint32_t> ids() const;
+
+    /// Throws Error for segments in use outside of the tree. Writes nothing if there are none. Returns pages written.
+    std::uint64_t write(const ImageDir& images, PageSinks& sinks, std::uint32_t namespaceId, const model::IdMap& ids,
+                        Drainer& drainer) const;
 
 private:
     std::map<int, std::uint64_t> attached_;  ///< how often, by id
@@ -43,7 +50,8 @@ public:
     SysvShmRestore& operator=(const SysvShmRestore&) = delete;
 
     /// Reads the image and makes all segments, contents included.
-    void create(const ImageDir& images, std::uint32_t namespaceId, const model::IdMap& ids);
+    void create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId, const model::IdMap& ids,
+                const std::function<void()>& checkStop = {});
 
     /// The processes have them: those that had been marked for removal are marked again.
     void keep() noexcept;

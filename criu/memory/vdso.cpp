@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
-#include "criu/base/whole_io.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/own_mappings.hpp"
+#include "criu/memory/page_reader.hpp"
 #include "criu/memory/vdso_proxy.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "images/core.hpp"
@@ -38,21 +38,15 @@ std::uint64_t totalSize(const std::vector<Range>& ranges) {
 }
 
 /// The dumped code; empty if the images don't have it as a whole.
-std::vector<std::byte> dumpedCode(const model::Task& task, Range at, const ImageDir& images) {
-    if (!task.pagemap)
+std::vector<std::byte> dumpedCode(Range at, const PageSource& pages) {
+    const std::vector<PageJob> jobs = pages.jobs(at.start, at.end);
+    if (!std::all_of(jobs.begin(), jobs.end(), [](const PageJob& job) { return job.present(); }))
         return {};
-    const PagemapRange* const range = task.pagemap->find(at.start);
-    if (range == nullptr || range->end() < at.end || !has(range->flags, PageFlags::Present))
-        return {};
-    const auto pages = task.pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
     std::vector<std::byte> code(at.size());
-    const std::uint64_t offset = range->fileOffset + (at.start - range->vaddr);
-    if (!pages)
-        fail("the images lack the content of the vDSO");
-    {
-        const ErrorContext context([] { return "the dumped vDSO"; });
-        readAt(pages->get(), code, offset);
-    }
+    PageReader reader(pages);
+    const ErrorContext context([] { return "the dumped vDSO"; });
+    for (const PageJob& job : jobs)
+        reader.read(job, std::span(code).subspan(job.address - at.start, job.bytes));
     return code;
 }
 
@@ -129,13 +123,13 @@ RangeSet VdsoLayout::ranges() const {
     return set;
 }
 
-VdsoMove VdsoMove::plan(const model::Task& task, const ImageDir& images, const CompatVdso* compat) {
+VdsoMove VdsoMove::plan(const model::Task& task, const PageSource& pages, const CompatVdso* compat) {
     const VdsoLayout here = VdsoLayout::ofSelf();
     const VdsoLayout wanted = VdsoLayout::ofImage(**task.mm);
     VdsoMove move;
     if (wanted.code.size() == 0)
         return move;  // the process had unmapped its vDSO
-    std::vector<std::byte> code = dumpedCode(task, wanted.code, images);
+    std::vector<std::byte> code = dumpedCode(wanted.code, pages);
     if (code.empty())
         fail("the images lack the vDSO's code at {:#x}", wanted.code.start);
     if (compat != nullptr) {

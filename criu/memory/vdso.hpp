@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "criu/base/mapping.hpp"
-#include "criu/image/image_dir.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/memory/ranges.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -37,7 +37,7 @@ class VdsoMove {
 public:
     /// For a process that is being restored: this one. Throws Error if the image's vDSO is unusable. `compat`: the
     /// kernel's vDSO for 32-bit tasks, if it is one.
-    static VdsoMove plan(const model::Task& task, const ImageDir& images, const CompatVdso* compat);
+    static VdsoMove plan(const model::Task& task, const PageSource& pages, const CompatVdso* compat);
 
     /// Present places, to be kept while the rest of criu's memory goes.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }

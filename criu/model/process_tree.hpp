@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/image/pagemap.hpp"
 #include "criu/image/record.hpp"
 #include "images/core.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
@@ -56,7 +55,6 @@ struct Task {
     std::optional<Record<FsEntry>> fs;
     std::optional<Record<MmEntry>> mm;
     std::shared_ptr<FdTable> files;
-    std::optional<Pagemap> pagemap;  ///< contents of private memory
 
     Task* parent = nullptr;
     std::vector<Task*> children;

@@ -39,7 +39,7 @@ void IpcDump::check() {
     throw error;
 }
 
-std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer,
+std::uint64_t IpcDump::write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
                              StopRequest& stop) const {
     Arena arena;
     IpcVarEntry& limits = *arena.make<IpcVarEntry>();
@@ -60,7 +60,7 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PagesIds& ids, memo
         model::toInside(set.desc, owners_);
     writeSemaphoreSets(semaphores, sets);
     semaphores.finish();
-    return dumpSharedMemory(images, number_, owners_, ids, drainer);
+    return dumpSharedMemory(images, number_, owners_, sinks, drainer);
 }
 
 }  // namespace criu::namespaces

@@ -7,8 +7,9 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/bulk.hpp"
-#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
 
@@ -29,7 +30,7 @@ public:
 
     /// Writes the images; returns pages of shared memory written. Not before the namespace stands still. Throws Error,
     /// also as soon as `stop` is requested.
-    std::uint64_t write(const ImageDir& images, memory::PagesIds& ids, memory::Drainer& drainer,
+    std::uint64_t write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
                         StopRequest& stop) const;
 
 private:

@@ -31,7 +31,7 @@ public:
             memory::Drainer::Options how;
             how.stopWanted = [&stop] { return stop.requested(); };
             memory::Drainer drainer(how);
-            outputs.sharedPagesWritten += content_.write(outputs.images, outputs.pagesIds, drainer, stop);
+            outputs.sharedPagesWritten += content_.write(outputs.images, outputs.pages, drainer, stop);
         });
     }
 

@@ -25,6 +25,8 @@ public:
     /// Reads all but the contents of shared memory.
     IpcRestore(const RestoreInputs& inputs, std::uint32_t number)
         : images_(inputs.images),
+          pages_(inputs.pages),
+          checkStop_(inputs.checkStop),
           number_(number),
           surroundings_(inputs.surroundings),
           log_(inputs.log),
@@ -61,7 +63,7 @@ public:
 
 private:
     void makeObjects() {
-        doomed_ = restoreSharedMemory(images_, number_, surroundings_.ids);
+        doomed_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
             makeMessageQueue(queue);
         for (const SemaphoreSet& set : semaphores_)
@@ -72,6 +74,8 @@ private:
     }
 
     const ImageDir& images_;
+    const memory::PageSources& pages_;
+    const std::function<void()>& checkStop_;
     std::uint32_t number_;
     const Surroundings& surroundings_;
     Log& log_;

@@ -19,8 +19,8 @@ using memory::AttachedSegment;
 
 constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where old images have it
 
-std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, const model::IdMap& owners,
-                          memory::PagesIds& ids, memory::Drainer& drainer) {
+std::uint64_t dumpSegment(int id, ImageWriter& image, const model::IdMap& owners, memory::PageSinks& sinks,
+                          memory::Drainer& drainer) {
     const auto status = memory::findSegment(id);
     if (!status)
         fail("System V shared memory {} has vanished", id);
@@ -38,15 +38,17 @@ std::uint64_t dumpSegment(int id, const ImageDir& images, ImageWriter& image, co
     }
     image.write(entry);
     return memory::writeSharedContent(file.get(), fmt::format("System V shared memory {}", id),
-                                      static_cast<std::uint32_t>(id), entry.size, images, ids, drainer);
+                                      static_cast<std::uint32_t>(id), entry.size, sinks, drainer);
 }
 
-void restoreSegment(const IpcShmEntry& entry, const ImageDir& images, ImageReader& image) {
+void restoreSegment(const IpcShmEntry& entry, const memory::PageSources& pages, ImageReader& image,
+                    const std::function<void()>& checkStop) {
     const int id = static_cast<int>(entry.desc->id);
     memory::makeSegment(entry);
     const AttachedSegment attached(id, entry.size, 0);
     if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0) {
-        memory::fillSharedContent(images, entry.desc->id, attached.bytes());
+        const auto content = pages.open(memory::MemoryObject::shared(entry.desc->id));
+        memory::fillSharedContent(content ? &*content : nullptr, entry.desc->id, attached.bytes(), checkStop);
     } else {
         image.readPayload(attached.bytes());
         image.skipPayload((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
@@ -59,18 +61,19 @@ void restoreSegment(const IpcShmEntry& entry, const ImageDir& images, ImageReade
 }  // namespace
 
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
-                               memory::PagesIds& ids, memory::Drainer& drainer) {
+                               memory::PageSinks& sinks, memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
     for (const int id : kernel::listIpcIds(IpcKind::SharedMemory)) {
         const ErrorContext context([&] { return fmt::format("System V shared memory {}", id); });
-        pages += dumpSegment(id, images, image, owners, ids, drainer);
+        pages += dumpSegment(id, image, owners, sinks, drainer);
     }
     image.finish();
     return pages;
 }
 
-std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners) {
+std::vector<int> restoreSharedMemory(const ImageDir& images, const memory::PageSources& pages, std::uint32_t number,
+                                     const model::IdMap& owners, const std::function<void()>& checkStop) {
     std::vector<int> doomed;
     auto image = images.openRead(ImageKind::IpcShm, number);
     if (!image)
@@ -83,7 +86,7 @@ std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t numbe
         raiseIpcLimit("kernel/shmmni", ++count);
         {
             const ErrorContext context([&] { return fmt::format("System V shared memory {}", entry.desc->id); });
-            restoreSegment(entry, images, *image);
+            restoreSegment(entry, pages, *image, checkStop);
         }
         if ((entry.desc->mode & memory::kShmDestroyed) != 0)
             doomed.push_back(static_cast<int>(entry.desc->id));

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/bulk.hpp"
-#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/model/id_map.hpp"
 #include "images/ipc-shm.hpp"
 
@@ -15,11 +17,12 @@ namespace criu::namespaces {
 
 /// Writes the segments of the calling thread's namespace, and their contents. Returns pages written. Throws Error.
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
-                               memory::PagesIds& ids, memory::Drainer& drainer);
+                               memory::PageSinks& sinks, memory::Drainer& drainer);
 
 /// Makes the segments in the calling thread's namespace, with their contents. Returns the ids of those that are to be
 /// marked for removal when everybody has them attached. Throws Error.
-[[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, std::uint32_t number,
-                                                   const model::IdMap& owners);
+[[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, const memory::PageSources& pages,
+                                                   std::uint32_t number, const model::IdMap& owners,
+                                                   const std::function<void()>& checkStop);
 
 }  // namespace criu::namespaces

@@ -18,7 +18,7 @@
 #include "criu/kernel/links.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/memory/pages_ids.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
@@ -95,7 +95,7 @@ struct DumpInputs {
 /// Where the content of namespaces goes.
 struct DumpOutputs {
     const ImageDir& images;
-    memory::PagesIds& pagesIds;
+    memory::PageSinks& pages;
     std::uint64_t& sharedPagesWritten;  ///< for statistics
 };
 

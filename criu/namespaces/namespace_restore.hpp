@@ -18,6 +18,7 @@
 #include "criu/kernel/outside_help.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/joined.hpp"
@@ -70,6 +71,9 @@ struct RestoreInputs {
     const model::Options& options;
     Log& log;
     const ImageDir& images;
+    const memory::PageSources& pages;
+    /// To be called between pieces of bulk data: throws when the restore is to end.
+    const std::function<void()>& checkStop;
     const model::ProcessTree& tree;
     /// Numbers of the namespaces that the dumping criu was in; null in old images.
     const TaskKobjIdsEntry* outside;

@@ -13,7 +13,7 @@ void checkPromises(const criu::Pagemap& pagemap) {
     std::uint64_t content = 0;
     for (const criu::PagemapRange& range : pagemap.ranges()) {
         require(range.pages > 0 && range.vaddr % 4096 == 0 && range.vaddr >= end && range.end() > range.vaddr);
-        require(range.fileOffset == content);
+        require(range.contentOffset == content);
         require(pagemap.find(range.vaddr) == &range && pagemap.find(range.end() - 1) == &range);
         end = range.end();
         if (criu::has(range.flags, criu::PageFlags::Present))

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "criu/memory/bulk.hpp"
+#include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_files.hpp"
 #include "criu/memory/segments_dump.hpp"
 
 namespace criu::test {
@@ -60,7 +61,7 @@ struct MemoryDump {
     memory::SegmentsDump segments;
     NumberedFiles files{process, segments};
     memory::DumpedMemory memory;
-    memory::PagesIds ids;
+    memory::FilePageSinks pages;
     memory::PageDumpResult result;
 };
 

@@ -88,7 +88,7 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
             if (range != nullptr) {
                 covered += kPageSize;
                 sys(::pread(file->get(), wanted.data(), kPageSize,
-                            static_cast<off_t>(range->fileOffset + (at - range->vaddr))),
+                            static_cast<off_t>(range->contentOffset + (at - range->vaddr))),
                     "read");
                 if (!has(range->flags, PageFlags::Present))
                     wrong += fmt::format(" not present at {:x}", at);

@@ -11,6 +11,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/memfd_file.hpp"
+#include "criu/memory/page_files.hpp"
 #include "criu/memory/segments.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
@@ -115,14 +116,14 @@ struct Scene {
     explicit Scene(const std::function<void()>& prepare)
         : child(prepare), images(dir.images()), dump(child.pid(), images, drainer) {}
 
-    void write() { result = dump.segments.write(images, dump.ids, criu::model::IdMap(), drainer); }
+    void write() { result = dump.segments.write(images, dump.pages, criu::model::IdMap(), drainer); }
 
     void restore() {
-        restored.collect(treeOf(dump, child.pid()), images, [&](FileId id) { return inodeOf(dump, id); });
+        restored.collect(treeOf(dump, child.pid()), images, sources, [&](FileId id) { return inodeOf(dump, id); });
         criu::kernel::FdStore store;
         store.reserve(700, 800);
-        restored.create(images, criu::model::IdMap(), store);
-        restored.fill(images);
+        restored.create(criu::model::IdMap(), store);
+        restored.fill();
     }
     [[nodiscard]] int fdFor(unsigned where) const { return restored.descriptorFor(entryAt(dump, where)); }
 
@@ -132,6 +133,7 @@ struct Scene {
     Drainer drainer;
     MemoryDump dump;
     SegmentsDumpResult result;
+    FilePageSources sources{images};
     Segments restored;
 };
 

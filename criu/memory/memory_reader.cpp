@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/memory/pages_reader.hpp"
+#include "criu/memory/memory_reader.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 
 namespace criu::memory {
 
-void PagesReader::read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared,
-                       std::span<std::byte> into) {
+void MemoryReader::read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared,
+                        std::span<std::byte> into) {
     const auto take = [&into](std::uint64_t size) {
         const std::span<std::byte> part = into.first(size);
         into = into.subspan(size);
@@ -34,7 +34,7 @@ void PagesReader::read(std::span<const kernel::RemoteRange> ranges, const std::v
     }
 }
 
-void PagesReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
+void MemoryReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
     while (!ranges.empty()) {
         const kernel::VmTransfer done = kernel::readMemorySome(source_.pid, ranges, into);
         if (done.code == 0)
@@ -56,7 +56,7 @@ void PagesReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::
     }
 }
 
-void PagesReader::readThroughMem(std::uint64_t address, std::span<std::byte> into) {
+void MemoryReader::readThroughMem(std::uint64_t address, std::span<std::byte> into) {
     if (!mem_)
         mem_ = source_.process->open("mem", O_RDONLY);
     while (!into.empty()) {
@@ -70,7 +70,7 @@ void PagesReader::readThroughMem(std::uint64_t address, std::span<std::byte> int
     }
 }
 
-void PagesReader::readFile(std::uint64_t offset, std::span<std::byte> into) const {
+void MemoryReader::readFile(std::uint64_t offset, std::span<std::byte> into) const {
     while (!into.empty()) {
         const ssize_t got = ::pread(source_.fd, into.data(), into.size(), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR)

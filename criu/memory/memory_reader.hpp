@@ -8,14 +8,14 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/process_vm.hpp"
-#include "criu/memory/bulk.hpp"
+#include "criu/memory/drain.hpp"
 
 namespace criu::memory {
 
 /// Gathers pages of a process or a file. One per thread.
-class PagesReader {
+class MemoryReader {
 public:
-    explicit PagesReader(const DrainSource& source) noexcept : source_(source) {}
+    explicit MemoryReader(const DrainSource& source) noexcept : source_(source) {}
 
     /// Reads the ranges, one behind the other; `into` has room for exactly them. `shared`: for each, whether its pages
     /// may be shared copy-on-write. Throws Error.

@@ -10,28 +10,16 @@
 
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/memory/page_sink.hpp"
 
-/// The engine that moves bulk data, with every core: jobs of {file range, memory}. Used for private memory, shared
-/// memory and memfds alike, on dump and on restore.
+/// The engine that copies pages out of stopped processes and files into a dump, with every core. Used for private
+/// memory, shared memory and memfds alike.
 namespace criu::memory {
 
-/// Consecutive bytes of a file that belong at an address.
-struct FillJob {
-    std::uint64_t fileOffset = 0;
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-};
-
-/// Reads all jobs from `fd` (positioned reads) into this process' memory. `jobs` ascend in the file. Large totals are
-/// spread over threads, which have all ended when this returns.
-void fillMemory(int fd, std::span<const FillJob> jobs);
-
-/// One run of pages that goes into a pages file.
+/// Consecutive pages that go into a dump.
 struct DrainJob {
-    std::uint64_t address = 0;     ///< in the process, or offset in the file that is read
-    std::uint64_t bytes = 0;       ///< whole pages
-    std::uint64_t fileOffset = 0;  ///< in the pages file
-    bool shared = false;           ///< other processes may have the pages, too, and are to go on sharing them
+    PageRun run;          ///< if present, its content is read at the run's address
+    bool shared = false;  ///< other processes may have the pages, too, and are to go on sharing them
 };
 
 /// Where pages come from: the memory of a stopped process, or a file (a memfd, shared memory).
@@ -41,8 +29,8 @@ struct DrainSource {
     int fd = -1;                               ///< the file; what lies beyond its end reads as zeroes
 };
 
-/// Moves pages into pages files, in large blocks, by as many threads as pay off; small amounts by the calling thread.
-/// Pages of zeroes become holes. Buffers are kept from one run to the next.
+/// Copies pages into sinks, in large blocks, by as many threads as pay off; small amounts by the calling thread.
+/// Buffers are kept from one run to the next.
 class Drainer {
 public:
     struct Options {
@@ -54,19 +42,20 @@ public:
     Drainer() : Drainer(Options{}) {}
     explicit Drainer(Options options);
 
-    /// One copy whose jobs become known bit by bit: threads are at work from when it's clear that there is much to do.
-    /// One at a time; none outlives its drainer, nor any thread its run. What was added last is moved by finish(),
-    /// without which nothing is complete.
+    /// The copy of one object, whose jobs become known bit by bit: threads are at work from when it's clear that there
+    /// is much to do. One at a time; none outlives its drainer or the sink, nor any thread its run. What was added last
+    /// is copied by finish(), without which nothing is complete.
     class Run {
     public:
-        Run(Drainer& drainer, const DrainSource& source, int pagesFd);
+        Run(Drainer& drainer, const DrainSource& source, PageSink& sink);
         ~Run();
         Run(const Run&) = delete;
         Run& operator=(const Run&) = delete;
 
-        /// Jobs ascend in the pages file, which must already be large enough (ftruncate). What lies between them isn't
-        /// touched. Throws Error, also for earlier jobs; with EINTR if stopWanted() said so.
+        /// Adds runs to the sink and copies their content. Throws Error, also for earlier jobs; with EINTR if
+        /// stopWanted() said so.
         void add(std::span<const DrainJob> jobs);
+        /// All content has been written. The sink isn't finished: that is its owner's to do.
         void finish();
 
     private:
@@ -75,11 +64,11 @@ public:
     };
 
     /// All at once.
-    void drain(const DrainSource& source, int pagesFd, std::span<const DrainJob> jobs);
+    void drain(const DrainSource& source, PageSink& sink, std::span<const DrainJob> jobs);
 
     /// Memory taken for buffers so far.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
-    /// Bytes that became holes, in all finished runs.
+    /// Bytes of zero pages that took no storage, in all finished runs.
     [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
 
 private:

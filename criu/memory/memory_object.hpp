@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+
+namespace criu::memory {
+
+/// What pages of a checkpoint belong to.
+struct MemoryObject {
+    enum class Kind {
+        Process,  ///< the private memory of a process; pages are found by address
+        Shared,   ///< a segment of shared memory, a memfd; pages are found by offset
+    };
+    Kind kind = Kind::Process;
+    std::uint64_t id = 0;  ///< the process' pid as it sees itself; the number of the shared memory in the images
+
+    static constexpr MemoryObject process(pid_t pid) noexcept {
+        return {Kind::Process, static_cast<std::uint64_t>(pid)};
+    }
+    static constexpr MemoryObject shared(std::uint64_t shmid) noexcept { return {Kind::Shared, shmid}; }
+
+    friend constexpr auto operator<=>(const MemoryObject&, const MemoryObject&) noexcept = default;
+};
+
+}  // namespace criu::memory

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "criu/image/pagemap.hpp"
+#include "criu/kernel/process_vm.hpp"
+#include "criu/memory/memory_object.hpp"
+
+/// Where a dump puts pages. Whatever the storage is (files, a page server, a stream …), it is a kind of PageSinks and
+/// PageSink in a file of its own, and whoever dumps memory knows these two interfaces only.
+namespace criu::memory {
+
+/// Consecutive pages of a memory object.
+struct PageRun {
+    std::uint64_t address = 0;  ///< of the first byte; in shared memory its offset
+    std::uint64_t bytes = 0;    ///< a multiple of kImagePageSize, not 0
+    PageFlags flags = PageFlags::Present;
+};
+
+/// The content of some pages that were added to a sink.
+struct PageBlock {
+    /// Bytes of content that were added before this block's. It says in what order blocks come, not where they are
+    /// stored.
+    std::uint64_t position = 0;
+    /// What the content is of, in the order in which it was added: together as long as `bytes`.
+    std::span<const kernel::RemoteRange> ranges;
+    std::span<const std::byte> bytes;
+};
+
+/// The pages of one memory object on their way into a checkpoint: first it is said which pages there are, then, while
+/// more are still being found, their content is written by several threads.
+class PageSink {
+public:
+    virtual ~PageSink() = default;
+    PageSink(const PageSink&) = delete;
+    PageSink& operator=(const PageSink&) = delete;
+
+    /// Adds runs, which ascend by address from call to call. Those with PageFlags::Present have content, which must be
+    /// written before finish(); others have none. Returns the position of the first run's content. For one thread;
+    /// others may write meanwhile. Throws Error.
+    std::uint64_t add(std::span<const PageRun> runs);
+
+    /// Several threads are going to write. Before any of them does.
+    virtual void share() {}
+
+    /// Writes content of runs that were added. Several threads may write different blocks at once, and a block of a
+    /// lower position is always written, or being written, when one of a higher position comes. Returns the bytes of
+    /// zero pages that take no storage. Throws Error.
+    virtual std::uint64_t write(const PageBlock& block) = 0;
+
+    /// All pages were added and their content was written. Without it nothing is complete. Throws Error.
+    virtual void finish() = 0;
+
+    /// Bytes of content that all runs together have, those of zero pages included.
+    [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
+
+protected:
+    PageSink() = default;
+
+private:
+    /// Takes runs over; with them there will be `contentSize` bytes of content.
+    virtual void append(std::span<const PageRun> runs, std::uint64_t contentSize) = 0;
+
+    std::uint64_t contentSize_ = 0;
+};
+
+/// Makes the sinks of one dump. Several threads may do so at once.
+class PageSinks {
+public:
+    virtual ~PageSinks() = default;
+
+    /// For an object that has no sink yet in this dump. The sink must not outlive this object. Throws Error.
+    [[nodiscard]] virtual std::unique_ptr<PageSink> open(const MemoryObject& object) = 0;
+};
+
+}  // namespace criu::memory
