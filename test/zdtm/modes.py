@@ -8,6 +8,7 @@ import signal
 import time
 
 from harness import criu as criu_runs
+import increments
 from subject import Failed
 
 
@@ -37,6 +38,14 @@ def five(subject, _task):
     for turn in range(1, 6):
         subject.dump(subject.ours, f"images-{turn}")
         subject.restore(subject.ours, f"images-{turn}")
+    subject.check()
+
+
+def increments_mode(subject, _task):
+    """Pages that are in parents of the images, and in theirs."""
+    subject.dump(subject.ours, "images")
+    increments.split(subject.images("images"))
+    subject.restore(subject.ours, "images")
     subject.check()
 
 
@@ -163,6 +172,7 @@ def require_refusal(subject, run, pattern):
 MODES = [
     Mode("once", once),
     Mode("five", five),
+    Mode("increments", increments_mode),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),

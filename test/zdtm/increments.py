@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Turns the images of a dump into those of an incremental one: a chain of three directories, each with a part of the
+pages, linked by `parent`. Written from the image format alone, so that it needs no criu that dumps so."""
+
+import os
+import re
+import struct
+
+PAGE = 4096
+PARENT, PRESENT = 1, 4
+DEPTH = 3
+
+
+def split(images):
+    """Leaves a third of the pages in the directory; the others go to IMAGES.parent and IMAGES.parent.parent. Those have
+    something else for pages that a younger directory has."""
+    folders = [images] + [images + ".parent" * level for level in range(1, DEPTH)]
+    for child, parent in zip(folders, folders[1:]):
+        os.mkdir(parent)
+        os.symlink(os.path.join("..", os.path.basename(parent)), os.path.join(child, "parent"))
+    for name in sorted(os.listdir(images)):
+        if re.fullmatch(r"pagemap-.*\.img", name):
+            split_pagemap(folders, name)
+
+
+def split_pagemap(folders, name):
+    """One pagemap and its pages file."""
+    with open(os.path.join(folders[0], name), "rb") as file:
+        magics, records = read_records(file.read())
+    head, entries = records[0], [decode(record) for record in records[1:]]
+    pages_name = f"pages-{decode(head)[1]}.img"
+    with open(os.path.join(folders[0], pages_name), "rb") as file:
+        pages = file.read()
+    for level, folder in enumerate(folders):
+        out = [head]
+        content = bytearray()
+        at = 0
+        number = 0
+        for entry in entries:
+            flags = entry.get(4, PRESENT)
+            for page in range(entry[5]):
+                address = entry[1] + page * PAGE
+                if not flags & PRESENT:
+                    if level == 0:
+                        out.append(encode(address, flags))
+                    continue
+                home = number // 2 % DEPTH  # pairs of pages, so that runs begin and end within each other
+                number += 1
+                if home > level:
+                    out.append(encode(address, PARENT))
+                else:
+                    out.append(encode(address, flags))
+                    content += pages[at:at + PAGE] if home == level else b"stale..." * (PAGE // 8)
+                at += PAGE
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(magics + b"".join(struct.pack("<I", len(record)) + record for record in out))
+        with open(os.path.join(folder, pages_name), "wb") as file:
+            file.write(content)
+
+
+def read_records(data):
+    """The two magics, and the records behind them."""
+    at = 8
+    records = []
+    while at < len(data):
+        size, = struct.unpack_from("<I", data, at)
+        records.append(data[at + 4:at + 4 + size])
+        at += 4 + size
+    return data[:8], records
+
+
+def decode(record):
+    """Numbers by field; there are no others in pagemaps."""
+    fields = {}
+    at = 0
+    while at < len(record):
+        key, at = varint(record, at)
+        if key & 7:
+            raise ValueError(f"field {key >> 3} is no number")
+        fields[key >> 3], at = varint(record, at)
+    return fields
+
+
+def varint(data, at):
+    """A number in base 128, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        at += 1
+        if byte < 0x80:
+            return value, at
+
+
+def encode(address, flags):
+    """An entry of one page, as CRIU 4.2 writes it."""
+    out = bytearray()
+    for field, value in ((1, address), (2, 0), (4, flags), (5, 1)):
+        out.append(field << 3)
+        while value >= 0x80:
+            out.append(value & 0x7f | 0x80)
+            value >>= 7
+        out.append(value)
+    return bytes(out)
