@@ -24,16 +24,6 @@ struct StrongId {
 /// Identifies one open file description in a set of images (files.img, one counter over all kinds, from 1).
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;
 
-/// An address in another process. It can't be dereferenced here; read it through that process' memory.
-template <typename T = void>
-struct RemotePtr {
-    std::uint64_t address = 0;
-
-    constexpr RemotePtr() noexcept = default;
-    explicit constexpr RemotePtr(std::uint64_t where) noexcept : address(where) {}
-    friend constexpr auto operator<=>(RemotePtr, RemotePtr) noexcept = default;
-};
-
 }  // namespace criu
 
 template <typename Tag, typename Number>

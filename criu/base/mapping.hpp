@@ -12,8 +12,6 @@
 
 namespace criu {
 
-inline constexpr std::size_t kPageSize = 4096;
-
 /// Bytes of the whole pages of this machine that `bytes` need.
 inline std::size_t pageAlignUp(std::size_t bytes) noexcept {
     return (bytes + machinePageSize() - 1) & ~(machinePageSize() - 1);

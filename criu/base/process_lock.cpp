@@ -7,7 +7,7 @@
 
 namespace criu {
 
-ProcessLock::ProcessLock() : shared_(Mapping::anonymous(kPageSize, MAP_SHARED)) {
+ProcessLock::ProcessLock() : shared_(Mapping::anonymous(machinePageSize(), MAP_SHARED)) {
     pthread_mutexattr_t attributes;
     ::pthread_mutexattr_init(&attributes);
     ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);

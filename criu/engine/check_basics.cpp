@@ -78,9 +78,9 @@ void procMount() {
 
 void mapFiles() {
     const kernel::ProcPid self = kernel::ProcDir().open(::getpid());
-    const Mapping mapping = Mapping::anonymous(kPageSize, MAP_SHARED);
+    const Mapping mapping = Mapping::anonymous(machinePageSize(), MAP_SHARED);
     const auto start = reinterpret_cast<std::uintptr_t>(mapping.data());
-    (void)self.open(fmt::format("map_files/{:x}-{:x}", start, start + kPageSize), O_RDONLY);
+    (void)self.open(fmt::format("map_files/{:x}-{:x}", start, start + machinePageSize()), O_RDONLY);
 }
 
 void children() {
@@ -90,7 +90,7 @@ void children() {
 void pagemap() {
     const UniqueFd fd = kernel::ProcDir().open(::getpid()).open("pagemap", O_RDONLY);
     std::uint64_t entry = 0;
-    const auto page = reinterpret_cast<std::uintptr_t>(&entry) / kPageSize;
+    const auto page = reinterpret_cast<std::uintptr_t>(&entry) / machinePageSize();
     const ssize_t count = ::pread(fd.get(), &entry, sizeof(entry), static_cast<off_t>(page * sizeof(entry)));
     if (sys(count, "read /proc/self/pagemap") != static_cast<ssize_t>(sizeof(entry)))
         fail("/proc/self/pagemap ends too early");

@@ -117,8 +117,9 @@ PlannedRestore::PlannedRestore(Run& command)
 
 namespaces::NamespaceRestores PlannedRestore::planNamespaces() {
     const auto networks = networksOfFiles(content);
-    const namespaces::RestoreInputs inputs{options(), log(), images, pages, checkStop, tree(), (*content.inventory)->root_ids,
-                                           networks,  joined, surroundings};
+    const namespaces::RestoreInputs inputs{
+        options(), log(),  images,      pages, checkStop, tree(), (*content.inventory)->root_ids,
+        networks,  joined, surroundings};
     const auto putByPlugin = [this](int id, const std::string& path) { devices.putMount(id, path); };
     // Owners are those of the images: whoever makes the files is in the user namespace already.
     const auto makeDeletedFiles = [this](files::HiddenMounts hidden, files::PathRemaps::MountLinker linker,

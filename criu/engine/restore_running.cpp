@@ -94,7 +94,7 @@ void RunningRestore::reportDone() const {
     RestoreStatistics statistics;
     statistics.forking = parked_.forking;
     statistics.restore = since(planned.started);
-    statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kPageSize;
+    statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kImagePageSize;
     statistics.pagesCompared = page.comparedPages;
     statistics.pagesSkippedCow = page.sharedPages;
     reportStatistics(statistics, planned.options(), planned.log());

@@ -15,7 +15,6 @@ namespace criu::files {
 namespace {
 
 constexpr std::uint32_t kMaxPipe = 1U << 30;
-constexpr std::size_t kTwoSlots = 2 * kPageSize;
 
 }  // namespace
 
@@ -57,7 +56,7 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
                                               std::vector<std::uint32_t>& packets, bool& lastIsPacket) {
     // tee(2) needs a second pipe with as many slots: a pipe of few bytes may still use all of its slots. One more than
     // a single packet takes is for the mark behind it.
-    capacity = std::max(capacity, kTwoSlots);
+    capacity = std::max(capacity, 2 * machinePageSize());
     if (capacity > scratchCapacity_) {
         int ends[2];
         sys(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), "create a pipe to copy pipe contents through");

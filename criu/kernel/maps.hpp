@@ -104,7 +104,6 @@ struct Vma {
     std::uint64_t locked = 0;
 
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
-    [[nodiscard]] std::uint64_t pages() const noexcept { return size() / kPageSize; }
 };
 
 /// Takes the lines of maps or smaps, in pieces of any size.

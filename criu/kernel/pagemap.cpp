@@ -54,12 +54,13 @@ std::optional<std::uint64_t> findZeroPage() {
     const UniqueFd own(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (!own)
         return std::nullopt;
-    const Mapping page = Mapping::anonymous(kPageSize);
+    const Mapping page = Mapping::anonymous(machinePageSize());
     // Without a huge page the read fault maps the zero page.
     ::madvise(page.data(), page.size(), MADV_NOHUGEPAGE);
     static_cast<void>(*static_cast<volatile const char*>(page.as<char>()));
     std::uint64_t entry = 0;
-    const auto offset = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page.data()) / kPageSize * sizeof(entry));
+    const auto offset =
+        static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page.data()) / machinePageSize() * sizeof(entry));
     if (::pread(own.get(), &entry, sizeof(entry), offset) != sizeof(entry))
         return std::nullopt;
     const std::uint64_t frame = entry & ((std::uint64_t{1} << 55) - 1);
@@ -130,7 +131,7 @@ PagemapScanner::PagemapScanner(const ProcPid& process, Mode mode)
     : PagemapScanner(process.open("pagemap", O_RDONLY), mode) {}
 
 void PagemapScanner::scan(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const {
-    if (start % kPageSize != 0 || end % kPageSize != 0 || start > end)
+    if (start % machinePageSize() != 0 || end % machinePageSize() != 0 || start > end)
         fail("pagemap range {:x}-{:x} isn't made of pages", start, end);
     if (start == end)
         return;
@@ -201,20 +202,20 @@ void PagemapScanner::scanEntries(std::uint64_t start, std::uint64_t end, const P
     Joiner joiner(visit);
     std::uint64_t address = start;
     while (address < end) {
-        const std::size_t count = std::min<std::uint64_t>(entries.size(), (end - address) / kPageSize);
+        const std::size_t count = std::min<std::uint64_t>(entries.size(), (end - address) / machinePageSize());
         const ssize_t got = ::pread(pagemap_.get(), entries.data(), count * sizeof(entries[0]),
-                                    static_cast<off_t>(address / kPageSize * sizeof(entries[0])));
+                                    static_cast<off_t>(address / machinePageSize() * sizeof(entries[0])));
         if (got < 0 && errno == EINTR)
             continue;
         const auto read =
             static_cast<std::size_t>(sys(got, "read page map entries at {:x}", address)) / sizeof(entries[0]);
         if (read == 0)  // past the end of the address space
             break;
-        for (std::size_t at = 0; at < read; ++at, address += kPageSize) {
+        for (std::size_t at = 0; at < read; ++at, address += machinePageSize()) {
             const PageIs page = categoriesOfEntry(entries[at], zeroPfn_);
             if ((page & query.all) == query.all && !any(page & query.none) &&
                 (!any(query.any) || any(page & query.any)))
-                joiner.add({address, address + kPageSize, page & query.report});
+                joiner.add({address, address + machinePageSize(), page & query.report});
         }
     }
     joiner.flush();

@@ -7,6 +7,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/memory/mapped_files.hpp"
 #include "criu/memory/page_reader.hpp"
 #include "criu/memory/page_source.hpp"
 #include "criu/memory/ranges.hpp"
@@ -16,31 +17,12 @@
 
 namespace criu::memory {
 
-/// What to map for device memory.
-struct MappedDeviceFile {
-    UniqueFd fd;
-    std::uint64_t offset = 0;
-};
-
-/// Where a restored process gets the files behind its mappings.
-class MappedFiles {
-public:
-    virtual ~MappedFiles() = default;
-    /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
-    virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
-    /// A descriptor for a socket that is mapped. When descriptors are at their numbers.
-    virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
-    /// The process' own number for an io_uring that is mapped. When descriptors are at their numbers.
-    virtual int placedRing(const VmaEntry& vma) = 0;
-    /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
-    virtual int segment(const VmaEntry& vma) = 0;
-    /// Where the memory of a device is now.
-    virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
-};
+class MappingKind;
 
 /// One mapping of the image in the process that is being restored.
 struct PlacedVma {
     const VmaEntry* vma = nullptr;
+    const MappingKind* kind = nullptr;
     std::uint64_t at = 0;  ///< where it is now; the final place is vma->start
     bool mapped = false;
     bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
@@ -99,11 +81,13 @@ public:
     std::uint64_t restoredPages = 0;
 
 private:
+    class Room;
+
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
-    void letGoOfOthers(const AddressSpace& previous) const;
+    void unmapOthers(const AddressSpace& previous) const;
     void installGuards() const;
     void sort();
-    void addPlaced(PlacedVma placed, RangeSet& occupied, RangeSet& avoid, Log& log);
+    void add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
     void fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader);

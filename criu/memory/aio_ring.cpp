@@ -133,7 +133,7 @@ void storeAioRings(pid_t process, std::span<const VmaEntry* const> vmas, MmEntry
 }
 
 Range makeAioRing(const AioRingEntry& ring, std::span<const std::byte> content) {
-    if (content.size() != ring.ring_len || content.size() < kPageSize)
+    if (content.size() != ring.ring_len || content.size() < machinePageSize())
         fail("{} bytes of content instead of {}", content.size(), ring.ring_len);
     const RingHead wanted = readHead(content);
     check(wanted, content.size());

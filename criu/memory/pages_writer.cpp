@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
 
 namespace criu::memory {
 namespace {
@@ -24,7 +25,7 @@ constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (5.14)
 bool isZero(const std::byte* page) noexcept {
     std::uint64_t first;
     std::memcpy(&first, page, sizeof(first));
-    return first == 0 && std::memcmp(page, page + sizeof(first), kPageSize - sizeof(first)) == 0;
+    return first == 0 && std::memcmp(page, page + sizeof(first), kImagePageSize - sizeof(first)) == 0;
 }
 
 bool isTmpfs(int fd) noexcept {
@@ -50,13 +51,13 @@ std::uint64_t PagesWriter::write(std::uint64_t offset, std::span<const std::byte
     std::size_t at = 0;
     while (at < content.size()) {
         if (isZero(content.data() + at)) {
-            holes += kPageSize;
-            at += kPageSize;
+            holes += kImagePageSize;
+            at += kImagePageSize;
             continue;
         }
         const std::size_t from = at;
         do {
-            at += kPageSize;
+            at += kImagePageSize;
         } while (at < content.size() && !isZero(content.data() + at));
         writeRun(offset + from, content.subspan(from, at - from));
     }

@@ -25,7 +25,7 @@ public:
     /// More than one thread is going to write.
     void share() noexcept;
 
-    /// Both are multiples of the page size. Returns the bytes left out; their place must be a hole. Throws Error.
+    /// Both are multiples of kImagePageSize. Returns the bytes left out; their place must be a hole. Throws Error.
     std::uint64_t write(std::uint64_t offset, std::span<const std::byte> content);
 
 private:

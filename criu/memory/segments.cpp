@@ -54,7 +54,7 @@ UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
     const bool unsealed = inode.seals == F_SEAL_SEAL && inode.size != 0;
     const bool huge = inode.has_hugetlb_flag != 0 && inode.hugetlb_flag != 0;
     UniqueFd fd;
-    if (unsealed && !huge && name == kAnonymous && inode.size % kPageSize == 0)
+    if (unsealed && !huge && name == kAnonymous && inode.size % machinePageSize() == 0)
         fd = makeAnonymous(inode.size);
     else if (unsealed && huge && name == kAnonymousHuge)
         fd = makeAnonymous(inode.size, MAP_HUGETLB | static_cast<int>(inode.hugetlb_flag & kHugeSizeMask));

@@ -151,7 +151,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
         if (data < 0 && errno == ENXIO)
             break;
         const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", name, at), SEEK_HOLE);
-        const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(kPageSize - 1);
+        const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(machinePageSize() - 1);
         // A file of huge pages goes on to the end of its last one.
         at = std::min(pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name))), pageAlignUp(size));
         jobs.push_back({{start, at - start, PageFlags::Present}});

@@ -47,6 +47,10 @@ struct VmaDumpRules {
     std::uint32_t shmemMajor = 0;
     std::uint32_t shmemMinor = 0;
     bool allowUprobes = false;
+
+    [[nodiscard]] bool isKernelTmpfs(const kernel::Vma& vma) const noexcept {
+        return vma.devMajor == shmemMajor && vma.devMinor == shmemMinor;
+    }
 };
 
 struct DumpedVma {

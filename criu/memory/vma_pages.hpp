@@ -19,7 +19,7 @@ inline std::uint64_t pageSizeOf(const VmaEntry& vma) noexcept {
     constexpr int kShift = 26;  // MAP_HUGE_SHIFT: log2 of the page size lies from this bit on in mmap's flags
     constexpr std::uint64_t kDefault = std::uint64_t{2} << 20;
     if (!isHuge(vma))
-        return kPageSize;
+        return machinePageSize();
     const std::uint32_t shift = vma.flags >> kShift & 0x3f;
     return shift == 0 ? kDefault : std::uint64_t{1} << shift;
 }

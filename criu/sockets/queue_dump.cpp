@@ -83,7 +83,7 @@ public:
           offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF"),
           credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED"),
           buffer_(kFirstBuffer),
-          wall_(Mapping::anonymous(kPageSize)) {
+          wall_(Mapping::anonymous(machinePageSize())) {
         sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
     }
 

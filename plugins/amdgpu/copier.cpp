@@ -18,7 +18,7 @@ constexpr std::uint32_t kCopyLinear = 1;  // operation 1 (copy), sub-operation 0
 constexpr std::size_t kCommandDwords = 7;
 constexpr std::size_t kDwordsMultiple = 8;  // the engine reads so many at a time; 0 does nothing
 constexpr std::uint64_t kMaxPerCommand = std::uint64_t{1} << 21;
-constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kPageSize;  // the field has no room for 1 << 21
+constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kGpuPageSize;  // the field has no room for 1 << 21
 
 constexpr std::uint64_t kAlign = std::uint64_t{2} << 20;  // of addresses: lets the GPU use large pages
 constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
@@ -136,7 +136,7 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, d
     : kernel_(kernel),
       fd_(kernel.open(renderPath(renderMinor), O_RDWR)),
       drm_(kernel, fd_.get()),
-      limit_(std::max<std::uint64_t>(limit, 2 * kPageSize)),
+      limit_(std::max<std::uint64_t>(limit, 2 * kGpuPageSize)),
       checkStop_(std::move(checkStop)) {
     preparing([&] {
         const drm_amdgpu_info_device device = drm_.information();
@@ -160,7 +160,7 @@ Copier::Own Copier::makeOwn(std::uint64_t size, std::uint64_t at) {
     Own own;
     own.size = size;
     own.address = at;
-    own.handle = drm_.create(size, kPageSize, AMDGPU_GEM_DOMAIN_GTT, AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED);
+    own.handle = drm_.create(size, kGpuPageSize, AMDGPU_GEM_DOMAIN_GTT, AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED);
     drm_.mapVa(own.handle, at, 0, size, kReadWrite | AMDGPU_VM_PAGE_EXECUTABLE);
     own.data = kernel_.map(fd_.get(), drm_.mmapOffset(own.handle), size);
     return own;
@@ -174,8 +174,8 @@ void Copier::dropOwn(Own& own) noexcept {
 }
 
 void Copier::prepare(std::uint64_t size) {
-    const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kPageSize * kPageSize;
-    const std::uint64_t half = std::min<std::uint64_t>(pageAlignUp(size), std::max<std::uint64_t>(most, kPageSize));
+    const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kGpuPageSize * kGpuPageSize;
+    const std::uint64_t half = std::min<std::uint64_t>(pageAlignUp(size), std::max<std::uint64_t>(most, kGpuPageSize));
     if (bounce_.handle != 0 && halfSize() >= half)
         return;
     if (bounce_.handle != 0)

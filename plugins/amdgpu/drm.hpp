@@ -11,6 +11,10 @@
 
 namespace criu::amdgpu {
 
+/// The unit that the driver measures buffers and addresses of the GPU in, whatever the pages of the processor are
+/// (AMDGPU_GPU_PAGE_SIZE of Linux).
+inline constexpr std::uint64_t kGpuPageSize = 4096;
+
 /// An open render node; the descriptor stays the caller's.
 class Drm {
 public:

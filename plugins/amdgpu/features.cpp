@@ -41,7 +41,7 @@ public:
     explicit Trial(Kernel& kernel)
         : fd_(kernel.open(renderPath(topologyWithGpus(kernel).gpus().front()->renderMinor), O_RDWR)),
           drm_(kernel, fd_.get()),
-          handle_(drm_.create(kPageSize, kPageSize, AMDGPU_GEM_DOMAIN_GTT, 0)) {}
+          handle_(drm_.create(kGpuPageSize, kGpuPageSize, AMDGPU_GEM_DOMAIN_GTT, 0)) {}
 
     [[nodiscard]] const Drm& drm() const noexcept { return drm_; }
     [[nodiscard]] std::uint32_t handle() const noexcept { return handle_; }

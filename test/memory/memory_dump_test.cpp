@@ -33,7 +33,7 @@ std::uint64_t place(unsigned number) {
     return kBase + number * kStride;
 }
 constexpr std::size_t pages(std::size_t count) {
-    return count * kPageSize;
+    return count * machinePageSize();
 }
 
 char* mapAt(std::uint64_t at, std::size_t size, int prot, int flags, int fd = -1, off_t offset = 0) {
@@ -61,7 +61,7 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
     REQUIRE(pagemap);
     const auto file = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
     REQUIRE(file);
-    CHECK(pagemap->contentSize() == dump.result.pagesWritten * kPageSize);
+    CHECK(pagemap->contentSize() == dump.result.pagesWritten * kImagePageSize);
     CHECK(static_cast<std::uint64_t>(::lseek(file->get(), 0, SEEK_END)) == pagemap->contentSize());
 
     std::uint64_t covered = 0;
@@ -73,8 +73,8 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
         if (is(entry, VmaStatus::FilePrivate))
             mapped = ProcMappedFiles::open(dump.process, *vma.source, O_RDONLY);
         std::string wrong;
-        std::string inFile(kPageSize, '\0');
-        for (std::uint64_t at = entry.start; at < entry.end; at += kPageSize) {
+        std::string inFile(machinePageSize(), '\0');
+        for (std::uint64_t at = entry.start; at < entry.end; at += machinePageSize()) {
             const bool guarded = std::any_of(dump.memory.vmas.begin(), dump.memory.vmas.end(), [&](const auto& other) {
                 return is(*other.entry, VmaStatus::Guard) && other.entry->start <= at && at < other.entry->end;
             });
@@ -84,22 +84,22 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
                     wrong += fmt::format(" guard page in the images at {:x}", at);
                 continue;
             }
-            std::string wanted(kPageSize, '\0');
+            std::string wanted(machinePageSize(), '\0');
             if (range != nullptr) {
-                covered += kPageSize;
-                sys(::pread(file->get(), wanted.data(), kPageSize,
+                covered += machinePageSize();
+                sys(::pread(file->get(), wanted.data(), machinePageSize(),
                             static_cast<off_t>(range->contentOffset + (at - range->vaddr))),
                     "read");
                 if (!has(range->flags, PageFlags::Present))
                     wrong += fmt::format(" not present at {:x}", at);
             } else if (mapped) {
                 const auto offset = static_cast<off_t>(entry.pgoff + (at - entry.start));
-                inFile.assign(kPageSize, '\0');
-                if (sys(::pread(mapped.get(), inFile.data(), kPageSize, offset), "read the mapped file") == 0)
+                inFile.assign(machinePageSize(), '\0');
+                if (sys(::pread(mapped.get(), inFile.data(), machinePageSize(), offset), "read the mapped file") == 0)
                     continue;  // beyond its end: nothing can be read
                 wanted = inFile;
             }
-            if (child.memory(at, at + kPageSize) != wanted)
+            if (child.memory(at, at + machinePageSize()) != wanted)
                 wrong += fmt::format(" {:x}", at);
         }
         INFO(fmt::format("{:x}-{:x}", entry.start, entry.end));
@@ -194,7 +194,7 @@ TEST_CASE("every kind of private memory") {
     CHECK(entryAt(scene.dump.memory, place(9) + pages(3)) != nullptr);
     for (const DumpedVma& vma : scene.dump.memory.vmas)
         if (is(*vma.entry, VmaStatus::Vdso))
-            CHECK(pagemap.find(vma.entry->start)->pages == (vma.entry->end - vma.entry->start) / kPageSize);
+            CHECK(pagemap.find(vma.entry->start)->pages == (vma.entry->end - vma.entry->start) / kImagePageSize);
 }
 
 TEST_CASE("memory large enough for threads") {
@@ -202,7 +202,7 @@ TEST_CASE("memory large enough for threads") {
     const Scene scene([] {
         char* const at = mapPrivate(place(0), kSize);
         for (std::size_t byte = 0; byte < kSize; byte += 64)
-            if (byte / kPageSize % 7 != 0)
+            if (byte / machinePageSize() % 7 != 0)
                 std::memcpy(at + byte, &byte, sizeof(byte));
         std::memset(at + kSize / 2, 0, std::size_t{4} << 20);  // present, but zero
     });
@@ -216,7 +216,7 @@ TEST_CASE("ten thousand mappings") {
         char* const at = mapPrivate(place(0), pages(20000));
         for (std::size_t page = 0; page < 20000; page += 2) {
             at[pages(page)] = static_cast<char>(page);
-            ::mprotect(at + pages(page), kPageSize, PROT_READ);
+            ::mprotect(at + pages(page), machinePageSize(), PROT_READ);
         }
     });
     CHECK(scene.dump.memory.vmas.size() > 20000);
@@ -230,7 +230,7 @@ TEST_CASE("ten thousand mappings") {
 
 TEST_CASE("pages that relatives share copy-on-write stay shared") {
     constexpr std::size_t kPages = 64;
-    const Mapping shared = Mapping::anonymous(kPageSize, MAP_SHARED);
+    const Mapping shared = Mapping::anonymous(machinePageSize(), MAP_SHARED);
     auto* const relative = shared.as<pid_t>();
     const StoppedChild child([relative] {
         char* const at = mapPrivate(place(0), pages(kPages));
@@ -248,7 +248,7 @@ TEST_CASE("pages that relatives share copy-on-write stay shared") {
     const auto frames = [](pid_t pid) {
         const UniqueFd pagemap = kernel::ProcDir().open(pid).open("pagemap", O_RDONLY);
         std::vector<std::uint64_t> entries(kPages);
-        const auto offset = static_cast<off_t>(place(0) / kPageSize * sizeof(entries[0]));
+        const auto offset = static_cast<off_t>(place(0) / machinePageSize() * sizeof(entries[0]));
         sys(::pread(pagemap.get(), entries.data(), kPages * sizeof(entries[0]), offset), "read");
         for (std::uint64_t& entry : entries)
             entry &= (std::uint64_t{1} << 55) - 1;
@@ -275,7 +275,7 @@ TEST_CASE("kernels without PAGEMAP_SCAN give the same") {
         ::mprotect(reserved + pages(16), pages(16), PROT_READ);
         reserved[0] = 1;
         for (std::size_t page = 0; page < 1000; page += 3)
-            mapPrivate(place(3) + pages(page), kPageSize)[5] = 'x';
+            mapPrivate(place(3) + pages(page), machinePageSize())[5] = 'x';
         static_cast<void>(*static_cast<volatile char*>(mapPrivate(place(5), pages(16))));
     });
     // The terabyte's untouched part is passed over.
@@ -327,12 +327,12 @@ TEST_CASE("guard regions, behind all mappings") {
 }
 
 TEST_CASE("droppable memory has no content") {
-    void* const probe = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS, -1, 0);
+    void* const probe = ::mmap(nullptr, machinePageSize(), PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS, -1, 0);
     if (probe == MAP_FAILED) {
         WARN("skipped: this kernel hasn't got MAP_DROPPABLE");
         return;
     }
-    ::munmap(probe, kPageSize);
+    ::munmap(probe, machinePageSize());
     const Scene scene([] {
         char* const at = mapAt(place(0), pages(4), PROT_READ | PROT_WRITE, kDroppable | MAP_ANONYMOUS);
         at[0] = 1;
@@ -361,7 +361,7 @@ TEST_CASE("private huge pages") {
     const PagemapRange* const range = pagemap.find(place(0) + kHuge);
     REQUIRE(range != nullptr);
     CHECK(range->flags == PageFlags::Present);
-    CHECK(range->pages == kHuge / kPageSize);
+    CHECK(range->pages == kHuge / kImagePageSize);
     compareAll(scene.child, scene.dump, scene.images);
 }
 

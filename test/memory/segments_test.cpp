@@ -33,7 +33,7 @@ std::uint64_t place(unsigned number) {
     return kBase + number * kStride;
 }
 constexpr std::size_t pages(std::size_t count) {
-    return count * kPageSize;
+    return count * machinePageSize();
 }
 
 char* mapShared(unsigned where, std::size_t size, int fd, int prot = PROT_READ | PROT_WRITE, int extra = 0) {

@@ -82,7 +82,7 @@ TEST_CASE("a /proc directory of an ended process reads as an error, not as anoth
 }
 
 TEST_CASE("maps and smaps show the same mappings; smaps adds flags") {
-    const Mapping area = Mapping::anonymous(8 * kPageSize);
+    const Mapping area = Mapping::anonymous(8 * machinePageSize());
     REQUIRE(::madvise(area.data(), area.size(), MADV_DONTFORK) == 0);
     area.as<char>()[0] = 1;
     const ProcPid self = ProcDir().open(::getpid());
@@ -101,22 +101,24 @@ TEST_CASE("maps and smaps show the same mappings; smaps adds flags") {
     CHECK(plain.flags.empty());
     CHECK(full.flags.has(VmFlag::DontCopy));
     CHECK_FALSE(full.flags.has(VmFlag::Unknown));
-    CHECK(full.kernelPageSize == kPageSize);
-    CHECK(full.anonymous >= kPageSize);
+    CHECK(full.kernelPageSize == machinePageSize());
+    CHECK(full.anonymous >= machinePageSize());
 }
 
 TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memory") {
     const std::size_t pages = 3000;
-    const Mapping area = Mapping::anonymous(pages * kPageSize);
+    const Mapping area = Mapping::anonymous(pages * machinePageSize());
     REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
     char* const memory = area.as<char>();
-    const auto at = [&](std::size_t page) { return reinterpret_cast<std::uint64_t>(memory + page * kPageSize); };
+    const auto at = [&](std::size_t page) {
+        return reinterpret_cast<std::uint64_t>(memory + page * machinePageSize());
+    };
     std::vector<PageRange> expected;
     for (std::size_t page = 0; page < pages; page += 2) {  // more runs than one ioctl takes
-        memory[page * kPageSize] = 1;
+        memory[page * machinePageSize()] = 1;
         expected.push_back({at(page), at(page + 1), PageIs::None});
     }
-    static_cast<void>(*static_cast<volatile char*>(memory + kPageSize));  // a zero page
+    static_cast<void>(*static_cast<volatile char*>(memory + machinePageSize()));  // a zero page
     const ProcPid self = ProcDir().open(::getpid());
     const PagemapScanner entries(self, PagemapScanner::Mode::Entries);
     if (entries.seesZeroPage())
@@ -135,15 +137,15 @@ TEST_CASE("pages of a file's private mapping count only once written to") {
     const int fd = ::memfd_create("criu-unit", MFD_CLOEXEC);
     REQUIRE(fd >= 0);
     const UniqueFd file(fd);
-    REQUIRE(::ftruncate(fd, 4 * kPageSize) == 0);
-    void* const start = ::mmap(nullptr, 4 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    REQUIRE(::ftruncate(fd, 4 * machinePageSize()) == 0);
+    void* const start = ::mmap(nullptr, 4 * machinePageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     REQUIRE(start != MAP_FAILED);
-    const Mapping area(start, 4 * kPageSize);
+    const Mapping area(start, 4 * machinePageSize());
     auto* const memory = area.as<volatile char>();
     static_cast<void>(memory[0]);
-    memory[2 * kPageSize] = 1;
+    memory[2 * machinePageSize()] = 1;
     const auto base = reinterpret_cast<std::uint64_t>(start);
-    const std::vector expected{PageRange{base + 2 * kPageSize, base + 3 * kPageSize, PageIs::None}};
+    const std::vector expected{PageRange{base + 2 * machinePageSize(), base + 3 * machinePageSize(), PageIs::None}};
     const ProcPid self = ProcDir().open(::getpid());
     CHECK(PagemapScanner(self).scan(base, base + area.size(), kPrivatePages) == expected);
     CHECK(PagemapScanner(self, PagemapScanner::Mode::Entries).scan(base, base + area.size(), kPrivatePages) ==
@@ -151,15 +153,15 @@ TEST_CASE("pages of a file's private mapping count only once written to") {
 }
 
 TEST_CASE("guard pages are neither content nor overlooked") {
-    const Mapping area = Mapping::anonymous(4 * kPageSize);
+    const Mapping area = Mapping::anonymous(4 * machinePageSize());
     std::memset(area.data(), 1, area.size());
     constexpr int guardInstall = 102;
-    if (::madvise(area.as<char>() + kPageSize, kPageSize, guardInstall) != 0) {
+    if (::madvise(area.as<char>() + machinePageSize(), machinePageSize(), guardInstall) != 0) {
         WARN("skipped: this kernel hasn't got guard regions (6.13)");
         return;
     }
     const auto base = reinterpret_cast<std::uint64_t>(area.data());
-    const auto page = [&](std::size_t number) { return base + number * kPageSize; };
+    const auto page = [&](std::size_t number) { return base + number * machinePageSize(); };
     const ProcPid self = ProcDir().open(::getpid());
     for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
         const PagemapScanner scanner(self, mode);
@@ -174,12 +176,12 @@ TEST_CASE("guard pages are neither content nor overlooked") {
 }
 
 TEST_CASE("runs are split where reported categories differ") {
-    const Mapping area = Mapping::anonymous(3 * kPageSize);
+    const Mapping area = Mapping::anonymous(3 * machinePageSize());
     REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
     auto* const memory = area.as<volatile char>();
     memory[0] = 1;
-    static_cast<void>(memory[kPageSize]);
-    memory[2 * kPageSize] = 1;
+    static_cast<void>(memory[machinePageSize()]);
+    memory[2 * machinePageSize()] = 1;
     const auto base = reinterpret_cast<std::uint64_t>(area.data());
     const ProcPid self = ProcDir().open(::getpid());
     for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
@@ -204,7 +206,7 @@ TEST_CASE("terabytes of untouched space are scanned at once") {
     REQUIRE(start != MAP_FAILED);
     const Mapping area(start, size);
     char* const page = area.as<char>() + size / 2;
-    REQUIRE(::mprotect(page, kPageSize, PROT_READ | PROT_WRITE) == 0);
+    REQUIRE(::mprotect(page, machinePageSize(), PROT_READ | PROT_WRITE) == 0);
     *page = 1;
     const PagemapScanner scanner(ProcDir().open(::getpid()));
     if (scanner.mode() != PagemapScanner::Mode::Scan) {
@@ -221,13 +223,13 @@ TEST_CASE("terabytes of untouched space are scanned at once") {
 
 TEST_CASE("memory of a child is read and written in ranges; a hole stops the transfer where it is") {
     const std::size_t pages = 2000;  // more ranges than one call takes
-    const Mapping area = Mapping::anonymous((pages + 1) * kPageSize);
+    const Mapping area = Mapping::anonymous((pages + 1) * machinePageSize());
     for (std::size_t page = 0; page < pages; ++page)
-        std::memcpy(area.as<char>() + page * kPageSize, &page, sizeof(page));
+        std::memcpy(area.as<char>() + page * machinePageSize(), &page, sizeof(page));
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        ::munmap(area.as<char>() + 1500 * kPageSize, kPageSize);
+        ::munmap(area.as<char>() + 1500 * machinePageSize(), machinePageSize());
         ::raise(SIGSTOP);
         ::_exit(0);
     }
@@ -235,7 +237,7 @@ TEST_CASE("memory of a child is read and written in ranges; a hole stops the tra
     REQUIRE(::waitpid(child, &state, WUNTRACED) == child);
     std::vector<RemoteRange> ranges;
     for (std::size_t page = 0; page < pages; ++page)
-        ranges.push_back({reinterpret_cast<std::uint64_t>(area.data()) + page * kPageSize, sizeof(page)});
+        ranges.push_back({reinterpret_cast<std::uint64_t>(area.data()) + page * machinePageSize(), sizeof(page)});
     std::vector<std::size_t> values(pages);
     const VmTransfer done = readMemorySome(child, ranges, std::as_writable_bytes(std::span(values)));
     CHECK(done.code == EFAULT);

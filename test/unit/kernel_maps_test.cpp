@@ -23,7 +23,7 @@ TEST_CASE("maps: each column, and names with blanks, newlines and \" (deleted)\"
     REQUIRE(vmas.size() == 6);
     CHECK(vmas[0].start == 0x400000);
     CHECK(vmas[0].end == 0x452000);
-    CHECK(vmas[0].pages() == 0x52);
+    CHECK(vmas[0].size() == 0x52000);
     CHECK(vmas[0].prot == (PROT_READ | PROT_EXEC));
     CHECK_FALSE(vmas[0].shared);
     CHECK_FALSE(vmas[0].deleted);

@@ -32,12 +32,12 @@ struct Target {
 
 /// Memory in which every page differs, but for those of zeroes.
 Mapping makeMemory(std::size_t pages, const std::function<bool(std::size_t)>& isZero) {
-    Mapping memory = Mapping::anonymous(pages * kPageSize);
+    Mapping memory = Mapping::anonymous(pages * kImagePageSize);
     for (std::size_t page = 0; page < pages; ++page)
         if (!isZero(page))
-            for (std::size_t at = 0; at < kPageSize; at += 8) {
-                const std::uint64_t value = page * kPageSize + at + 1;
-                std::memcpy(memory.as<char>() + page * kPageSize + at, &value, sizeof(value));
+            for (std::size_t at = 0; at < kImagePageSize; at += 8) {
+                const std::uint64_t value = page * kImagePageSize + at + 1;
+                std::memcpy(memory.as<char>() + page * kImagePageSize + at, &value, sizeof(value));
             }
     return memory;
 }
@@ -47,15 +47,15 @@ bool never(std::size_t) {
 }
 
 std::string text(const Mapping& memory, std::size_t from, std::size_t pages) {
-    return {memory.as<char>() + from * kPageSize, pages * kPageSize};
+    return {memory.as<char>() + from * kImagePageSize, pages * kImagePageSize};
 }
 
 std::uint64_t addressOf(const Mapping& memory, std::size_t page) {
-    return reinterpret_cast<std::uint64_t>(memory.as<char>() + page * kPageSize);
+    return reinterpret_cast<std::uint64_t>(memory.as<char>() + page * kImagePageSize);
 }
 
 DrainJob jobFor(const Mapping& memory, std::size_t page, std::size_t pages) {
-    return {{addressOf(memory, page), pages * kPageSize, PageFlags::Present}};
+    return {{addressOf(memory, page), pages * kImagePageSize, PageFlags::Present}};
 }
 
 DrainSource self() {
@@ -74,8 +74,8 @@ TEST_CASE("scattered ranges land one behind the other; what is elsewhere takes n
         wanted += text(memory, first, pages);
     }
     // Unmapped, and so an error if it were read.
-    REQUIRE(::munmap(memory.as<char>() + 50 * kPageSize, kPageSize) == 0);
-    jobs.insert(jobs.begin() + 4, {{addressOf(memory, 50), kPageSize, PageFlags::Parent}});
+    REQUIRE(::munmap(memory.as<char>() + 50 * kImagePageSize, kImagePageSize) == 0);
+    jobs.insert(jobs.begin() + 4, {{addressOf(memory, 50), kImagePageSize, PageFlags::Parent}});
     Target target;
     Drainer drainer;
     drainer.drain(self(), *target.sink, jobs);
@@ -84,7 +84,7 @@ TEST_CASE("scattered ranges land one behind the other; what is elsewhere takes n
     CHECK(target.sink->contentSize() == wanted.size());
     CHECK_FALSE(target.stored().shared);
     REQUIRE(target.stored().ranges.size() == 6);
-    CHECK(target.stored().ranges[4] == PagemapRange{addressOf(memory, 50), 1, PageFlags::Parent, 18 * kPageSize});
+    CHECK(target.stored().ranges[4] == PagemapRange{addressOf(memory, 50), 1, PageFlags::Parent, 18 * kImagePageSize});
     CHECK(target.stored().ranges[5].vaddr == addressOf(memory, 63));
     CHECK(drainer.bufferBytes() > 0);
 }
@@ -103,7 +103,7 @@ TEST_CASE("large amounts are copied by threads") {
     {
         Target target;
         drainer.drain(self(), *target.sink, jobs);
-        CHECK(done == pages * kPageSize);
+        CHECK(done == pages * kImagePageSize);
         CHECK(target.stored().shared);
         CHECK(target.complete());
         CHECK(target.content() == text(memory, 0, pages));
@@ -125,31 +125,31 @@ TEST_CASE("many tiny ranges") {
     Drainer drainer;
     drainer.drain(self(), *target.sink, jobs);
     const std::string content = target.content();
-    REQUIRE(content.size() == pages * kPageSize);
+    REQUIRE(content.size() == pages * kImagePageSize);
     bool same = true;
     for (std::size_t page = 0; page < pages; ++page)
-        same = same && std::memcmp(content.data() + page * kPageSize,
-                                   reinterpret_cast<const void*>(jobs[page].run.address), kPageSize) == 0;
+        same = same && std::memcmp(content.data() + page * kImagePageSize,
+                                   reinterpret_cast<const void*>(jobs[page].run.address), kImagePageSize) == 0;
     CHECK(same);
 }
 
 TEST_CASE("a file is a source, too; beyond its end there are zeroes") {
     const UniqueFd source(sys(::memfd_create("source", MFD_CLOEXEC), "make a memfd"));
-    const std::string content(kPageSize + 100, 'x');
-    sys(::pwrite(source.get(), content.data(), content.size(), kPageSize), "fill");
-    const DrainJob jobs[] = {{{0, kPageSize}}, {{kPageSize, 2 * kPageSize}}};
+    const std::string content(kImagePageSize + 100, 'x');
+    sys(::pwrite(source.get(), content.data(), content.size(), kImagePageSize), "fill");
+    const DrainJob jobs[] = {{{0, kImagePageSize}}, {{kImagePageSize, 2 * kImagePageSize}}};
     Target target;
     Drainer drainer;
     drainer.drain({0, nullptr, source.get()}, *target.sink, jobs);
-    std::string wanted = std::string(kPageSize, '\0') + content;
-    wanted.resize(3 * kPageSize);
+    std::string wanted = std::string(kImagePageSize, '\0') + content;
+    wanted.resize(3 * kImagePageSize);
     CHECK(target.content() == wanted);
 }
 
 TEST_CASE("memory that is gone is an error with its address") {
     const Mapping memory = makeMemory(4, never);
     const std::uint64_t address = addressOf(memory, 2);
-    REQUIRE(::munmap(reinterpret_cast<void*>(address), kPageSize) == 0);
+    REQUIRE(::munmap(reinterpret_cast<void*>(address), kImagePageSize) == 0);
     const DrainJob job = jobFor(memory, 0, 4);
     Target target;
     Drainer drainer;
@@ -214,7 +214,7 @@ TEST_CASE("an unfinished run ends quietly") {
 
 TEST_CASE("an error of a thread comes out of add or finish") {
     const Mapping memory = makeMemory(30 * 256, never);
-    REQUIRE(::munmap(memory.as<char>() + 256 * kPageSize, kPageSize) == 0);
+    REQUIRE(::munmap(memory.as<char>() + 256 * kImagePageSize, kImagePageSize) == 0);
     Target target;
     Drainer drainer;
     Drainer::Run run(drainer, self(), *target.sink);
@@ -245,20 +245,20 @@ TEST_CASE("a storage that takes nothing is an error") {
 
 TEST_CASE("pages files have holes for zero pages, whether one thread writes or several may") {
     const Mapping memory = makeMemory(64, [](std::size_t page) { return page % 5 == 0; });
-    memory.as<char>()[6 * kPageSize - 1] = 1;  // no zero page any more
+    memory.as<char>()[6 * kImagePageSize - 1] = 1;  // no zero page any more
     for (const bool shared : {false, true}) {
         const UniqueFd file(sys(::memfd_create("pages", MFD_CLOEXEC), "make a memfd"));
         sys(::ftruncate(file.get(), static_cast<off_t>(memory.size())), "size a memfd");
         PagesWriter writer(file.get());
         if (shared)
             writer.share();
-        CHECK(writer.write(0, memory.bytes()) == 12 * kPageSize);
+        CHECK(writer.write(0, memory.bytes()) == 12 * kImagePageSize);
         std::string content(memory.size(), '?');
         REQUIRE(::pread(file.get(), content.data(), content.size(), 0) == static_cast<ssize_t>(content.size()));
         CHECK(content == text(memory, 0, 64));
         struct stat status {};
         REQUIRE(::fstat(file.get(), &status) == 0);
-        CHECK(static_cast<std::uint64_t>(status.st_blocks) * 512 == memory.size() - 12 * kPageSize);
+        CHECK(static_cast<std::uint64_t>(status.st_blocks) * 512 == memory.size() - 12 * kImagePageSize);
     }
 }
 

@@ -33,11 +33,11 @@ UniqueFd openUffd() {
 }  // namespace
 
 bool dirtyTracking() {
-    const Mapping page = Mapping::anonymous(kPageSize);
+    const Mapping page = Mapping::anonymous(machinePageSize());
     *page.as<volatile char>() = 1;
     const PageQuery query{.report = PageIs::SoftDirty};
     const PagemapScanner scanner(ProcDir().self(), PagemapScanner::Mode::Entries);
-    const auto found = scanner.scan(addressOf(page), addressOf(page) + kPageSize, query);
+    const auto found = scanner.scan(addressOf(page), addressOf(page) + machinePageSize(), query);
     return found.size() == 1 && any(found[0].categories & PageIs::SoftDirty);
 }
 
@@ -51,15 +51,15 @@ bool pagemapScanGuards() {
 }
 
 bool madviseGuard() {
-    const Mapping page = Mapping::anonymous(kPageSize);
+    const Mapping page = Mapping::anonymous(machinePageSize());
     return ::madvise(page.data(), page.size(), kMadviseGuardInstall) == 0;
 }
 
 bool mapDroppable() {
-    void* const at = ::mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | kMapDroppable, -1, 0);
+    void* const at = ::mmap(nullptr, machinePageSize(), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | kMapDroppable, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    const Mapping page(at, kPageSize);
+    const Mapping page(at, machinePageSize());
     return true;
 }
 

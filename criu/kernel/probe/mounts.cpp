@@ -79,10 +79,10 @@ bool overlayfsMaps() {
         sys(::mount("criu-probe", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work"),
             "mount an overlayfs");
         const UniqueFd file(sys(::open("merged/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "create a file"));
-        void* const start = ::mmap(nullptr, kPageSize, PROT_READ, MAP_SHARED, file.get(), 0);
+        void* const start = ::mmap(nullptr, machinePageSize(), PROT_READ, MAP_SHARED, file.get(), 0);
         if (start == MAP_FAILED)
             failErrno("map a file");
-        const Mapping area(start, kPageSize);
+        const Mapping area(start, machinePageSize());
         struct stat status {};
         sys(::fstat(file.get(), &status), "stat a file");
         for (const Vma& vma : readMaps(ProcDir().self()))

@@ -67,9 +67,10 @@ bool compatTasks() {
         return false;
     // Kernels before 4.12 choose an address a 32-bit program can't reach.
     return inChild([] {
-        const std::uint64_t address = mapBy32BitCall(kPageSize);
+        const std::uint64_t address = mapBy32BitCall(machinePageSize());
         constexpr std::uint64_t errorsFrom = 0xfffff000;  // as 32-bit calls return them
-        return address != 0 && address < errorsFrom && ::munmap(reinterpret_cast<void*>(address), kPageSize) == 0;
+        return address != 0 && address < errorsFrom &&
+               ::munmap(reinterpret_cast<void*>(address), machinePageSize()) == 0;
     });
 }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is in memory: private pages, and rings of asynchronous I/O, which are made with their content.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/memory/address_space.hpp"
+#include "criu/memory/aio_ring.hpp"
+#include "criu/memory/mapping_kind.hpp"
+#include "criu/memory/own_mappings.hpp"
+#include "criu/memory/page_reader.hpp"
+#include "images/mm.hpp"
+
+namespace criu::memory {
+
+void AddressSpace::fill(const PageSource& pages, Log& log) {
+    PageReader reader(pages);
+    std::vector<PlacedPages> wanted;
+    for (PlacedVma& placed : vmas_) {
+        if (!hasPrivatePages(*placed.vma))
+            continue;
+        if (placed.inherited) {
+            if (placed.protection != (PROT_READ | PROT_WRITE)) {
+                placed.protection = PROT_READ | PROT_WRITE;
+                sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
+                    "make memory at {:#x} writable", placed.at);
+            }
+            fillInherited(placed, pages, reader);
+            continue;
+        }
+        pages.forEach(placed.vma->start, placed.vma->end, [&](const PageJob& job) {
+            if (job.state == PageJob::State::Absent)
+                return;
+            wanted.push_back({job, placed.at + (job.address - placed.vma->start)});
+            restoredPages += job.bytes / kImagePageSize;
+        });
+    }
+    reader.read(wanted);
+    if (!wanted.empty())
+        log.debug("{} pages of memory filled", restoredPages);
+}
+
+void AddressSpace::fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader) {
+    std::vector<std::byte> block(std::size_t{256} << 10);
+    const std::uint64_t start = placed.vma->start;
+    const auto compare = [&](PageJob job) {
+        for (const std::uint64_t end = job.end(); job.address < end;) {
+            const std::size_t want = std::min<std::uint64_t>(job.bytes, block.size());
+            reader.read(job, std::span(block).first(want));
+            for (std::size_t page = 0; page < want; page += kImagePageSize) {
+                auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
+                ++comparedPages;
+                if (std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
+                    ++sharedPages;
+                    continue;
+                }
+                std::memcpy(here, block.data() + page, kImagePageSize);
+                ++restoredPages;
+            }
+            job = job.from(job.address + want);
+        }
+    };
+    pages.forEach(start, placed.vma->end, [&](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            return compare(job);
+        // Pages the creator wrote but this process doesn't have read as zero or as the file says.
+        sys(::madvise(reinterpret_cast<void*>(placed.at + (job.address - start)), job.bytes, MADV_DONTNEED),
+            "drop inherited memory at {:#x}", job.address);
+    });
+}
+
+void AddressSpace::createAioRings(const model::Task& task, const PageSource& pages) {
+    const MmEntry& mm = **task.mm;
+    for (const AioRingEntry* ring : list(mm.aios, mm.n_aios)) {
+        const auto all = list(mm.vmas, mm.n_vmas);
+        const auto vma = std::find_if(all.begin(), all.end(), [&](const VmaEntry* candidate) {
+            return is(*candidate, VmaStatus::AioRing) && candidate->start == ring->id;
+        });
+        const ErrorContext context([&] { return fmt::format("ring of asynchronous I/O at {:#x}", ring->id); });
+        if (vma == all.end())
+            fail("there is no such memory");
+        createAioRing(*ring, **vma, pages, mm);
+    }
+}
+
+void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages,
+                                 const MmEntry& mm) {
+    std::vector<std::byte> content(vma.end - vma.start);
+    PageReader reader(pages);
+    pages.forEach(vma.start, vma.end, [&](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            reader.read(job, std::span(content).subspan(job.address - vma.start, job.bytes));
+    });
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.kind = &mappingKindOf(vma);
+    placed.mapped = true;
+    placed.protection = PROT_READ | PROT_WRITE;
+    const Range made = makeAioRing(ring, content);
+    // The kernel's choice may be where other memory will be moved to.
+    RangeSet occupied = ownMappings();
+    if (occupied.overlaps({vma.start, vma.end}))
+        for (const VmaEntry* other : list(mm.vmas, mm.n_vmas))
+            if (other->start < taskSize())
+                occupied.add({other->start, other->end});
+    choosePlace(placed, occupied);
+    void* const at = ::mremap(reinterpret_cast<void*>(made.start), made.size(), made.size(),
+                              MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(placed.at));
+    if (at == MAP_FAILED)
+        failErrno("move it from {:#x} to {:#x}", made.start, placed.at);
+    vmas_.push_back(placed);
+}
+
+}  // namespace criu::memory
