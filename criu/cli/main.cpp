@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "criu/base/process_title.hpp"
 #include "criu/base/version.hpp"
 #include "criu/cli/arguments.hpp"
 #include "criu/cli/help.hpp"
@@ -116,10 +117,12 @@ int run(std::vector<std::string> words, Log& log) {
 }  // namespace
 
 int main(int argc, char* argv[]) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    reserveProcessTitle(argc, argv);
     Log log;
     int status = kFailure;
     try {
-        status = run({argv + std::min(argc, 1), argv + argc}, log);
+        status = run(std::move(words), log);
     } catch (const std::exception& error) {
         log.failure(error);
     }

@@ -19,12 +19,13 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/process_title.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/process_vm.hpp"
-#include "criu/kernel/status.hpp"
 
 namespace criu::engine {
 namespace {
@@ -36,6 +37,7 @@ public:
     IdleChild() : pid_(sys(::fork(), "fork")) {
         if (pid_ != 0)
             return;
+        setProcessTitle("stand by for checks");
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             ::pause();
@@ -54,13 +56,9 @@ private:
 };
 
 void capabilities() {
-    kernel::ProcBuffer buffer;
-    const kernel::TaskStatus status = kernel::readStatus(kernel::ProcDir().open(::getpid()), buffer);
-    const auto has = [&](unsigned capability) { return (status.capEffective >> capability & 1) != 0; };
-    if (!has(CAP_SYS_PTRACE))
-        throw Error(EPERM, "trace processes without CAP_SYS_PTRACE").addHint("run criu as root");
-    if (!has(CAP_SYS_ADMIN) && !has(CAP_CHECKPOINT_RESTORE))
-        throw Error(EPERM, "choose pids without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE").addHint("run criu as root");
+    kernel::requireCapability(CAP_SYS_PTRACE, "trace processes");
+    if (!kernel::hasCapability(CAP_SYS_ADMIN))
+        kernel::requireCapability(CAP_CHECKPOINT_RESTORE, "choose pids");
 }
 
 void procMount() {

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/process_title.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/status.hpp"
 
@@ -245,6 +246,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     }
     if (worker == 0) {
         stopWithGuardian(guardian);
+        setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
         const NoOuterContexts reported;  // by this process itself
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/process_title.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/adoption.hpp"
 #include "criu/engine/own_signals.hpp"
@@ -44,6 +45,8 @@ public:
 
     [[noreturn]] void live() {
         run_.log.setPidPrefix(pid_);
+        setProcessTitle(task_ == nullptr ? fmt::format("restore: helper {}", pid_)
+                                         : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
         const NoOuterContexts own;  // what the creator was about is none of its errors' business
         try {
             begin();

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
+#include "criu/base/process_title.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
 namespace criu::kernel {
@@ -107,6 +108,7 @@ std::span<const std::byte> bytesOf(const Found& found) {
 [[noreturn]] void openAndSend(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work,
                               int channel) {
     const NoOuterContexts reported;  // the parent has them
+    setProcessTitle("open in namespaces");
     Found message;
     try {
         for (const int space : spaces)

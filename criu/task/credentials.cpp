@@ -10,23 +10,19 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/kernel/scan.hpp"
 #include "images/core.hpp"
 
 namespace criu::task {
 namespace {
 
-constexpr std::size_t kCapabilityWords = 2;
+constexpr std::size_t kCapabilityWords = _LINUX_CAPABILITY_U32S_3;
 
+/// The arguments of capset(2), one behind the other.
 struct KernelCapabilities {
-    std::uint32_t version = _LINUX_CAPABILITY_VERSION_3;
-    std::int32_t pid = 0;
-    struct {
-        std::uint32_t effective;
-        std::uint32_t permitted;
-        std::uint32_t inheritable;
-    } words[kCapabilityWords] = {};
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct words[kCapabilityWords]{};
 };
 
 void storeSet(std::uint64_t set, Arena& arena, std::uint32_t*& field, std::size_t& count) {
@@ -93,12 +89,6 @@ Credentials inside(Credentials outside, const model::IdMap& ids, pid_t tid) {
     return out;
 }
 
-std::uint64_t allCapabilities() {
-    const auto last = kernel::parseLoneNumber<unsigned>(kernel::ProcDir().readFile("sys/kernel/cap_last_cap"),
-                                                        "number of the last capability");
-    return last >= 63 ? ~std::uint64_t{0} : (std::uint64_t{1} << (last + 1)) - 1;
-}
-
 }  // namespace
 
 SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
@@ -163,7 +153,7 @@ Credentials Credentials::ofFirst(const model::IdMap& ids) {
     const std::uint32_t gid = ids.firstGid();
     first.uid = {uid, uid, uid, uid};
     first.gid = {gid, gid, gid, gid};
-    first.permitted = first.effective = first.bounding = allCapabilities();
+    first.permitted = first.effective = first.bounding = kernel::knownCapabilities();
     first.noNewPrivileges = ofSelf().noNewPrivileges;
     return first;
 }

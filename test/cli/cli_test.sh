@@ -151,6 +151,35 @@ has "$out" chosen.conf
 complete_words check --tree
 has "$out" ""
 
+# ps tells the processes of criu from each other. A program in a network namespace of its own waits for that when it is
+# restored, so that a script can look at it.
+if [[ $(id -u) == 0 ]] && unshare --net true 2>/dev/null; then
+    cat >look <<'SCRIPT'
+#!/bin/sh
+[ "$CRTOOLS_SCRIPT_ACTION" = "$STAGE" ] || exit 0
+for process in /proc/[0-9]*; do
+    tr '\0' ' ' <"$process/cmdline" 2>/dev/null && echo
+done >"$TITLES"
+SCRIPT
+    chmod +x look
+    setsid unshare --net sleep 1000 </dev/null >/dev/null 2>&1 &
+    sleeper=$!
+    disown
+    until [[ $(<"/proc/$sleeper/comm") == sleep ]]; do sleep 0.05; done
+    export STAGE=network-lock TITLES=$work/titles
+    run 0 dump --no-default-config -t $sleeper -D images --action-script "$work/look"
+    out=$(<titles)
+    has "$out" "*$criu dump *"
+    has "$out" "*criu: dump tree $sleeper*"
+    STAGE=setup-namespaces
+    run 0 restore --no-default-config -D images -d --action-script "$work/look"
+    out=$(<titles)
+    has "$out" "*criu: restore process $sleeper (sleep)*"
+    out=$(tr '\0' ' ' <"/proc/$sleeper/cmdline")
+    has "$out" "sleep 1000 "
+    kill -KILL $sleeper
+fi
+
 if ((failures != 0)); then
     echo "$failures failed" >&2
     exit 1

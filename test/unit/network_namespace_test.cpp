@@ -94,7 +94,7 @@ TEST_CASE("a tun device's owner and flags") {
                     message.attribute(IFLA_TUN_PERSIST, nullptr, 0);
             });
         });
-        return kernel::parseLink(message.finished().subspan(sizeof(nlmsghdr)));
+        return kernel::parseLink(message.bytes().subspan(sizeof(nlmsghdr)));
     };
     const kernel::NetworkLink tap = description("tun", 0, true);
     REQUIRE(tap.tun);
@@ -151,7 +151,7 @@ TEST_CASE("routes are put back without what the kernel said of carriers") {
         hops[0].rtnh_len = hops[1].rtnh_len = sizeof(rtnexthop);
         hops[1].rtnh_flags = hopFlags | RTNH_F_ONLINK;
         message.attribute(RTA_MULTIPATH, hops, sizeof(hops));
-        const auto bytes = message.finished();
+        const auto bytes = message.bytes();
         return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     };
     const std::string plain = route(0, 0);
@@ -176,7 +176,7 @@ TEST_CASE("a device's master, its peer's namespace and what its driver tells") {
             message.number(IFLA_BRPORT_COST, 9);
         });
     });
-    const kernel::NetworkLink link = kernel::parseLink(message.finished().subspan(sizeof(nlmsghdr)));
+    const kernel::NetworkLink link = kernel::parseLink(message.bytes().subspan(sizeof(nlmsghdr)));
     CHECK(link.master == 7U);
     CHECK(link.peer == 8U);
     CHECK(link.peerNetwork == 0);
@@ -241,7 +241,7 @@ TEST_CASE("neighbours that were entered for good, and others") {
         kernel::NetlinkMessage message(RTM_NEWNEIGH, 0, fixed);
         message.number(NDA_DST, std::uint32_t{0x0100000a});
         message.attribute(NDA_LLADDR, std::string_view("\2\0\0\0\0\7", 6));
-        return kernel::parseNeighbour(message.finished().subspan(sizeof(nlmsghdr)));
+        return kernel::parseNeighbour(message.bytes().subspan(sizeof(nlmsghdr)));
     };
     const auto kept = described(NUD_PERMANENT, AF_INET);
     REQUIRE(kept);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/process_title.hpp"
 
 namespace criu::kernel::probe {
 
@@ -17,6 +18,7 @@ pid_t forkChild() {
     const pid_t parent = ::getpid();
     const pid_t child = sys(::fork(), "fork a child to try out a kernel feature");
     if (child == 0) {
+        setProcessTitle("try out a kernel feature");
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(1);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
 #include "criu/kernel/netlink.hpp"
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/probe/child.hpp"
