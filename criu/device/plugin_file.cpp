@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/device/plugin_file.hpp"
 
-#include <dlfcn.h>
-
 #include <iterator>
 
 #include "criu/base/error.hpp"
@@ -27,13 +25,11 @@ static_assert(std::size(kOldHooks) == CR_PLUGIN_HOOK__MAX);
 }  // namespace
 
 PluginFile::PluginFile(const std::string& path) {
-    // A symbol that isn't there is an error now, and not the end of criu when the plugin uses it.
-    void* const object = ::dlopen(path.c_str(), RTLD_NOW);
-    if (object == nullptr)
-        fail("load the plugin {}: {}", path, ::dlerror());
-    descriptor_ = static_cast<const cr_plugin_desc_t*>(::dlsym(object, "CR_PLUGIN_DESC"));
+    const SharedLibrary library =
+        inContext([] { return "load a plugin"; }, [&] { return SharedLibrary(path, {}, SharedLibrary::Binding::Now); });
+    descriptor_ = library.find("CR_PLUGIN_DESC");
     if (descriptor_ == nullptr)
-        findOldFunctions(object, path);
+        findOldFunctions(library, path);
     if (descriptor_->name == nullptr)
         fail("the plugin {} has no name", path);
     if (descriptor_->version > CRIU_PLUGIN_VERSION)
@@ -44,17 +40,17 @@ PluginFile::PluginFile(const std::string& path) {
              static_cast<int>(CR_PLUGIN_HOOK__MAX));
 }
 
-void PluginFile::findOldFunctions(void* object, const std::string& path) {
+void PluginFile::findOldFunctions(const SharedLibrary& library, const std::string& path) {
     own_ = std::make_unique<cr_plugin_desc_t>();
     ownName_ = path;
     own_->name = ownName_.c_str();
     own_->version = kOldVersion;
     own_->max_hooks = CR_PLUGIN_HOOK__MAX;
-    own_->init = reinterpret_cast<int (*)(int)>(::dlsym(object, "cr_plugin_init"));
-    own_->exit = reinterpret_cast<void (*)(int, int)>(::dlsym(object, "cr_plugin_fini"));
+    own_->init = library.find("cr_plugin_init");
+    own_->exit = library.find("cr_plugin_fini");
     bool any = own_->init != nullptr;
     for (std::size_t hook = 0; hook < std::size(kOldHooks); ++hook) {
-        own_->hooks[hook] = ::dlsym(object, kOldHooks[hook]);
+        own_->hooks[hook] = library.find(kOldHooks[hook]);
         any = any || own_->hooks[hook] != nullptr;
     }
     if (!any)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "criu/base/shared_library.hpp"
 #include "lib/c/criu-plugin.h"
 
 namespace criu::device {
@@ -30,7 +31,7 @@ public:
 
 private:
     [[nodiscard]] void* at(int hook) const noexcept;
-    void findOldFunctions(void* object, const std::string& path);
+    void findOldFunctions(const SharedLibrary& library, const std::string& path);
 
     const cr_plugin_desc_t* descriptor_ = nullptr;
     std::unique_ptr<cr_plugin_desc_t> own_;  ///< of plugins from before descriptors

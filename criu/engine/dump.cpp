@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_complete.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/namespace_kinds.hpp"
 
 namespace criu::engine {
 namespace {
 
 int dumpGuarded(Run& run, Guardian& guardian) {
     guardian.mountProc();
+    loadLibraries(guardian.root().ids, guardian.root().home);
     FrozenPhase frozen(run, guardian);
     ExaminedPhase examined(frozen);
     CapturedPhase captured(examined);

@@ -11,6 +11,11 @@
 
 namespace criu::engine {
 
+void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept {
+    if (tree.of(kernel::NamespaceKind::Mount) != home.of(kernel::NamespaceKind::Mount))
+        namespaces::FileArchives::load();
+}
+
 namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs) {
     namespaces::NamespaceDumps kinds;
     kinds.push_back(namespaces::makePidDump(inputs));

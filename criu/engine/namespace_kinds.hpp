@@ -12,6 +12,10 @@
 /// All kinds of namespaces this criu knows: the list that a new kind is added to, with a line for each of its halves.
 namespace criu::engine {
 
+/// Loads the libraries that the dump of a tree in these namespaces needs, while the tree still runs: later that would
+/// take time in which it stands still. `home`: the namespaces of criu. What can't be loaded is said where it is used.
+void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept;
+
 /// The dump halves of all kinds, in the order in which they are made and asked. Throws Error for what can't be dumped.
 [[nodiscard]] namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs);
 

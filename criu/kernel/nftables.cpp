@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/nftables.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdint>
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/shared_library.hpp"
 
 namespace criu::kernel {
 
@@ -14,41 +13,18 @@ namespace {
 
 constexpr const char* kName = "libnftables.so.1";
 
-struct Unload {
-    void operator()(void* handle) const noexcept { ::dlclose(handle); }
-};
-
 }  // namespace
 
 /// libnftables(3).
 struct Nftables::Library {
-    Library() : handle(::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
-        if (!handle)
-            fail("load {}: {}", kName, ::dlerror());
-        resolve(create, "nft_ctx_new");
-        resolve(destroy, "nft_ctx_free");
-        resolve(bufferOutput, "nft_ctx_buffer_output");
-        resolve(bufferError, "nft_ctx_buffer_error");
-        resolve(output, "nft_ctx_get_output_buffer");
-        resolve(error, "nft_ctx_get_error_buffer");
-        resolve(runCommands, "nft_run_cmd_from_buffer");
-    }
-
-    template <typename Function>
-    void resolve(Function& function, const char* name) {
-        function = reinterpret_cast<Function>(::dlsym(handle.get(), name));
-        if (function == nullptr)
-            fail("{} lacks {}", kName, name);
-    }
-
-    std::unique_ptr<void, Unload> handle;
-    void* (*create)(std::uint32_t flags) = nullptr;
-    void (*destroy)(void* context) = nullptr;
-    int (*bufferOutput)(void* context) = nullptr;
-    int (*bufferError)(void* context) = nullptr;
-    const char* (*output)(void* context) = nullptr;
-    const char* (*error)(void* context) = nullptr;
-    int (*runCommands)(void* context, const char* commands) = nullptr;
+    SharedLibrary library{kName, "libnftables1"};
+    void* (*create)(std::uint32_t flags) = library["nft_ctx_new"];
+    void (*destroy)(void* context) = library["nft_ctx_free"];
+    int (*bufferOutput)(void* context) = library["nft_ctx_buffer_output"];
+    int (*bufferError)(void* context) = library["nft_ctx_buffer_error"];
+    const char* (*output)(void* context) = library["nft_ctx_get_output_buffer"];
+    const char* (*error)(void* context) = library["nft_ctx_get_error_buffer"];
+    int (*runCommands)(void* context, const char* commands) = library["nft_run_cmd_from_buffer"];
 };
 
 Nftables::Nftables() : library_(std::make_unique<Library>()), context_(library_->create(0)) {
@@ -65,8 +41,7 @@ Nftables::~Nftables() {
 }
 
 bool Nftables::available() noexcept {
-    const std::unique_ptr<void, Unload> handle(::dlopen(kName, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE));
-    return handle != nullptr;
+    return SharedLibrary::isInstalled(kName);
 }
 
 std::string Nftables::run(const std::string& commands) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/file_archive.hpp"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -21,6 +19,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/namespaces/archive_functions.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -30,34 +29,17 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
-struct FreeEntry {
-    void operator()(archive_entry* entry) const noexcept { ::archive_entry_free(entry); }
-};
 struct FreeWriter {
+    const ArchiveFunctions& lib;
     void operator()(archive* writer) const noexcept {
         // Else freeing would first fill up the file that was being packed, and end the archive.
-        ::archive_write_fail(writer);
-        ::archive_write_free(writer);
+        lib.archive_write_fail(writer);
+        lib.archive_write_free(writer);
     }
 };
-struct FreeDisk {
-    void operator()(archive* disk) const noexcept { ::archive_write_free(disk); }
-};
-struct FreeReader {
-    void operator()(archive* reader) const noexcept { ::archive_read_free(reader); }
-};
-using Entry = std::unique_ptr<archive_entry, FreeEntry>;
-
-/// The library counts things that were left out as warnings; here they are failures.
-template <typename... Args>
-void check(int result, archive* of, Located<Args...> what, Args&&... args) {
-    if (result >= ARCHIVE_OK)
-        return;
-    Error error(0, fmt::format(what.text, std::forward<Args>(args)...), what.where);
-    if (const char* const text = ::archive_error_string(of); text != nullptr)
-        error.addHint(text);
-    throw error;
-}
+using Entry = std::unique_ptr<archive_entry, decltype(&::archive_entry_free)>;
+/// Reads an archive, or writes to the disk.
+using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 
 /// A name for calls that take no directory.
 std::string pathAt(int directory, const std::string& name) {
@@ -66,17 +48,17 @@ std::string pathAt(int directory, const std::string& name) {
 
 class ArchiveWriter {
 public:
-    ArchiveWriter(int to, const model::IdMap& ids, StopRequest& stop)
-        : ids_(ids), stop_(stop), writer_(::archive_write_new()), block_(kBlock) {
+    ArchiveWriter(const ArchiveFunctions& lib, int to, const model::IdMap& ids, StopRequest& stop)
+        : lib_(lib), ids_(ids), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
         archive* const writer = writer_.get();
-        check(::archive_write_set_format_pax(writer), writer, "choose the format of an archive");
+        lib_.check(lib_.archive_write_set_format_pax(writer), writer, "choose the format of an archive");
         // Names are bytes, whatever the locale of criu is.
-        check(::archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
-              "choose the format of an archive");
-        check(::archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
-        check(::archive_write_set_filter_option(writer, "gzip", "compression-level", "1"), writer,
-              "choose the compression of an archive");
-        check(::archive_write_open_fd(writer, to), writer, "begin an archive");
+        lib_.check(lib_.archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
+                   "choose the format of an archive");
+        lib_.check(lib_.archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
+        lib_.check(lib_.archive_write_set_filter_option(writer, "gzip", "compression-level", "1"), writer,
+                   "choose the compression of an archive");
+        lib_.check(lib_.archive_write_open_fd(writer, to), writer, "begin an archive");
     }
 
     void addTree(int directory, const std::string& path) {
@@ -85,7 +67,7 @@ public:
     }
 
     std::vector<SocketFile> finish() {
-        check(::archive_write_close(writer_.get()), writer_.get(), "end an archive");
+        lib_.check(lib_.archive_write_close(writer_.get()), writer_.get(), "end an archive");
         return std::move(sockets_);
     }
 
@@ -121,14 +103,14 @@ private:
             sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid, stat.st_mtim});
             return false;
         }
-        const Entry entry(::archive_entry_new());
-        ::archive_entry_copy_stat(entry.get(), &stat);
-        ::archive_entry_copy_pathname(entry.get(), path.c_str());
+        const Entry entry(lib_.archive_entry_new(), lib_.archive_entry_free);
+        lib_.archive_entry_copy_stat(entry.get(), &stat);
+        lib_.archive_entry_copy_pathname(entry.get(), path.c_str());
         if (!S_ISDIR(stat.st_mode) && stat.st_nlink > 1) {
             const auto [first, fresh] = links_.try_emplace(stat.st_ino, path);
             if (!fresh) {
-                ::archive_entry_set_size(entry.get(), 0);
-                ::archive_entry_copy_hardlink(entry.get(), first->second.c_str());
+                lib_.archive_entry_set_size(entry.get(), 0);
+                lib_.archive_entry_copy_hardlink(entry.get(), first->second.c_str());
                 header(entry, path);
                 return false;
             }
@@ -144,18 +126,19 @@ private:
     }
 
     void header(const Entry& entry, const std::string& path) {
-        check(::archive_write_header(writer_.get(), entry.get()), writer_.get(), "put {} into an archive", path);
+        lib_.check(lib_.archive_write_header(writer_.get(), entry.get()), writer_.get(), "put {} into an archive",
+                   path);
     }
 
-    static void addTarget(archive_entry* entry, int directory, const std::string& name, const std::string& path) {
+    void addTarget(archive_entry* entry, int directory, const std::string& name, const std::string& path) {
         std::vector<char> target(PATH_MAX);
         const ssize_t length =
             sys(::readlinkat(directory, name.c_str(), target.data(), target.size() - 1), "read link {}", path);
         target[static_cast<std::size_t>(length)] = '\0';
-        ::archive_entry_copy_symlink(entry, target.data());
+        lib_.archive_entry_copy_symlink(entry, target.data());
     }
 
-    static void addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
+    void addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
         std::vector<char> names(XATTR_LIST_MAX);
         const ssize_t length = ::llistxattr(name.c_str(), names.data(), names.size());
         if (length < 0 && errno == ENOTSUP)
@@ -165,7 +148,7 @@ private:
         for (const char* at = names.data(); at < names.data() + length; at += std::strlen(at) + 1) {
             const ssize_t size = sys(::lgetxattr(name.c_str(), at, value.data(), value.size()),
                                      "read extended attribute {} of {}", at, path);
-            ::archive_entry_xattr_add_entry(entry, at, value.data(), static_cast<std::size_t>(size));
+            lib_.archive_entry_xattr_add_entry(entry, at, value.data(), static_cast<std::size_t>(size));
         }
     }
 
@@ -184,9 +167,9 @@ private:
         const bool holes = size > 0 && (data.size() != 1 || data.front() != std::pair(off_t{0}, size));
         if (holes) {
             for (const auto& [begin, end] : data)
-                ::archive_entry_sparse_add_entry(entry.get(), begin, end - begin);
+                lib_.archive_entry_sparse_add_entry(entry.get(), begin, end - begin);
             if (data.empty())
-                ::archive_entry_sparse_add_entry(entry.get(), 0, 0);
+                lib_.archive_entry_sparse_add_entry(entry.get(), 0, 0);
         }
         header(entry, path);
         off_t at = 0;
@@ -201,9 +184,9 @@ private:
     void put(std::size_t length, const std::string& path) {
         stop_.throwIfRequested();
         for (std::size_t done = 0; done < length;) {
-            const la_ssize_t put = ::archive_write_data(writer_.get(), block_.data() + done, length - done);
-            check(static_cast<int>(std::min<la_ssize_t>(put, 0)), writer_.get(), "put content of {} into an archive",
-                  path);
+            const la_ssize_t put = lib_.archive_write_data(writer_.get(), block_.data() + done, length - done);
+            lib_.check(static_cast<int>(std::min<la_ssize_t>(put, 0)), writer_.get(),
+                       "put content of {} into an archive", path);
             if (put == 0)
                 fail("put content of {} into an archive: it takes no more", path);
             done += static_cast<std::size_t>(put);
@@ -231,6 +214,7 @@ private:
         }
     }
 
+    const ArchiveFunctions& lib_;
     const model::IdMap& ids_;
     StopRequest& stop_;
     std::unique_ptr<archive, FreeWriter> writer_;
@@ -259,52 +243,61 @@ private:
 
 }  // namespace
 
-std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids, StopRequest& stop) {
-    ArchiveWriter writer(to, ids, stop);
+FileArchives::FileArchives() : library_(std::make_unique<ArchiveFunctions>()) {}
+
+void FileArchives::load() noexcept {
+    (void)SharedLibrary::isInstalled(kArchiveLibrary);
+}
+
+FileArchives::~FileArchives() = default;
+
+std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::IdMap& ids, StopRequest& stop) const {
+    ArchiveWriter writer(*library_, to, ids, stop);
     writer.addTree(directory, ".");
     return writer.finish();
 }
 
-void extractFiles(int from, int directory) {
+void FileArchives::unpack(int from, int directory) const {
+    const ArchiveFunctions& lib = *library_;
     const Stay stay(directory);
-    const std::unique_ptr<archive, FreeReader> reader(::archive_read_new());
-    check(::archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
-    check(::archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
-    check(::archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
-    const std::unique_ptr<archive, FreeDisk> disk(::archive_write_disk_new());
+    const Archive reader(lib.archive_read_new(), lib.archive_read_free);
+    lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
     // An archive is foreign text: it may not lead out of the directory.
-    check(::archive_write_disk_set_options(
-              disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_XATTR |
-                              ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
-                              ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
-          disk.get(), "prepare to make files");
+    lib.check(lib.archive_write_disk_set_options(
+                  disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                  ARCHIVE_EXTRACT_XATTR | ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+                                  ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
+              disk.get(), "prepare to make files");
     std::optional<std::array<timespec, 2>> ownTimes;
     for (;;) {
         archive_entry* entry = nullptr;
-        const int next = ::archive_read_next_header(reader.get(), &entry);
+        const int next = lib.archive_read_next_header(reader.get(), &entry);
         if (next == ARCHIVE_EOF)
             break;
-        check(next, reader.get(), "read an archive");
-        const std::string path = ::archive_entry_pathname(entry) != nullptr ? ::archive_entry_pathname(entry) : "";
-        check(::archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
+        lib.check(next, reader.get(), "read an archive");
+        const std::string path = lib.archive_entry_pathname(entry) != nullptr ? lib.archive_entry_pathname(entry) : "";
+        lib.check(lib.archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
         if (path == "." || path == "./")
-            ownTimes = {{{::archive_entry_atime(entry), ::archive_entry_atime_nsec(entry)},
-                         {::archive_entry_mtime(entry), ::archive_entry_mtime_nsec(entry)}}};
+            ownTimes = {{{lib.archive_entry_atime(entry), lib.archive_entry_atime_nsec(entry)},
+                         {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)}}};
         for (;;) {
             const void* block = nullptr;
             std::size_t size = 0;
             la_int64_t offset = 0;
-            const int read = ::archive_read_data_block(reader.get(), &block, &size, &offset);
+            const int read = lib.archive_read_data_block(reader.get(), &block, &size, &offset);
             if (read == ARCHIVE_EOF)
                 break;
-            check(read, reader.get(), "read the content of {}", path);
-            check(
-                static_cast<int>(std::min<la_ssize_t>(::archive_write_data_block(disk.get(), block, size, offset), 0)),
-                disk.get(), "write {}", path);
+            lib.check(read, reader.get(), "read the content of {}", path);
+            lib.check(static_cast<int>(
+                          std::min<la_ssize_t>(lib.archive_write_data_block(disk.get(), block, size, offset), 0)),
+                      disk.get(), "write {}", path);
         }
-        check(::archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
+        lib.check(lib.archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
     }
-    check(::archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
+    lib.check(lib.archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
     if (ownTimes)  // the library leaves this one out
         sys(::utimensat(directory, "", ownTimes->data(), AT_EMPTY_PATH), "set times of a file system's root");
 }

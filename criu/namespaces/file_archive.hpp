@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,32 @@ struct SocketFile {
     timespec modified{};
 };
 
-/// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices, owners,
-/// modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it. Returns what
-/// isn't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no end.
-[[nodiscard]] std::vector<SocketFile> archiveFiles(int directory, int to, const model::IdMap& ids, StopRequest& stop);
+struct ArchiveFunctions;
 
-/// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
-/// other thread: it goes there for the time. Throws Error.
-void extractFiles(int from, int directory);
+/// Packs and unpacks archives by libarchive, which is loaded when the first object is made.
+class FileArchives {
+public:
+    /// Throws Error if the library can't be loaded.
+    FileArchives();
+    /// Loads the library, if it is there.
+    static void load() noexcept;
+    ~FileArchives();
+    FileArchives(const FileArchives&) = delete;
+    FileArchives& operator=(const FileArchives&) = delete;
+
+    /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices,
+    /// owners, modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it.
+    /// Returns what isn't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no
+    /// end.
+    [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, StopRequest& stop) const;
+
+    /// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
+    /// other thread: it goes there for the time. Throws Error.
+    void unpack(int from, int directory) const;
+
+private:
+    std::unique_ptr<const ArchiveFunctions> library_;
+};
 
 /// Makes the files of sockets.
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory);

@@ -405,7 +405,7 @@ std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mo
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
     const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
-    return archiveFiles(directory.get(), image.get(), ids, stop);
+    return FileArchives().pack(directory.get(), image.get(), ids, stop);
 }
 
 void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {

@@ -130,6 +130,9 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
     for (const Mount* const mount : all()) {
         if (!ids.insert(mount->id).second)
             fail("two mounts have the number {}", mount->id);
+        // Where the archives are unpacked, paths may lead to the tree's files already.
+        if (!archives_ && hasContent(*mount))
+            archives_.emplace();
         if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
             mount->kind.content == FsContent::Unknown && mount->device != main().root().device) {
             Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
@@ -524,6 +527,12 @@ UniqueFd MountRestore::makeFileSystem(const Mount& mount) {
     return fd;
 }
 
+bool MountRestore::hasContent(const Mount& mount) const {
+    return mount.kind.content == FsContent::Files &&
+           (images_.exists(ImageKind::TmpfsDev, mount.device) ||
+            images_.exists(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id)));
+}
+
 void MountRestore::fillFileSystem(const Mount& mount, int directory) const {
     const UniqueFd files(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open a new file system"));
     auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
@@ -531,7 +540,7 @@ void MountRestore::fillFileSystem(const Mount& mount, int directory) const {
         archive = images_.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
-    extractFiles(archive->get(), files.get());
+    archives_.value().unpack(archive->get(), files.get());
     for (const Mount* const other : all()) {
         const MntEntry* const entry = entryFor(*other);
         if (other->device != mount.device || entry == nullptr)

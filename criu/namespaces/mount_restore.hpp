@@ -12,6 +12,7 @@
 
 #include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
+#include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 
@@ -70,6 +71,8 @@ private:
     void stageAll();
     bool stage(const Mount& mount);
     UniqueFd makeFileSystem(const Mount& mount);
+    /// The images have the files of the mount's file system.
+    [[nodiscard]] bool hasContent(const Mount& mount) const;
     void fillFileSystem(const Mount& mount, int directory) const;
     UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
     [[nodiscard]] UniqueFd helper(const Mount& mount) const;
@@ -94,7 +97,8 @@ private:
     std::map<int, UniqueFd> made_;      ///< by mount id
     std::map<int, UniqueFd> outer_;     ///< peers of mounts of criu's namespace that made_ are to join
     std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
-    std::set<std::uint32_t> filled_;  ///< file systems with files of the images
+    std::optional<FileArchives> archives_;  ///< if the images have any
+    std::set<std::uint32_t> filled_;        ///< file systems with files of the images
 };
 
 /// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id;

@@ -28,6 +28,7 @@ says() { # says TEXT COMMAND...
 }
 
 expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1 || cat "$stage/log"
+expect "make install names what is loaded when it is needed" grep -q "needs them: libarchive13 " "$stage/log"
 for file in sbin/criu bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
     include/criu/criu-plugin.h share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu; do
     expect "installed" installed "$file"

@@ -35,7 +35,8 @@ TEST_CASE("a requested stop ends the packing of a file system") {
     StopRequest stop;
     ::raise(SIGTERM);
     CHECK_THAT(errorOf([&] {
-                   (void)criu::namespaces::archiveFiles(directory.get(), archive.get(), criu::model::IdMap(), stop);
+                   (void)criu::namespaces::FileArchives().pack(directory.get(), archive.get(), criu::model::IdMap(),
+                                                               stop);
                }),
                Contains(kStopped));
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/shared_library.hpp"
+
+#include <dlfcn.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu {
+namespace {
+
+// A library may have registered functions of its own that run at the end of a process or thread: it isn't unloaded.
+constexpr int kFlags = RTLD_LOCAL | RTLD_NODELETE;
+
+}  // namespace
+
+SharedLibrary::SharedLibrary(std::string file, std::string_view package, Binding binding)
+    : file_(std::move(file)),
+      handle_(::dlopen(file_.c_str(), (binding == Binding::Now ? RTLD_NOW : RTLD_LAZY) | kFlags)) {
+    if (handle_ != nullptr)
+        return;
+    Error error(0, fmt::format("load {}: {}", file_, ::dlerror()));
+    if (!package.empty())
+        error.addHint(fmt::format("install the package {}", package));
+    throw error;
+}
+
+bool SharedLibrary::isInstalled(const char* file) noexcept {
+    return ::dlopen(file, RTLD_LAZY | kFlags) != nullptr;
+}
+
+SharedLibrary::Symbol SharedLibrary::operator[](const char* name) const {
+    void* const address = ::dlsym(handle_, name);
+    if (address == nullptr)
+        fail("{} lacks {}", file_, name);
+    return Symbol(address);
+}
+
+SharedLibrary::Symbol SharedLibrary::find(const char* name) const noexcept {
+    return Symbol(::dlsym(handle_, name));
+}
+
+}  // namespace criu
