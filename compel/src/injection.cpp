@@ -126,11 +126,11 @@ bool BlobRun::ended() {
     return true;
 }
 
-std::int64_t BlobRun::finish() {
+std::int64_t BlobRun::finish(const std::function<void()>& look) {
     if (!running_)
         fail("a blob's run in thread ", tracee_->tid(), " has been finished already");
     while (!ended_)
-        ended_ = handleStop(tracee_->waitStop());
+        ended_ = handleStop(tracee_->waitStop(look));
     restore();
     return result_;
 }

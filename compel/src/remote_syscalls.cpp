@@ -205,6 +205,16 @@ void RemoteSyscalls::mprotect(RemoteAddress address, std::uint64_t size, int pro
 void RemoteSyscalls::restore() {
     if (std::exchange(restored_, true) || tracee_.released())
         return;
+    if (!tracee_.stopped()) {
+        // Nobody waits for it any longer: what it was made to run has been changed under it.
+        constexpr std::chrono::seconds patience(2);
+        tracee_.interrupt();
+        const auto stop = tracee_.waitStopFor(patience);
+        if (!stop || tracee_.released())
+            return;
+        if (stop->kind == StopInfo::Kind::Syscall)
+            atEntry_ = !atEntry_;
+    }
     if (atEntry_ && tracee_.stopped()) {
         // Left in the midst of a call: the kernel skips it when its number is gone.
         auto registers = tracee_.registers();

@@ -200,7 +200,7 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
     return noteStatus(status);
 }
 
-StopInfo Tracee::waitStop() {
+StopInfo Tracee::waitStop(const std::function<void()>& look) {
     if (stop_)
         return *stop_;
     // Most stops come within microseconds. Going to sleep for them would cost more than the wait, above all where
@@ -210,7 +210,19 @@ StopInfo Tracee::waitStop() {
             return *info;
         ::sched_yield();
     }
-    return pollStop(0).value();
+    if (!look && options_.longestWait.count() == 0)
+        return pollStop(0).value();
+    constexpr std::chrono::milliseconds betweenLooks{100};
+    const bool limited = options_.longestWait.count() != 0;
+    const auto end = Clock::now() + options_.longestWait;
+    for (;;) {
+        if (const auto info = waitStopFor(limited ? std::min(betweenLooks, options_.longestWait) : betweenLooks))
+            return *info;
+        if (look)
+            look();
+        if (limited && Clock::now() >= end)
+            failWith(ETIMEDOUT, "wait for thread ", tid_, ": it doesn't stop");
+    }
 }
 
 std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
@@ -230,7 +242,8 @@ std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
 int Tracee::waitEnd() {
     for (;;) {
         stop_.reset();
-        const auto info = waitStop();
+        // The memory of a process that is killed may be large, and slow to free.
+        const auto info = pollStop(0).value();
         if (info.kind == StopInfo::Kind::Exited)
             return info.status;
     }

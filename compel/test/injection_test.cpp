@@ -148,6 +148,17 @@ TEST_CASE("a blob that crashes or doesn't end leaves the thread as it was") {
             std::this_thread::sleep_for(1ms);
             CHECK_FALSE(run.ended());
         }
+        SECTION("endless loop that is waited for") {
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Spin});
+            auto run = injection.start(process.leader(), injection.data(), stack);
+            CHECK_THROWS_AS(run.finish([] { throw std::out_of_range("enough"); }), std::out_of_range);
+        }
+        SECTION("endless loop with a limit") {
+            process.leader().setOptions({.longestWait = 50ms});
+            injection.memory().writeValue(injection.data(), Argument{.task = Task::Spin});
+            CHECK_THROWS_WITH(injection.run(process.leader(), injection.data(), stack),
+                              Catch::Contains("doesn't stop"));
+        }
         SECTION("blocked in a system call") {
             injection.memory().writeValue(injection.data(), Argument{.task = Task::Block});
             auto run = injection.start(process.leader(), injection.data(), stack);

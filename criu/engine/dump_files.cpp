@@ -152,6 +152,12 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
 }
 
 FileId FileCollector::addInFlight(UniqueFd fd) {
+    // Linux 6.10 gave up its own limit of four for sockets that wait in the queues of others (net/unix/garbage.c); each
+    // level takes room on the stack here.
+    constexpr int kDeepest = 64;
+    if (inFlightDepth_ == kDeepest)
+        fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
+    ++inFlightDepth_;  // left as it is by a failure, which ends the dump
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
     file.pid = ::getpid();
@@ -167,6 +173,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     locks_.add(file, id);
     if (id.value > before)
         inFlight_.push_back(std::move(file.copy));
+    --inFlightDepth_;
     return id;
 }
 

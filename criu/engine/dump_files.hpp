@@ -142,6 +142,7 @@ private:
     std::unordered_map<pid_t, std::size_t> tableOfProcess_;
     std::set<pid_t> processes_;
     std::vector<Arena> preparedIn_;
+    int inFlightDepth_ = 0;           ///< how many calls of addInFlight() are under way, one in another
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
     kernel::ProcBuffer buffer_;
 };

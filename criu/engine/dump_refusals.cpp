@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_refusals.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/security_label.hpp"
 
@@ -34,15 +38,51 @@ void refuseSeccomp(const FrozenTask& task) {
     }
 }
 
-/// Processes may share descriptors but nothing else.
-void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
+/// In the kernel's order, in which those that share are neighbours.
+std::vector<pid_t> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
     std::vector<pid_t> pids;
     for (const auto& task : tree.tasks())
         if (task->alive())
             pids.push_back(task->pid());
-    // In the kernel's order, those that share are neighbours.
     std::sort(pids.begin(), pids.end(),
               [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+    return pids;
+}
+
+/// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change meanwhile,
+/// and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for among all
+/// processes that criu sees and may compare; of the others none has been given the memory by a process of the tree.
+void refuseSharedOutside(FrozenTree& tree) {
+    const std::vector<pid_t> members = sortedBy(kernel::KcmpType::Vm, tree);
+    std::unordered_set<pid_t> known(members.begin(), members.end());
+    known.insert(::getpid());
+    for (const pid_t other : kernel::ProcDir().processes()) {
+        if (known.contains(other))
+            continue;
+        std::size_t first = 0;
+        for (std::size_t last = members.size(); first < last;) {
+            const std::size_t middle = first + (last - first) / 2;
+            std::partial_ordering order = std::partial_ordering::unordered;
+            try {
+                order = kernel::kcmp(members[middle], other, kernel::KcmpType::Vm);
+            } catch (const Error& error) {
+                if (error.code() != ESRCH && error.code() != EPERM)
+                    throw;
+                break;  // it has ended, or is none of criu's business
+            }
+            if (order == std::partial_ordering::equivalent)
+                fail("process {} shares its memory with process {}, which isn't in the tree", members[middle], other);
+            if (order == std::partial_ordering::less)
+                first = middle + 1;
+            else
+                last = middle;
+        }
+    }
+}
+
+/// Processes may share descriptors but nothing else.
+void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
+    const std::vector<pid_t> pids = sortedBy(type, tree);
     const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
         return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
     });
@@ -70,6 +110,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
         task->compat = task::isCompat(*task->process, task->dir);
     }
     refuseShared(tree, kernel::KcmpType::Vm, "their memory (CLONE_VM)");
+    refuseSharedOutside(tree);
     refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
     refuseShared(tree, kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
 }

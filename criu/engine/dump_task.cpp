@@ -64,7 +64,7 @@ private:
             programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
             asked.push_back(std::move(questions));
         }
-        std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs);
+        std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs, &context_.stop);
         for (std::size_t i = 0; i < asked.size(); ++i) {
             asked[i]->rings.refuse(data, asked[i]->thread.tracee.tid());
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
@@ -86,7 +86,7 @@ private:
                     .judge = pie::Judge::Any;
                 steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).judge = pie::Judge::Any;
                 const RemoteProgram program = placeProgram(steps, data, &task_.process->leader());
-                runPrograms(injection, data, {&program, 1});
+                runPrograms(injection, data, {&program, 1}, &context_.stop);
                 return static_cast<long>(data.local<std::int64_t>(resultAt));
             });
             if (!found) {

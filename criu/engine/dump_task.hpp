@@ -18,6 +18,7 @@ namespace criu::engine {
 struct TaskDumpContext {
     const ImageDir& images;
     Log& log;
+    StopRequest& stop;
     task::SeccompDump& seccomp;
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()

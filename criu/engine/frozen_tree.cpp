@@ -96,6 +96,10 @@ void FrozenTree::add(pid_t pid) {
     tasks_.push_back(std::move(task));
 }
 
+bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
+    return known_.contains(task.stat.ppid);
+}
+
 bool FrozenTree::addChildren(FrozenTask& parent) {
     bool found = false;
     if (!parent.alive())
@@ -107,6 +111,12 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
             stop_.throwIfRequested();
             try {
                 add(child);
+                if (!isChildOfMember(*tasks_.back())) {
+                    // The child has ended since its parent's children were listed, and its number is somebody else's.
+                    tasks_.pop_back();
+                    known_.erase(child);
+                    continue;
+                }
             } catch (const Error& error) {
                 if (error.code() != ENOENT && error.code() != ESRCH)
                     throw;
@@ -142,6 +152,7 @@ FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log
     constexpr std::chrono::hours kForEver{24 * 365};
     options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
     options_.seize.suspendSeccomp = true;
+    options_.seize.longestWait = std::chrono::milliseconds(timeout);
 }
 
 void FrozenTree::addTree(pid_t root) {

@@ -76,6 +76,7 @@ public:
 private:
     void addTree(pid_t root);
     bool addChildren(FrozenTask& parent);
+    [[nodiscard]] bool isChildOfMember(const FrozenTask& task) const;
     void add(pid_t pid);
     void addAll();
     compel::FrozenProcess seize(pid_t pid) const;

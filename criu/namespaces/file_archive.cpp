@@ -46,6 +46,9 @@ std::string pathAt(int directory, const std::string& name) {
     return fmt::format("/proc/self/fd/{}/{}", directory, name);
 }
 
+/// How deep directories may be nested in a file system that goes into an archive.
+constexpr int kDeepest = 1000;
+
 class ArchiveWriter {
 public:
     ArchiveWriter(const ArchiveFunctions& lib, int to, const model::IdMap& ids, StopRequest& stop)
@@ -72,7 +75,7 @@ public:
     }
 
 private:
-    void walk(int directory, const std::string& path) {
+    static std::vector<std::string> namesIn(int directory, const std::string& path) {
         const std::unique_ptr<DIR, CloseDirectory> open(
             ::fdopendir(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", path)));
         if (!open)
@@ -82,13 +85,21 @@ private:
             if (const std::string_view name = entry->d_name; name != "." && name != "..")
                 names.emplace_back(name);
         std::sort(names.begin(), names.end());
-        for (const std::string& name : names) {
+        return names;
+    }
+
+    /// `depth`: how many directories are open already. Each level costs a descriptor and room on the stack, and whoever
+    /// made the directories chose how deep they go.
+    void walk(int directory, const std::string& path, int depth = 0) {
+        if (depth == kDeepest)
+            fail("directories are nested in each other more than {} levels deep", kDeepest);
+        for (const std::string& name : namesIn(directory, path)) {
             const std::string below = path + '/' + name;
             if (!add(directory, name, below))
                 continue;
             const UniqueFd child(sys(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
                                      "open {}", below));
-            walk(child.get(), below);
+            walk(child.get(), below, depth + 1);
         }
     }
 
@@ -119,7 +130,7 @@ private:
         if (S_ISLNK(stat.st_mode))
             addTarget(entry.get(), directory, name, path);
         if (S_ISREG(stat.st_mode))
-            addFile(entry, directory, name, path, stat.st_size);
+            addFile(entry, directory, name, path, stat.st_size, stat.st_ino);
         else
             header(entry, path);
         return S_ISDIR(stat.st_mode);
@@ -152,9 +163,15 @@ private:
         }
     }
 
-    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size) {
-        const UniqueFd file(
-            sys(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC), "open {}", path));
+    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size, ino_t inode) {
+        // Whoever shares the file system and isn't frozen may put something else there meanwhile, such as a fifo, whose
+        // open would wait for a writer.
+        constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
+        const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
+        struct stat now {};
+        sys(::fstat(file.get(), &now), "stat {}", path);
+        if (now.st_ino != inode || !S_ISREG(now.st_mode))
+            fail("{} was replaced by another file", path);
         std::vector<std::pair<off_t, off_t>> data;
         for (off_t at = 0; at < size;) {
             const off_t begin = ::lseek(file.get(), at, SEEK_DATA);

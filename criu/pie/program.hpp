@@ -88,6 +88,22 @@ struct Step {
 };
 static_assert(sizeof(Step) == 80 && offsetof(Step, number) == 8 && offsetof(Step, result) == 64);
 
+/// Whether `result`, that of `step`, lets a program go on.
+inline bool passes(const Step& step, std::int64_t result) noexcept {
+    constexpr std::int64_t kLargestError = 4095;
+    switch (step.judge) {
+        case Judge::Any:
+            return true;
+        case Judge::Success:
+            return result >= 0 || result < -kLargestError;
+        case Judge::EqualsFirst:
+            return static_cast<std::uint64_t>(result) == step.args[0];
+        case Judge::Equals:
+            return static_cast<std::uint64_t>(result) == step.detail;
+    }
+    return false;
+}
+
 /// The first failure of a run, in memory shared by all processes of it; claimed by the first to set `claimed`.
 struct Failure {
     std::uint32_t claimed = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -42,10 +43,15 @@ public:
         return at;
     }
 
-    /// The local copy of what lies at a target address handed out before. Valid until the next put or reserve.
+    /// The local copy of what lies at a target address handed out before. Valid until the next put or reserve. An
+    /// address that wasn't handed out throws std::out_of_range: it can only come from the target, and what the target
+    /// says is never an address.
     template <typename T>
     T& local(std::uint64_t address) {
-        return *reinterpret_cast<T*>(bytes_.data() + (address - base_));
+        const std::uint64_t offset = address - base_;
+        if (address < base_ || offset > bytes_.size() || bytes_.size() - offset < sizeof(T))
+            throw std::out_of_range("an address outside of the data of a program");
+        return *reinterpret_cast<T*>(bytes_.data() + offset);
     }
 
     [[nodiscard]] std::uint64_t base() const noexcept { return base_; }

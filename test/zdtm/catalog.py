@@ -17,6 +17,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own
     own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
+    strangers yes             it starts processes outside of its tree, which end before it does
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
     fails-with-4.2(MODES) …   the same in these modes only
@@ -33,7 +34,8 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network"}
+            "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network",
+            "strangers"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -68,6 +70,7 @@ class Program:
         self.ignore = _list(said.get("ignore"))
         self.outside = said.get("outside")
         self.network = said.get("network") == "own"
+        self.strangers = "strangers" in said
         self.own_pids = "own-pids" in said
         self.own_users = "own-users" in said
         self.timeout = float(said.get("timeout", 60))

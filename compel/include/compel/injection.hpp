@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,8 +28,8 @@ public:
     ~BlobRun();
 
     /// Waits for the end and returns what blob_entry() returned. A blob that crashes is an Error saying where; the
-    /// thread is put back in any case.
-    std::int64_t finish();
+    /// thread is put back in any case. `look`: see Tracee::waitStop().
+    std::int64_t finish(const std::function<void()>& look = nullptr);
     /// Looks after the thread, without waiting, while the blob is expected to go on (it may have been sent SIGSTOP).
     /// True once the run has ended, so that finish() won't wait.
     bool ended();

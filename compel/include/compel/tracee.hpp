@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,6 +29,9 @@ struct SeizeOptions {
     /// Seccomp filters and strict mode let everything pass while traced (PTRACE_O_SUSPEND_SECCOMP; the tracer needs
     /// CAP_SYS_ADMIN).
     bool suspendSeccomp = false;
+    /// How long a wait for a stop may take where no other limit is given; 0: for ever. Other processes may change the
+    /// code that a thread was made to run, so that it never comes to its end.
+    std::chrono::milliseconds longestWait{0};
 };
 
 /// Why a thread is stopped, ptrace(2) "Stopped states".
@@ -94,7 +98,9 @@ public:
 
     /// Asks for a stop; returns at once. Of a stopped thread: it stops again as soon as it is resumed.
     void interrupt();
-    StopInfo waitStop();
+    /// Throws Error (ETIMEDOUT) after SeizeOptions::longestWait. `look` is called several times a second meanwhile;
+    /// what it throws ends the wait. The thread runs on in both cases.
+    StopInfo waitStop(const std::function<void()>& look = nullptr);
     /// Nothing if the thread goes on running for `limit`; 0 only looks.
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
     /// For a thread that is being killed: passes over stops until it has ended. Returns the waitpid(2) status.

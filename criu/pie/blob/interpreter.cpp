@@ -105,20 +105,6 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
     return kInvalid;
 }
 
-bool passes(const Step& step) noexcept {
-    switch (step.judge) {
-        case Judge::Any:
-            return true;
-        case Judge::Success:
-            return !isError(step.result);
-        case Judge::EqualsFirst:
-            return static_cast<std::uint64_t>(step.result) == step.args[0];
-        case Judge::Equals:
-            return static_cast<std::uint64_t>(step.result) == step.detail;
-    }
-    return false;
-}
-
 void report(const Program& program, const Step& step) noexcept {
     if (program.failure != 0) {
         auto* const failure = reinterpret_cast<Failure*>(program.failure);
@@ -141,7 +127,7 @@ void run(Program& program) noexcept {
     for (std::uint32_t i = 0; i < program.count; ++i) {
         steps[i].result = previous = execute(steps[i], previous);
         program.executed = i + 1;
-        if (!passes(steps[i])) {
+        if (!passes(steps[i], previous)) {
             report(program, steps[i]);
             break;
         }
