@@ -61,7 +61,7 @@ void print(std::string_view text) {
 
 device::Subsystems builtInDevices() {
     device::Subsystems devices;
-    devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::getenv));
+    devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::secure_getenv));
     return devices;
 }
 

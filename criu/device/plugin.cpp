@@ -2,6 +2,7 @@
 #include "criu/device/plugin.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "criu/files/file_opener.hpp"
 #include "criu/files/file_restore.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/kernel/trusted_file.hpp"
 
 namespace criu::device {
 namespace {
@@ -214,12 +216,18 @@ private:
     Log& log_;
 };
 
+/// A plugin may be a link to a file elsewhere, which is then looked at.
+void requireTrustedPlugin(int directory, const char* name, const std::string& path) {
+    const UniqueFd file(sys(::openat(directory, name, O_PATH | O_CLOEXEC), "open {}", path));
+    kernel::requireTrusted(file.get(), path);
+}
+
 }  // namespace
 
 PluginDirectory pluginDirectory(const model::Options& options) {
     if (options.libDir)
         return {*options.libDir, true};
-    if (const char* const named = std::getenv("CRIU_LIBS_DIR"))
+    if (const char* const named = ::secure_getenv("CRIU_LIBS_DIR"))
         return {named, true};
     return {kDefaultDirectory, false};
 }
@@ -240,6 +248,8 @@ void loadPlugins(const PluginDirectory& directory, std::span<const std::string> 
         if (!admission.wants(file.substr(0, file.size() - 3), path))
             continue;
         try {
+            kernel::requireTrusted(::dirfd(listing.get()), directory.path);
+            requireTrustedPlugin(::dirfd(listing.get()), entry->d_name, path);
             auto plugin = std::make_unique<Plugin>(path);
             if (!admission.wants(plugin->name(), path))
                 continue;

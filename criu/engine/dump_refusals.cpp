@@ -49,9 +49,10 @@ std::vector<pid_t> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
     return pids;
 }
 
-/// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change meanwhile,
-/// and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for among all
-/// processes that criu sees and may compare; of the others none has been given the memory by a process of the tree.
+/// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change
+/// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for
+/// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
+/// tree.
 void refuseSharedOutside(FrozenTree& tree) {
     const std::vector<pid_t> members = sortedBy(kernel::KcmpType::Vm, tree);
     std::unordered_set<pid_t> known(members.begin(), members.end());

@@ -21,8 +21,8 @@ void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteP
     const std::int64_t result = data.local<pie::Step>(at).result;
     if (executed == program.count && pie::passes(step, result))
         return;
-    failWith(static_cast<int>(-result), "thread {}: {} {:#x} (system call {})", tid,
-             pie::subjectText(step.subject), step.detail, step.number);
+    failWith(static_cast<int>(-result), "thread {}: {} {:#x} (system call {})", tid, pie::subjectText(step.subject),
+             step.detail, step.number);
 }
 
 }  // namespace

@@ -6,15 +6,18 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/process_title.hpp"
@@ -105,12 +108,37 @@ std::span<const std::byte> bytesOf(const Found& found) {
     return std::as_bytes(std::span(&found, 1));
 }
 
-[[noreturn]] void openAndSend(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work,
-                              int channel) {
+/// Closes all descriptors but those of standard input and output and these.
+void closeAllBut(std::vector<int> spared) {
+    std::sort(spared.begin(), spared.end());
+    unsigned first = STDERR_FILENO + 1;
+    for (const int fd : spared) {
+        const auto number = static_cast<unsigned>(fd);
+        if (number > first)
+            ::close_range(first, number - 1, 0);
+        first = std::max(first, number + 1);
+    }
+    ::close_range(first, ~0U, 0);
+}
+
+/// In the user namespace that is entered others may have the capability to trace all that is in there, and they aren't
+/// all frozen. A process that isn't dumpable can be traced only from the namespace in which its program was started, or
+/// from above (kernel/ptrace.c, __ptrace_may_access()); and it has nothing that it doesn't need.
+void becomeUntouchable(std::span<const int> spaces, std::span<const int> needed, int channel) {
+    sys(::prctl(PR_SET_DUMPABLE, 0), "keep others from tracing a process that enters namespaces");
+    std::vector<int> spared(spaces.begin(), spaces.end());
+    spared.insert(spared.end(), needed.begin(), needed.end());
+    spared.push_back(channel);
+    closeAllBut(std::move(spared));
+}
+
+[[noreturn]] void openAndSend(std::span<const int> spaces, std::span<const int> needed,
+                              const std::function<std::map<int, UniqueFd>()>& work, int channel) {
     const NoOuterContexts reported;  // the parent has them
     setProcessTitle("open in namespaces");
     Found message;
     try {
+        becomeUntouchable(spaces, needed, channel);
         for (const int space : spaces)
             sys(::setns(space, 0), "enter a namespace");
         for (const auto& [number, fd] : work()) {
@@ -128,14 +156,15 @@ std::span<const std::byte> bytesOf(const Found& found) {
 
 }  // namespace
 
-std::map<int, UniqueFd> openWithin(std::span<const int> spaces, const std::function<std::map<int, UniqueFd>()>& work) {
+std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
+                                   const std::function<std::map<int, UniqueFd>()>& work) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
     const UniqueFd here(ends[0]);
     UniqueFd there(ends[1]);
     const pid_t child = sys(::fork(), "create a process to open things in namespaces");
     if (child == 0)
-        openAndSend(spaces, work, there.get());
+        openAndSend(spaces, needed, work, there.get());
     there.reset();
     std::map<int, UniqueFd> opened;
     Found message;

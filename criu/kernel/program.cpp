@@ -20,6 +20,9 @@
 namespace criu::kernel {
 namespace {
 
+/// Where programs are looked for that criu needs, and where these look for others.
+constexpr std::string_view kProgramFolders = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin";
+
 UniqueFd memoryFile(std::string_view content) {
     UniqueFd file(sys(::memfd_create("criu-program", MFD_CLOEXEC), "create a file in memory"));
     while (!content.empty()) {
@@ -47,6 +50,8 @@ public:
     Actions& operator=(const Actions&) = delete;
 
     void put(const UniqueFd& file, int at) { ::posix_spawn_file_actions_adddup2(&actions_, file.get(), at); }
+    /// What criu was started with may be open beyond.
+    void closeOthers() { ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
     [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
 
 private:
@@ -99,10 +104,10 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
 }  // namespace
 
 std::string findProgram(const std::string& name) {
-    // $PATH may lack the folders of administrators.
-    const char* const path = std::getenv("PATH");
-    std::string folders = path != nullptr ? path : "";
-    folders += ":/usr/sbin:/sbin:/usr/local/sbin";
+    // $PATH may lack the folders of administrators, and comes last: it is the caller's.
+    std::string folders(kProgramFolders);
+    if (const char* const path = ::secure_getenv("PATH"))
+        folders.append(":").append(path);
     for (std::size_t at = 0; at < folders.size();) {
         const std::size_t end = std::min(folders.find(':', at), folders.size());
         const std::string candidate = folders.substr(at, end - at) + "/" + name;
@@ -122,6 +127,7 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     actions.put(in, STDIN_FILENO);
     actions.put(out, STDOUT_FILENO);
     actions.put(problems, STDERR_FILENO);
+    actions.closeOthers();
     std::vector<char*> pointers;
     arguments.insert(arguments.begin(), program);
     for (std::string& argument : arguments)
@@ -129,7 +135,12 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     pointers.push_back(nullptr);
     pid_t pid = 0;
     const Attributes attributes;
-    const int problem = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
+    // Variables such as XTABLES_LIBDIR have programs load code, and locales change what they print.
+    std::string path = fmt::format("PATH={}", kProgramFolders);
+    std::string locale = "LC_ALL=C";
+    char* const environment[] = {path.data(), locale.data(), nullptr};
+    const int problem =
+        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environment);
     if (problem != 0)
         failWith(problem, "start {}", program);
     if (stop != nullptr)

@@ -163,7 +163,8 @@ private:
         }
     }
 
-    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size, ino_t inode) {
+    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size,
+                 ino_t inode) {
         // Whoever shares the file system and isn't frozen may put something else there meanwhile, such as a fifo, whose
         // open would wait for a writer.
         constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;

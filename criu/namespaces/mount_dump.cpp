@@ -243,7 +243,8 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
     // In a copy for another user namespace than the original's the kernel locks all mounts.
     if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
         const int spaces[] = {owner.get(), space.fd.get()};
-        opened.merge(kernel::openWithin(spaces, uncover));
+        const int needed[] = {proc.fd()};
+        opened.merge(kernel::openWithin(spaces, needed, uncover));
     } else {
         kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
     }

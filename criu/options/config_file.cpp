@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/trusted_file.hpp"
 
 namespace criu::options {
 namespace {
@@ -45,7 +46,7 @@ std::string takeWord(std::string_view& text) {
 }
 
 std::optional<std::string> environment(const char* name) {
-    const char* const value = std::getenv(name);
+    const char* const value = ::secure_getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
@@ -107,6 +108,7 @@ std::optional<std::vector<Setting>> readConfigFile(const std::string& file) {
     if (!fd && (errno == ENOENT || errno == ENOTDIR))
         return std::nullopt;
     sys(fd.get(), "open the configuration file {}", file);
+    kernel::requireTrusted(fd.get(), file);
 
     std::string text;
     char buffer[4096];
@@ -130,7 +132,15 @@ ConfigSources ConfigSources::fromEnvironment() {
 std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const ConfigSources& sources, Log& log) {
     std::vector<Setting> all;
     const auto add = [&](const std::string& file, bool named) {
-        std::optional<std::vector<Setting>> settings = readConfigFile(file);
+        std::optional<std::vector<Setting>> settings;
+        try {
+            settings = readConfigFile(file);
+        } catch (const Error& error) {
+            if (named || error.code() != EPERM)
+                throw;
+            log.warn("{}: it isn't used", error.what());
+            return;
+        }
         if (settings)
             all.insert(all.end(), std::make_move_iterator(settings->begin()), std::make_move_iterator(settings->end()));
         else if (named)

@@ -49,10 +49,10 @@ Command takeCommand(std::vector<std::string>& words) {
 }
 
 void applyEnvironment(model::Options& options) {
-    if (std::getenv("CRIU_DEPRECATED") != nullptr)
+    if (::secure_getenv("CRIU_DEPRECATED") != nullptr)
         options.deprecatedImages = true;
     const ErrorContext context([] { return "CRIU_FAULT"; });
-    if (const char* const fault = std::getenv("CRIU_FAULT"))
+    if (const char* const fault = ::secure_getenv("CRIU_FAULT"))
         options.fault = static_cast<int>(parseNumber(fault, 1, kFaultLimit));
 }
 

@@ -105,6 +105,40 @@ printf '\nverbosity=4 \nimages-dir images \nlog-file chosen.log \n' >chosen.conf
 run 1 restore --no-default-config --config chosen.conf
 has "$(<images/chosen.log)" "*Version*"
 
+# What decides over criu comes from files that only root and its user can change.
+chmod o+w chosen.conf
+run 1 restore -D images --no-default-config --config chosen.conf
+has "$err" "*Error*chosen.conf may be changed by others (mode 646)*"
+chmod o-w chosen.conf
+echo 'log-file home.log' >home/.criu/default.conf
+chmod 666 home/.criu/default.conf
+rm -f images/home.log
+run 1 restore -D images
+has "$err" "*Warn*default.conf may be changed by others (mode 666)*it isn't used*"
+[[ ! -e images/home.log ]] || complain "a configuration file that others may change was used"
+mkdir -m 777 plugins
+: >plugins/some.so
+run 1 restore -D images --no-default-config --libdir plugins
+has "$err" "*Error*plugins may be changed by others (mode 777)*"
+if [[ $(id -u) = 0 ]]; then
+    chown 65534 chosen.conf
+    run 1 restore -D images --no-default-config --config chosen.conf
+    has "$err" "*Error*chosen.conf belongs to user 65534*"
+    chown 0 chosen.conf
+
+    # A program with rights of its file lets its user decide nothing by the environment.
+    cp "$criu" lent-criu
+    chmod 4755 lent-criu
+    chmod 755 .
+    rm -f images/named.log
+    if [[ $(setpriv --reuid 65534 --clear-groups ./lent-criu check 2>&1; echo $?) != 127 && ! $(findmnt -no OPTIONS -T .) =~ nosuid ]]; then
+        CRIU_CONFIG_FILE=named.conf setpriv --reuid 65534 --clear-groups ./lent-criu restore -D images \
+            --no-default-config >lent.out 2>&1
+        [[ ! -e images/named.log ]] || complain "\$CRIU_CONFIG_FILE was used by a program with rights of its file"
+    fi
+    rm lent-criu
+fi
+
 # What the processor offers is written down, and compared.
 mkdir cpu
 run 1 cpuinfo check --no-default-config -D cpu
