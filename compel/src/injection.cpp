@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -37,6 +38,14 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 }
 
 }  // namespace
+
+RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code) {
+    const auto found = std::search(blob.bytes.begin(), blob.bytes.end(), syscallInstructionBytes.begin(),
+                                   syscallInstructionBytes.end());
+    if (found == blob.bytes.end())
+        fail("the blob at ", Hex{code}, " has no system call instruction");
+    return code + static_cast<std::uint64_t>(found - blob.bytes.begin());
+}
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
     : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
@@ -222,6 +231,17 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
     }
 }
 
+Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present)
+    : thread_(thread),
+      blob_(blob),
+      memory_(thread.tid()),
+      codeSize_(present.data - present.code),
+      dataSize_(present.dataSize),
+      code_(present.code),
+      data_(present.data) {
+    syscallInstruction_ = syscallInstructionIn(blob, code_);
+}
+
 Injection::~Injection() {
     try {
         unmap();
@@ -249,10 +269,16 @@ void Injection::unmap() {
     if (code_ == 0 && data_ == 0)
         return;
     RemoteSyscalls remote(thread_, syscallInstruction_);
-    if (const auto code = std::exchange(code_, 0); code != 0)
-        remote.munmap(code, codeSize_);
-    if (const auto data = std::exchange(data_, 0); data != 0)
-        remote.munmap(data, dataSize_);
+    const auto code = std::exchange(code_, 0);
+    const auto data = std::exchange(data_, 0);
+    if (code != 0 && code + codeSize_ == data) {
+        remote.munmap(code, codeSize_ + dataSize_);
+    } else {
+        if (code != 0)
+            remote.munmap(code, codeSize_);
+        if (data != 0)
+            remote.munmap(data, dataSize_);
+    }
     remote.restore();
 }
 

@@ -21,8 +21,6 @@ constexpr RemoteAddress descriptorPointerOffset = 8;  // struct rseq, rseq_cs
 }  // namespace
 
 bool fixRseqIp(const Tracee& tracee, const RemoteMemory& memory, Registers& registers) {
-    if (registers.inSyscall())
-        return false;  // sequences must not contain system calls
     const auto area = tracee.rseq();
     if (!area)
         return false;
@@ -30,6 +28,9 @@ bool fixRseqIp(const Tracee& tracee, const RemoteMemory& memory, Registers& regi
     const auto pointerBytes = std::as_writable_bytes(std::span(&descriptor, 1));
     if (memory.readSome(area->address + descriptorPointerOffset, pointerBytes) != sizeof(descriptor) || descriptor == 0)
         return false;
+    memory.writeValue(area->address + descriptorPointerOffset, RemoteAddress{0});
+    if (registers.inSyscall())
+        return false;  // sequences must not contain system calls
     CriticalSection section{};
     const auto sectionBytes = std::as_writable_bytes(std::span(&section, 1));
     if (memory.readSome(descriptor, sectionBytes) != sizeof(section) || section.version != 0)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/last_steps.hpp"
 
-#include <compel/injection.hpp>
+#include <sys/syscall.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/pie/enter.hpp"
-#include "criu/task/attributes.hpp"
 #include "criu/task/thread_state.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
@@ -17,92 +15,88 @@
 namespace criu::engine {
 namespace {
 
-class SeccompFinish {
-public:
-    SeccompFinish(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
-                  const model::Task& task, const std::vector<task::SeccompPlan>& plans, const task::Credentials& now)
-        : process_(process), threads_(threads), task_(task), plans_(plans), now_(now) {}
+/// Between the restorer's code and its data: the control page, and where the vDSO was parked.
+void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& steps) {
+    const std::uint64_t code = restorer.code + pageAlignUp(pie::interpreterBlob().bytes.size());
+    steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
+}
 
-    void run() {
-        std::size_t room = 0;
-        const auto measure = [&room](std::size_t first, std::size_t end, const Compose& compose) {
-            pie::RemoteData data(0);
-            for (std::size_t index = first; index < end; ++index)
-                place(data, index, nullptr, compose);
-            room = std::max(room, data.bytes().size());
-        };
-        forEachRun(measure);
-        injection_.emplace(process_.leader(), pie::interpreterBlob(), room, process_.syscallInstruction());
-        forEachRun(
-            [this](std::size_t first, std::size_t end, const Compose& compose) { execute(first, end, compose); });
-        injection_->cure();
-    }
-
-private:
-    using Compose = std::function<void(std::size_t index, pie::StepList&, pie::RemoteData&)>;
-
-    /// The runs there are to be, in order: `visit(first thread, behind last thread, what each does)`.
-    template <typename Visit>
-    void forEachRun(Visit&& visit) const {
-        if (!plans_.front().forAll.empty())
-            visit(0, 1, [this](std::size_t, pie::StepList& steps, pie::RemoteData& data) {
-                task::restoreCommonSeccomp(plans_.front(), steps, data);
-            });
-        const auto rest = [this](std::size_t index, pie::StepList& steps, pie::RemoteData& data) {
-            task::restoreSeccomp(plans_[index], steps, data);
-            const ThreadCoreEntry& core = *(*task_.threads[index].core)->thread_core;
-            addLastSteps(core, index == 0 ? task_.mm->get() : nullptr, now_, steps, data);
-        };
-        for (std::size_t first = 1; first < plans_.size(); first += kThreadsAtOnce)
-            visit(first, std::min(first + kThreadsAtOnce, plans_.size()), rest);
-        visit(0, 1, rest);
-    }
-
-    static RemoteProgram place(pie::RemoteData& data, std::size_t index, compel::Tracee* thread,
-                               const Compose& compose) {
-        pie::StepList steps;
-        compose(index, steps, data);
-        return placeProgram(steps, data, thread);
-    }
-
-    void execute(std::size_t first, std::size_t end, const Compose& compose) {
-        pie::RemoteData data(injection_->data());
-        std::vector<RemoteProgram> programs;
-        for (std::size_t index = first; index < end; ++index)
-            programs.push_back(place(data, index, &tracee(index), compose));
-        runPrograms(*injection_, data, programs);
-    }
-
-    compel::Tracee& tracee(std::size_t index) const {
-        const auto found = threads_.find(task_.threads[index].tid);
-        if (found == threads_.end())
-            fail("thread {} wasn't made", task_.threads[index].tid);
-        return found->second->tracee;
-    }
-
-    compel::FrozenProcess& process_;
-    const std::unordered_map<pid_t, compel::FrozenThread*>& threads_;
-    const model::Task& task_;
-    const std::vector<task::SeccompPlan>& plans_;
-    const task::Credentials& now_;
-    std::optional<compel::Injection> injection_;
-};
+/// Threads run side by side as long as their programs have room together.
+constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace
 
-void addLastSteps(const ThreadCoreEntry& core, const MmEntry* mm, const task::Credentials& now, pie::StepList& steps,
-                  pie::RemoteData& data) {
-    if (core.creds != nullptr)
-        task::restoreCredentials(now, task::Credentials::ofImage(*core.creds), steps, data);
-    if (mm != nullptr)
-        task::restoreDumpable(*mm, steps);
-    task::restoreDeathSignal(core, steps);
+LastSteps::LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
+                     const std::vector<task::SeccompPlan>* seccomp, const Common& common)
+    : process_(process),
+      threads_(threads),
+      task_(task),
+      seccomp_(seccomp),
+      common_(common),
+      changes_(changesCredentials(task, common.credentials)) {}
+
+bool LastSteps::changesCredentials(const model::Task& task, const task::Credentials& now) {
+    return std::any_of(task.threads.begin(), task.threads.end(), [&now](const model::Thread& thread) {
+        return task::Credentials::ofImage(*(*thread.core)->thread_core->creds) != now;
+    });
 }
 
-void finishUnderSeccomp(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
-                        const model::Task& task, const std::vector<task::SeccompPlan>& plans,
-                        const task::Credentials& now) {
-    SeccompFinish(process, threads, task, plans, now).run();
+compel::Tracee& LastSteps::tracee(std::size_t thread) const {
+    const auto found = threads_.find(task_.threads[thread].tid);
+    if (found == threads_.end())
+        fail("thread {} wasn't made", task_.threads[thread].tid);
+    return found->second->tracee;
+}
+
+void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const {
+    const CoreEntry& core = **task_.threads[thread].core;
+    const ThreadCoreEntry& own = *core.thread_core;
+    if (seccomp_ != nullptr)
+        task::restoreSeccomp((*seccomp_)[thread], steps, data);
+    task::restoreCredentials(common_.credentials, task::Credentials::ofImage(*own.creds), steps, data);
+    if (common_.dumpable.needsHiding(**task_.mm, changes_))
+        task::hideFromOthers(steps);
+    task::restoreDeathSignal(own, steps);
+    task::restoreKernelAddresses(core, steps);
+    if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)
+        process_.memory().writeValue(pointer, std::uint64_t{0});
+}
+
+void LastSteps::runOthers(compel::Injection& injection) {
+    for (std::size_t next = 1; next < task_.threads.size();) {
+        pie::RemoteData data(injection.data());
+        std::vector<RemoteProgram> programs;
+        do {
+            pie::StepList steps;
+            compose(next, steps, data);
+            programs.push_back(placeProgram(steps, data, &tracee(next)));
+            ++next;
+        } while (next < task_.threads.size() && programs.size() < kThreadsAtOnce && data.bytes().size() < kBytesAtOnce);
+        runPrograms(injection, data, programs);
+    }
+}
+
+void LastSteps::run(const compel::InjectedMemory& restorer) {
+    compel::Injection injection(process_.leader(), pie::interpreterBlob(), restorer);
+    const auto runLeader = [&](const pie::StepList& list, pie::RemoteData& data) {
+        pie::StepList steps = list;
+        const RemoteProgram program = placeProgram(steps, data, &process_.leader());
+        runPrograms(injection, data, {&program, 1});
+    };
+    pie::StepList steps;
+    pie::RemoteData data(injection.data());
+    addControlUnmapping(restorer, steps);
+    if (seccomp_ != nullptr)
+        task::restoreCommonSeccomp(seccomp_->front(), steps, data);
+    if (task_.threads.size() > 1) {
+        runLeader(steps, data);
+        runOthers(injection);
+        steps = pie::StepList();
+        data = pie::RemoteData(injection.data());
+    }
+    compose(0, steps, data);
+    runLeader(steps, data);
+    injection.cure();
 }
 
 }  // namespace criu::engine

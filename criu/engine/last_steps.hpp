@@ -1,32 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compel/injection.hpp>
 #include <compel/process.hpp>
 
 #include <unordered_map>
 #include <vector>
 
 #include "criu/model/process_tree.hpp"
-#include "criu/pie/program_builder.hpp"
+#include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/seccomp.hpp"
 
 namespace criu::engine {
 
-/// Adds the last steps of a thread's restore: its credentials, after which it may have no right to anything else, and
-/// the attributes that the kernel resets when credentials change: dumpable of the process and the thread's death signal
-/// (prctl(2)). `mm`: the process' memory layout for its leader, which comes when all other threads are done; null for
-/// the others.
-void addLastSteps(const ThreadCoreEntry& core, const MmEntry* mm, const task::Credentials& now, pie::StepList& steps,
-                  pie::RemoteData& data);
+/// The last steps of a process that is restored: those after which it has no more rights than in the image. They are
+/// carried out from outside, while it is seized, so that criu needn't believe anything that the process says once
+/// others can touch it: others of its user may as soon as it has its credentials and is dumpable. Of criu's descriptors
+/// none may be open by then in any process that has the same table.
+///
+/// The program is executed by what the restorer has left in the process (`restorer`), nothing of which is there any
+/// more in the end. First of all it takes away the control page, which processes of other rights have as well.
+///
+/// Each thread does this in one run, the leader last, in this order:
+/// - seccomp filters: installing one takes rights (CAP_SYS_ADMIN, seccomp(2)) that the thread has only before its
+///   credentials. They don't stand in the way of the other steps: the tracer suspends them (PTRACE_O_SUSPEND_SECCOMP).
+/// - credentials.
+/// - what the kernel resets when credentials change (prctl(2)): the dumpable flag, which goes off here whatever it is
+/// to
+///   be in the end, and the thread's death signal.
+/// - addresses that the kernel uses on its own (task::restoreKernelAddresses()).
+class LastSteps {
+public:
+    using Threads = std::unordered_map<pid_t, compel::FrozenThread*>;  ///< by their ids in the image
 
-/// Carries the last steps out for all threads of a process under seccomp, together with installing its filters, from
-/// outside. Installing a filter takes rights that the thread has only before its last steps (CAP_SYS_ADMIN,
-/// seccomp(2)), and a filter in place would forbid these steps, were it not suspended by the tracer
-/// (PTRACE_O_SUSPEND_SECCOMP). `process` has parked, is seized with seccomp suspended, and has nothing of criu left in
-/// it. `threads`: its threads by their ids in the image.
-void finishUnderSeccomp(compel::FrozenProcess& process, const std::unordered_map<pid_t, compel::FrozenThread*>& threads,
-                        const model::Task& task, const std::vector<task::SeccompPlan>& plans,
-                        const task::Credentials& now);
+    /// What all processes of a restore have in common.
+    struct Common {
+        const task::Credentials& credentials;  ///< what threads have now
+        task::Dumpable dumpable;
+    };
+
+    /// All must outlive this. `seccomp`: null for a process without.
+    LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
+              const std::vector<task::SeccompPlan>* seccomp, const Common& common);
+
+    /// Throws Error naming thread and step. The process must not run on then.
+    void run(const compel::InjectedMemory& restorer);
+
+    /// Whether a thread of the process gets other credentials than criu has.
+    [[nodiscard]] static bool changesCredentials(const model::Task& task, const task::Credentials& now);
+
+private:
+    void compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const;
+    void runOthers(compel::Injection& injection);
+    [[nodiscard]] compel::Tracee& tracee(std::size_t thread) const;
+
+    compel::FrozenProcess& process_;
+    const Threads& threads_;
+    const model::Task& task_;
+    const std::vector<task::SeccompPlan>* seccomp_;
+    const Common& common_;
+    bool changes_;
+};
 
 }  // namespace criu::engine

@@ -7,22 +7,86 @@
 #include <unistd.h>
 
 #include <exception>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 
 namespace criu::engine {
 namespace {
 
-/// One that has ended may be somebody else's to reap (--restore-sibling).
-bool lives(pid_t pid) noexcept {
+/// Nothing if nobody has the number.
+std::optional<kernel::TaskStat> holderOf(pid_t pid) {
     try {
         kernel::ProcBuffer buffer;
-        const kernel::TaskState state = kernel::readStat(kernel::ProcDir().open(pid), buffer).state;
-        return state != kernel::TaskState::Zombie && state != kernel::TaskState::Dead;
-    } catch (const std::exception&) {
+        return kernel::readStat(kernel::ProcDir().open(pid), buffer);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+/// One that has ended may be somebody else's to reap (--restore-sibling).
+bool hasEnded(const kernel::TaskStat& task) noexcept {
+    return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
+}
+
+/// Which of some numbers are processes of this restore: its root, and whoever descends from criu or from the root.
+/// Other numbers belonged to processes that have been reaped, and may be strangers' by now.
+class OwnProcesses {
+public:
+    OwnProcesses(const std::vector<pid_t>& numbers, pid_t root) : root_(root) {
+        for (const pid_t pid : numbers)
+            if (const auto holder = holderOf(pid))
+                parents_.emplace(pid, holder->ppid);
+    }
+
+    /// Returns whether somebody is left who hasn't ended.
+    [[nodiscard]] bool killAll() const {
+        bool left = false;
+        for (const auto& [pid, parent] : parents_)
+            left = (has(parent) && kill(pid)) || left;
+        return left;
+    }
+
+private:
+    [[nodiscard]] bool has(pid_t pid) const {
+        const pid_t self = ::getpid();
+        for (std::size_t steps = 0; steps <= parents_.size(); ++steps) {
+            if (pid == self || pid == root_)
+                return true;
+            const auto found = parents_.find(pid);
+            if (found == parents_.end())
+                return false;
+            pid = found->second;
+        }
         return false;
+    }
+
+    /// What is read behind the descriptor is of the process that it stands for, or the signal goes nowhere.
+    [[nodiscard]] bool kill(pid_t pid) const {
+        try {
+            const kernel::PidFd process(pid);
+            const auto holder = holderOf(pid);
+            return holder && has(holder->ppid) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
+        } catch (const Error&) {
+            return false;  // it is gone
+        }
+    }
+
+    pid_t root_;
+    std::unordered_map<pid_t, pid_t> parents_;
+};
+
+/// Of a process that must not stay if this fails.
+kernel::PidFd handleOf(pid_t pid) {
+    try {
+        return kernel::PidFd(pid);
+    } catch (const Error&) {
+        ::kill(pid, SIGKILL);
+        throw;
     }
 }
 
@@ -42,7 +106,7 @@ void NewProcesses::Subreaper::end() noexcept {
 
 NewProcesses::NewProcesses(const RestoreControl& control, bool ownPids, Log& log,
                            const std::function<pid_t()>& createRoot)
-    : control_(control), ownPids_(ownPids), log_(log), root_(createRoot()) {}
+    : control_(control), ownPids_(ownPids), log_(log), root_(createRoot()), rootHandle_(handleOf(root_)) {}
 
 NewProcesses::~NewProcesses() {
     if (!released_)
@@ -54,6 +118,13 @@ void NewProcesses::release() noexcept {
     Subreaper::end();
 }
 
+bool NewProcesses::killRound() {
+    const bool rootLives = !rootHandle_.waitExit() && rootHandle_.sendSignal(SIGKILL);
+    // The end of the root of a pid namespace is the end of all in it.
+    const bool othersLive = !ownPids_ && OwnProcesses(control_.created(), rootLives ? root_ : 0).killAll();
+    return rootLives || othersLive;
+}
+
 void NewProcesses::killAll() noexcept {
     // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
     // The end of a whole pid namespace takes as long as its memory takes to free.
@@ -61,9 +132,10 @@ void NewProcesses::killAll() noexcept {
     constexpr int kRoundsOfNamespace = 600'000;
     for (int round = 0; round < (ownPids_ ? kRoundsOfNamespace : kRounds); ++round) {
         bool left = false;
-        for (const pid_t pid : ownPids_ ? std::vector<pid_t>{root_} : control_.created()) {
-            left = (::kill(pid, SIGKILL) == 0 && lives(pid)) || left;
-            ::waitpid(pid, nullptr, WNOHANG | __WALL);
+        try {
+            left = killRound();
+        } catch (const std::exception&) {
+            left = true;  // no memory or descriptors: in the next round perhaps
         }
         while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
             left = true;

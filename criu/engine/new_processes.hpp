@@ -7,6 +7,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/engine/restore_control.hpp"
+#include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
 
@@ -37,6 +38,8 @@ private:
     };
 
     void killAll() noexcept;
+    /// Returns whether somebody is left.
+    bool killRound();
 
     const RestoreControl& control_;
     bool ownPids_;
@@ -44,6 +47,7 @@ private:
     bool released_ = false;
     Subreaper subreaper_;
     pid_t root_;
+    kernel::PidFd rootHandle_;
 };
 
 }  // namespace criu::engine

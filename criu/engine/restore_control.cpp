@@ -33,7 +33,8 @@ void signalMaster(ControlPage& page) noexcept {
 }  // namespace
 
 RestoreControl::RestoreControl(std::uint32_t participants)
-    : fd_(sys(::memfd_create("criu-restore-control", MFD_CLOEXEC), "create shared memory for the restore")) {
+    : participants_(participants),
+      fd_(sys(::memfd_create("criu-restore-control", MFD_CLOEXEC), "create shared memory for the restore")) {
     const std::size_t size = pageAlignUp(sizeof(ControlPage) + (sizeof(AreaSlot) + sizeof(CreatedSlot)) * participants);
     sys(::ftruncate(fd_.get(), static_cast<off_t>(size)), "size shared memory for the restore");
     void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
@@ -41,7 +42,6 @@ RestoreControl::RestoreControl(std::uint32_t participants)
         failErrno("map shared memory for the restore");
     mapping_ = Mapping(at, size);
     new (at) ControlPage();
-    page().participants = participants;
     master_.reset(static_cast<int>(
         sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
 }
@@ -76,7 +76,7 @@ void RestoreControl::openGate() const noexcept {
 
 void RestoreControl::pass(Barrier barrier) const noexcept {
     std::uint32_t& word = page().arrived[static_cast<std::size_t>(barrier)];
-    const std::uint32_t all = page().participants;
+    const std::uint32_t all = participants_;
     std::uint32_t now = __atomic_add_fetch(&word, 1U, __ATOMIC_ACQ_REL);
     if (now == all)
         wake(word);
@@ -103,14 +103,14 @@ void RestoreControl::continueAdoption() const noexcept {
 
 void RestoreControl::noteCreated(pid_t pid) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().createdCount, 1U, __ATOMIC_ACQ_REL);
-    if (slot < page().participants)
+    if (slot < participants_)
         __atomic_store_n(&createdSlots()[slot].pid, pid, __ATOMIC_RELEASE);
 }
 
-void RestoreControl::noteArea(pid_t pid, std::uint64_t start, std::uint64_t size) const noexcept {
+void RestoreControl::noteArea(const AreaSlot& area) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().areaCount, 1U, __ATOMIC_ACQ_REL);
-    if (slot < page().participants)
-        areaSlots()[slot] = {pid, start, size};
+    if (slot < participants_)
+        areaSlots()[slot] = area;
 }
 
 AreaSlot* RestoreControl::areaSlots() const noexcept {
@@ -118,20 +118,21 @@ AreaSlot* RestoreControl::areaSlots() const noexcept {
 }
 
 CreatedSlot* RestoreControl::createdSlots() const noexcept {
-    return reinterpret_cast<CreatedSlot*>(areaSlots() + page().participants);
+    return reinterpret_cast<CreatedSlot*>(areaSlots() + participants_);
 }
 
 std::vector<pid_t> RestoreControl::created() const {
     std::vector<pid_t> pids;
-    const std::uint32_t count = std::min(__atomic_load_n(&page().createdCount, __ATOMIC_ACQUIRE), page().participants);
+    const std::uint32_t count = std::min(__atomic_load_n(&page().createdCount, __ATOMIC_ACQUIRE), participants_);
     for (std::uint32_t i = 0; i < count; ++i)
         if (const pid_t pid = __atomic_load_n(&createdSlots()[i].pid, __ATOMIC_ACQUIRE); pid > 0)
             pids.push_back(pid);
     return pids;
 }
 
-std::span<const AreaSlot> RestoreControl::areas() const noexcept {
-    return {areaSlots(), std::min(__atomic_load_n(&page().areaCount, __ATOMIC_ACQUIRE), page().participants)};
+std::vector<AreaSlot> RestoreControl::areas() const {
+    const std::uint32_t count = std::min(__atomic_load_n(&page().areaCount, __ATOMIC_ACQUIRE), participants_);
+    return {areaSlots(), areaSlots() + count};
 }
 
 void RestoreControl::reportFailure(std::string_view text) const noexcept {
@@ -163,10 +164,12 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
 }
 
 std::string RestoreControl::failureText() const {
-    const pie::Failure& failure = page().failure;
+    const pie::Failure& shared = page().failure;
     // The claim comes before the text; the writer is about to finish.
-    for (int i = 0; i < 1000 && __atomic_load_n(&failure.complete, __ATOMIC_ACQUIRE) == 0; ++i)
+    for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
+    pie::Failure failure = shared;
+    failure.text[sizeof(failure.text) - 1] = '\0';
     if (failure.text[0] != '\0')
         return fmt::format("pid {}: {}", failure.tid, failure.text);
     return fmt::format("thread {}: {} {:#x} (system call {}): {}", failure.tid, pie::subjectText(failure.subject),

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,7 @@ struct ControlPage {
     pie::Failure failure;
     std::uint32_t events = 0;  ///< futex: changes whenever the master should look
     std::uint32_t arrived[static_cast<std::size_t>(Barrier::Count)] = {};
-    std::uint32_t participants = 0;  ///< processes, helpers and dead ones included
-    std::uint32_t parked = 0;        ///< processes whose program has ended well
+    std::uint32_t parked = 0;  ///< processes whose program has ended well
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
@@ -45,11 +43,13 @@ struct CreatedSlot {
     std::int32_t pid = 0;
 };
 
-/// Where a parked process has the restorer, which is to be taken away.
+/// Where a parked process has the restorer, which is to be taken away: the interpreter first, what it needs for its
+/// programs last.
 struct AreaSlot {
     std::int32_t pid = 0;
     std::uint64_t start = 0;
-    std::uint64_t size = 0;
+    std::uint64_t data = 0;  ///< where that memory begins
+    std::uint64_t end = 0;
 };
 
 /// Owner of the page; lives in the master and, by fork, in every restored process until its memory is exchanged.
@@ -82,11 +82,12 @@ public:
     void noteCreated(pid_t pid) const noexcept;
 
     /// Notes where a process keeps the restorer; from itself, before it enters it.
-    void noteArea(pid_t pid, std::uint64_t start, std::uint64_t size) const noexcept;
+    void noteArea(const AreaSlot& area) const noexcept;
 
     /// Master: processes noted so far.
     [[nodiscard]] std::vector<pid_t> created() const;
-    [[nodiscard]] std::span<const AreaSlot> areas() const noexcept;
+    /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
+    [[nodiscard]] std::vector<AreaSlot> areas() const;
 
     /// Tells the master why this process can't go on; the first to do so is heard.
     void reportFailure(std::string_view text) const noexcept;
@@ -104,6 +105,7 @@ private:
 
     void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
 
+    std::uint32_t participants_;  ///< processes, helpers and dead ones included
     UniqueFd fd_;
     UniqueFd master_;  ///< pidfd: its number means nothing in another pid namespace
     Mapping mapping_;

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/task/thread_state.hpp"
 #include "images/core.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -77,6 +78,15 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         fail("{} holds no process", reader.name());
 }
 
+/// Without credentials of its own a thread would have criu's.
+void requireThreadPart(const model::Thread& thread) {
+    const ThreadCoreEntry* const own = (*thread.core)->thread_core;
+    if (own == nullptr)
+        fail("the core image of thread {} has no thread part", thread.tid);
+    if (own->creds == nullptr)
+        fail("the core image of thread {} has no credentials", thread.tid);
+}
+
 void readCores(const ImageDir& images, Task& task) {
     const auto readOne = [&images](model::Thread& thread) {
         thread.core = images.openRequired(ImageKind::Core, static_cast<std::uint64_t>(thread.tid)).only<CoreEntry>();
@@ -106,8 +116,7 @@ void readCores(const ImageDir& images, Task& task) {
         fail("process {} has unknown state {}", task.pid, core.tc->task_state);
     if (task.alive())
         for (const model::Thread& thread : task.threads)
-            if ((*thread.core)->thread_core == nullptr)
-                fail("the core image of thread {} has no thread part", thread.tid);
+            requireThreadPart(thread);
 }
 
 std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
@@ -137,6 +146,10 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
+    for (const model::Thread& thread : task.threads) {
+        const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
+        task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
+    }
     // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
     out.pages.emplace(task.pid, pages.openRequired(memory::MemoryObject::process(task.pid)));
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "criu/engine/last_steps.hpp"
 #include "criu/kernel/features.hpp"
 #include "criu/task/registers.hpp"
 
@@ -14,6 +15,22 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
         const TaskTimersEntry* const timers = task->core().tc->timers;
         return timers != nullptr && timers->n_posix != 0;
     });
+}
+
+task::Credentials credentialsAtBirth(const PlannedRestore& plan) {
+    return plan.surroundings.ids.isOwnNamespace() ? task::Credentials::ofFirst(plan.surroundings.ids)
+                                                  : task::Credentials::ofSelf();
+}
+
+/// In a user namespace of their own processes have made themselves dumpable (task::becomeFirst()).
+task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now, bool ownUsers) {
+    const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&now](const auto& task) {
+        return task->alive() && LastSteps::changesCredentials(*task, now);
+    });
+    task::Dumpable flag = task::Dumpable::ofSelf(changes);
+    if (ownUsers)
+        flag.now = task::Dumpable::kByItsUser;
+    return flag;
 }
 
 /// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
@@ -66,8 +83,8 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           plan.surroundings,
           control,
           service,
-          plan.surroundings.ids.isOwnNamespace() ? task::Credentials::ofFirst(plan.surroundings.ids)
-                                                 : task::Credentials::ofSelf(),
+          credentialsAtBirth(plan),
+          dumpableFlag(plan.tree(), credentialsAtBirth(plan), plan.surroundings.ids.isOwnNamespace()),
           task::Scheduling::of(0),
           ownLimits(),
           hasPosixTimers(plan.tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),

@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/engine/last_steps.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
@@ -89,10 +88,6 @@ std::uint64_t RestoreProgram::controlAddress(const void* member) const {
     return controlAt_ + static_cast<std::uint64_t>(static_cast<const char*>(member) - start);
 }
 
-bool RestoreProgram::finishedByMaster() const {
-    return in_.run.content.seccomp.contains(in_.task.pid);
-}
-
 void RestoreProgram::composeMemory(pie::StepList& steps) {
     memory::RangeSet keep = vdso_.present();
     keep.add(area_);
@@ -129,11 +124,8 @@ void RestoreProgram::composeThreads(pie::StepList& steps) {
     std::vector<pie::ThreadStart> starts(count);
     for (std::size_t i = 0; i < count; ++i) {
         const model::Thread& thread = in_.task.threads[i + 1];
-        const ThreadCoreEntry& own = *(*thread.core)->thread_core;
         pie::StepList mine;
         composeThread(thread, mine);
-        if (!finishedByMaster())
-            addLastSteps(own, nullptr, in_.run.credentials, mine, data_);
         mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
 
         clone_args args{};
@@ -155,18 +147,14 @@ void RestoreProgram::composeThreads(pie::StepList& steps) {
 void RestoreProgram::composeProcess(pie::StepList& steps) {
     const model::Thread& leader = in_.task.threads.front();
     const TaskCoreEntry& core = *(*leader.core)->tc;
-    const ThreadCoreEntry& own = *(*leader.core)->thread_core;
-    const MmEntry& mm = **in_.task.mm;
 
-    task::restoreAttributes(core, mm, steps);
+    task::restoreAttributes(core, **in_.task.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, in_.task.pid, in_.task.pid, steps, data_);
     task::restoreLimits(core, in_.run.limits, steps, data_);
     task::restoreTimers(core.timers, in_.task.pid, in_.run.timerIdsSettable, steps, data_);
-    if (!finishedByMaster())
-        addLastSteps(own, &mm, in_.run.credentials, steps, data_);
 }
 
 void RestoreProgram::composeEnd(pie::StepList& steps) {
@@ -203,7 +191,7 @@ void RestoreProgram::run() {
     __atomic_fetch_add(&shared.restoredPages, in_.space.restoredPages, __ATOMIC_RELAXED);
     __atomic_fetch_add(&shared.comparedPages, in_.space.comparedPages, __ATOMIC_RELAXED);
     __atomic_fetch_add(&shared.sharedPages, in_.space.sharedPages, __ATOMIC_RELAXED);
-    in_.run.control.noteArea(in_.task.pid, area_.start, area_.size());
+    in_.run.control.noteArea({in_.task.pid, area_.start, data_.base(), area_.end});
 
     in_.run.log.debug("Restorer of {} steps at {:#x}", steps.size(), area_.start);
     dropRseq();

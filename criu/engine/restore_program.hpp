@@ -8,8 +8,9 @@
 
 namespace criu::engine {
 
-/// The last code of a process that is being restored: takes criu's memory away, completes the task's, sets what
-/// only the task itself can set, creates its threads, and parks. From there the master puts registers in place.
+/// The last code that a process which is being restored executes of its own: takes criu's memory away, completes the
+/// task's, sets what only the task itself can set, creates its threads, and parks, with all the rights that criu has.
+/// From there the master takes it to its end (last_steps.hpp).
 class RestoreProgram {
 public:
     struct Inputs {
@@ -31,8 +32,6 @@ private:
     void composeThread(const model::Thread& thread, pie::StepList& steps);
     void composeThreads(pie::StepList& steps);
     void composeEnd(pie::StepList& steps);
-    /// Processes under seccomp get their last steps from outside (last_steps.hpp).
-    [[nodiscard]] bool finishedByMaster() const;
     [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
 
     Inputs in_;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +18,9 @@
 #include "criu/base/error.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/engine/rights_check.hpp"
 #include "criu/engine/stopped.hpp"
-#include "criu/kernel/stat.hpp"
+#include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
@@ -48,85 +50,102 @@ compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
     return segments;
 }
 
-/// The restorer's code isn't needed any more: its place is used for arguments.
-void setPosixLocks(compel::RemoteSyscalls& calls, const AreaSlot& area,
-                   const std::vector<const FileLockEntry*>& locks) {
-    if (locks.empty())
-        return;
+/// Arguments are put into `room` in the process.
+void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks) {
     const compel::RemoteMemory memory(calls.tracee().tid());
     for (const FileLockEntry* const lock : locks) {
         const struct flock range = files::asPosixLock(*lock);
-        memory.write(area.start, std::as_bytes(std::span(&range, 1)));
-        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, area.start);
+        memory.write(room, std::as_bytes(std::span(&range, 1)));
+        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, room);
         if (compel::isSyscallError(result))
             files::failLock(static_cast<int>(-result), *lock);
     }
 }
 
-/// Whom the kernel has given an orphan to depends on who reaps at that moment.
-void requireParent(const model::Task& task, const PidMap& pids) {
-    if (task.ppid == 0)
-        return;
-    kernel::ProcBuffer buffer;
-    const pid_t parent = kernel::readStat(kernel::ProcDir().open(pids.outside(task.pid)), buffer).ppid;
-    if (parent != pids.outside(task.ppid))
-        fail("is a child of {} instead of {}", parent, task.ppid);
-}
-
 }  // namespace
 
 ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
-    std::unordered_map<pid_t, const AreaSlot*> areas;
-    for (const AreaSlot& area : run.control.areas())
-        areas.emplace(area.pid, &area);
+    const RestorerAreas areas(run.control);
     for (const auto& task : run.content.tree.tasks) {
         if (!task->alive())
             continue;
-        const auto area = areas.find(task->pid);
         const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
-        take(run, pids, *task, area != areas.end() ? area->second : nullptr);
+        seize(run, pids, *task, areas);
+    }
+    // Only now that none of them runs on may one get the rights of its user.
+    const auto forEach = [this](auto&& step) {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
+            step(processes_[i], members_[i]);
+        }
+    };
+    forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
+    forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
+}
+
+void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::Task& task,
+                        const RestorerAreas& areas) {
+    Member member{&task, areas.of(task), {}};
+    compel::FreezeOptions options;
+    options.seize.killOnExit = true;
+    options.seize.suspendSeccomp = run.content.seccomp.contains(task.pid);
+    const pid_t pid = pids.outside(task.pid);
+    processes_.push_back(compel::FrozenProcess::freeze(pid, options));
+    compel::FrozenProcess& process = processes_.back();
+    requireParked(process, member.area);
+    const kernel::ProcPid dir = kernel::ProcDir().open(pid);
+    for (compel::FrozenThread& thread : process.threads())
+        member.threads.emplace(pids.insideOf(dir, thread.tracee.tid()), &thread);
+    members_.push_back(std::move(member));
+}
+
+void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+    const model::Task& task = *member.task;
+    const bool closes = task.files->users.size() > 1 && task.files->users.front() == task.pid;
+    const std::vector<const FileLockEntry*> locks = run.files.locks().ofProcess(task.pid);
+    if (!closes && locks.empty())
+        return;
+    compel::RemoteSyscalls calls(process.leader(),
+                                 compel::syscallInstructionIn(pie::interpreterBlob(), member.area.code));
+    if (closes)
+        calls.checkedCall(
+            "close criu's descriptors", SYS_close_range,
+            {static_cast<std::uint64_t>(run.service.first), static_cast<std::uint64_t>(run.service.last)});
+    setPosixLocks(calls, member.area.data, locks);
+}
+
+void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+    const model::Task& task = *member.task;
+    moveThreads(task, member.threads, run.cgroups);
+    const auto seccomp = run.content.seccomp.find(task.pid);
+    LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+              {run.credentials, run.dumpable})
+        .run(member.area);
+    setThreads(task, member.threads);
+    if (run.surroundings.ids.isOwnNamespace()) {
+        task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
+        for (const model::Thread& thread : task.threads)
+            task::applyScheduling(member.threads.at(thread.tid)->tracee.tid(), *(*thread.core)->thread_core);
     }
 }
 
-void ResumedTree::take(const RestoreRun& run, const PidMap& pids, const model::Task& task, const AreaSlot* area) {
-    compel::FreezeOptions options;
-    options.seize.killOnExit = true;
-    const auto seccomp = run.content.seccomp.find(task.pid);
-    options.seize.suspendSeccomp = seccomp != run.content.seccomp.end();
-    const pid_t pid = pids.outside(task.pid);
-    processes_.push_back(compel::FrozenProcess::freeze(pid, options));
-    tasks_.push_back(&task);
-    compel::FrozenProcess& process = processes_.back();
-    const kernel::ProcPid dir = kernel::ProcDir().open(pid);
-    Threads threads;
-    for (compel::FrozenThread& thread : process.threads())
-        threads.emplace(pids.insideOf(dir, thread.tracee.tid()), &thread);
-    {
-        compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
-        if (area == nullptr)
-            fail("didn't say where its restorer is");
-        if (task.files->users.size() > 1 && task.files->users.front() == task.pid)
-            calls.checkedCall(
-                "close criu's descriptors", SYS_close_range,
-                {static_cast<std::uint64_t>(run.service.first), static_cast<std::uint64_t>(run.service.last)});
-        setPosixLocks(calls, *area, run.files.locks().ofProcess(task.pid));
-        calls.munmap(area->start, area->size);
-    }
-    requireParent(task, pids);
-    moveThreads(task, threads, run.cgroups);
-    if (seccomp != run.content.seccomp.end())
-        finishUnderSeccomp(process, threads, task, seccomp->second, run.credentials);
-    setThreads(task, threads);
-    if (run.surroundings.ids.isOwnNamespace()) {
-        task::restorePrivilegedAttributes(*task.core().tc, dir);
-        for (const model::Thread& thread : task.threads)
-            task::applyScheduling(threads.at(thread.tid)->tracee.tid(), *(*thread.core)->thread_core);
+void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
+    const RightsCheck check(run.surroundings.ids);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const model::Task& task = *members_[i].task;
+        const ErrorContext context([&] { return fmt::format("process {}", task.pid); });
+        const auto seccomp = run.content.seccomp.find(task.pid);
+        check.require(processes_[i], members_[i].threads, task,
+                      seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+                      task.ppid != 0 ? std::optional(pids.outside(task.ppid)) : std::nullopt);
     }
 }
 
 ResumedTree::Ender::~Ender() {
-    for (const compel::FrozenProcess& process : processes_)
-        ::kill(process.pid(), SIGKILL);
+    // The number of a process belongs to it as long as it is traced, even if it has ended.
+    for (compel::FrozenProcess& process : processes_)
+        if (!process.leader().released())
+            ::kill(process.pid(), SIGKILL);
 }
 
 void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {
@@ -160,12 +179,12 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
     }
 }
 
-void ResumedTree::letGo(bool stopAll) {
+void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
     std::vector<pid_t> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const compel::FrozenProcess& process = processes_[i];
-        const model::Task& task = *tasks_[i];
+        const model::Task& task = *members_[i].task;
         if (stopAll || task.state == model::TaskState::Stopped) {
             const TaskCoreEntry& core = *task.core().tc;
             const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
@@ -173,15 +192,26 @@ void ResumedTree::letGo(bool stopAll) {
             stopping.push_back(process.pid());
         }
     }
-    for (compel::FrozenProcess& process : processes_) {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
         try {
-            process.detach();
+            show(run, processes_[i], *members_[i].task);
+            processes_[i].detach();
         } catch (const compel::Error&) {
             // A thread that was let go first has ended the process.
         }
     }
+    members_.clear();
     processes_.clear();
     awaitStopped(stopping);
+}
+
+/// The last of all: from here on other processes of the user may do with it what they like.
+void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
+    if (!run.dumpable.needsShowing(**task.mm, LastSteps::changesCredentials(task, run.credentials)))
+        return;
+    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+    calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
+    calls.restore();
 }
 
 }  // namespace criu::engine

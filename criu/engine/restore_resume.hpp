@@ -3,46 +3,59 @@
 
 #include <compel/process.hpp>
 
-#include <unordered_map>
 #include <vector>
 
+#include "criu/engine/last_steps.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_run.hpp"
+#include "criu/engine/restorer_area.hpp"
 #include "criu/model/process_tree.hpp"
 
 namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// registers, signal masks and POSIX locks are the image's. Nothing of it has run yet. Destroyed before letGo(), or not
-/// completely made, it ends the processes.
+/// credentials, registers, signal masks and POSIX locks are the image's. Nothing of it has run yet, and no process of a
+/// user without rights can trace one of them. Destroyed before letGo(), or not completely made, it ends the processes.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
 
     [[nodiscard]] std::vector<compel::FrozenProcess>& processes() noexcept { return processes_; }
 
+    /// Throws Error unless /proc says of every thread what the image says of its rights, and of every process whose
+    /// child it is: whatever went wrong before, nobody gets more than he had.
+    void requireRights(const RestoreRun& run, const PidMap& pids) const;
+
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
-    void letGo(bool stopAll);
+    void letGo(const RestoreRun& run, bool stopAll);
 
 private:
-    /// Threads of one process by their number in the image.
-    using Threads = std::unordered_map<pid_t, compel::FrozenThread*>;
+    using Threads = LastSteps::Threads;
 
-    void take(const RestoreRun& run, const PidMap& pids, const model::Task& task, const AreaSlot* area);
+    struct Member {
+        const model::Task* task;
+        compel::InjectedMemory area;
+        Threads threads;
+    };
+
+    void seize(const RestoreRun& run, const PidMap& pids, const model::Task& task, const RestorerAreas& areas);
+    static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
+    static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
+    static void show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task);
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     static void setThreads(const model::Task& task, const Threads& threads);
 
-    std::vector<const model::Task*> tasks_;  ///< of processes_
+    std::vector<Member> members_;  ///< of processes_
     /// Whoever is let go by the end of its tracing would run at once, from a restore that has failed.
     class Ender {
     public:
-        explicit Ender(const std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}
+        explicit Ender(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}
         ~Ender();
         Ender(const Ender&) = delete;
         Ender& operator=(const Ender&) = delete;
 
     private:
-        const std::vector<compel::FrozenProcess>& processes_;
+        std::vector<compel::FrozenProcess>& processes_;
     };
     std::vector<compel::FrozenProcess> processes_;
     Ender ender_{processes_};

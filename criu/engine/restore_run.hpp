@@ -11,6 +11,7 @@
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
@@ -33,6 +34,7 @@ struct RestoreRun {
     ServiceFds service;
     // What a new process starts with when it has come to its restorer's program.
     task::Credentials credentials;
+    task::Dumpable dumpable;
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;

@@ -67,6 +67,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     const std::vector<namespaces::ParkedProcess> processes = processesOf(born);
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
+    parking.tree.requireRights(prepared.run, born.pids);
     // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
     openNetwork(born);
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
@@ -77,7 +78,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
         planned.surroundings.withPathsOf(born.processes.root(),
                                          [&] { planned.files.remaps().removeLinks(planned.log()); });
     });
-    parking.tree.letGo(planned.options().finalState == model::FinalState::Stopped);
+    parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);
     born.processes.release();
     prepared.commit();
     frozen.leaveStopped();

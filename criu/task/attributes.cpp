@@ -127,11 +127,30 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
                    mm.deny_writable_exec, 0, 0, 0);
 }
 
-void restoreDumpable(const MmEntry& mm, pie::StepList& steps) {
-    // 2 ("root only") is what the kernel itself gives after a change of credentials; it can't be asked for.
-    if (mm.has_dumpable != 0 && (mm.dumpable == 0 || mm.dumpable == 1))
-        steps.call(pie::Subject::Dumpable, static_cast<std::uint64_t>(mm.dumpable), SYS_prctl, PR_SET_DUMPABLE,
-                   mm.dumpable, 0, 0, 0);
+Dumpable Dumpable::ofSelf(bool changes) {
+    Dumpable own;
+    own.now = static_cast<int>(sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable"));
+    if (!changes)
+        return own;
+    const std::string text = kernel::ProcDir().readFile("sys/fs/suid_dumpable");
+    std::from_chars(text.data(), text.data() + text.size(), own.afterChange);
+    return own;
+}
+
+bool Dumpable::needsHiding(const MmEntry& mm, bool credentialsChange) const noexcept {
+    const int value = credentialsChange ? afterChange : now;
+    const int wanted = mm.has_dumpable != 0 ? mm.dumpable : value;
+    if (value == kByItsUser)
+        return credentialsChange || wanted != kByItsUser;
+    return value != kNobody && wanted == kNobody;
+}
+
+bool Dumpable::needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept {
+    return mm.has_dumpable != 0 && mm.dumpable == kByItsUser && (credentialsChange || now != kByItsUser);
+}
+
+void hideFromOthers(pie::StepList& steps) {
+    steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 void restoreMemoryLayout(const MmEntry& mm, int exeFd, pie::StepList& steps, pie::RemoteData& data) {

@@ -39,9 +39,32 @@ void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPi
 /// The nice value of a session's autogroup, which is for its leader to keep; nothing for others, and where it is 0.
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);
 
-/// Steps for when memory is in place. `mm.dumpable` comes last of all: changes of credentials reset it.
+/// Steps for when memory is in place.
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps);
-void restoreDumpable(const MmEntry& mm, pie::StepList& steps);
+
+/// The dumpable flag (prctl(2), PR_SET_DUMPABLE) decides whether other processes of the same user may trace a process
+/// and open its files in /proc. No process of a restore may be dumpable by a user until it is all that it was: so the
+/// flag goes off when a process gets its credentials, and on when it is let go.
+struct Dumpable {
+    static constexpr int kNobody = 0;
+    static constexpr int kByItsUser = 1;
+
+    int now = kNobody;          ///< of a process that is restored, before its credentials change
+    int afterChange = kNobody;  ///< what the kernel makes of it at any change of credentials: fs.suid_dumpable
+
+    /// As the calling process has it, and hands it on to its children. `changes`: whether credentials will change, so
+    /// that the other value matters. Throws Error.
+    static Dumpable ofSelf(bool changes);
+
+    /// Whether the flag has to be taken away in a process that should have the one of `mm`. The value 2 ("by root") can
+    /// be had from the kernel only, by a change of credentials.
+    [[nodiscard]] bool needsHiding(const MmEntry& mm, bool credentialsChange) const noexcept;
+    /// Whether it has to be set in the end, being 1 in the image.
+    [[nodiscard]] bool needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept;
+};
+
+/// Takes the flag away.
+void hideFromOthers(pie::StepList& steps);
 
 /// PR_SET_MM_MAP: code, data, heap, stack, arguments, environment, auxiliary vector and the exe link in one call.
 /// `exeFd` stays open until the step has run.

@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/capabilities.hpp"
@@ -18,6 +20,9 @@ namespace criu::task {
 namespace {
 
 constexpr std::size_t kCapabilityWords = _LINUX_CAPABILITY_U32S_3;
+
+/// The last number that a set has room for.
+constexpr unsigned kMaxCapability = 63;
 
 /// The arguments of capset(2), one behind the other.
 struct KernelCapabilities {
@@ -89,6 +94,37 @@ Credentials inside(Credentials outside, const model::IdMap& ids, pid_t tid) {
     return out;
 }
 
+/// "1000 1000 1000 0"
+std::string shown(const kernel::CredentialIds& ids) {
+    return fmt::format("{} {} {} {}", ids.real, ids.effective, ids.saved, ids.filesystem);
+}
+
+std::string shown(std::uint64_t capabilities) {
+    return fmt::format("{:#x}", capabilities);
+}
+
+std::string shown(const std::vector<std::uint32_t>& groups) {
+    std::string text;
+    for (const std::uint32_t group : groups)
+        text += fmt::format("{}{}", text.empty() ? "" : " ", group);
+    return text;
+}
+
+template <typename Value>
+void requireSame(const char* what, const Value& now, const Value& wanted) {
+    if (now == wanted)
+        return;
+    Error error(0, fmt::format("{} would be {}, not {} as in the image", what, shown(now), shown(wanted)));
+    error.addHint("restore with no fewer rights, and in no more confined surroundings, than the process had");
+    throw error;
+}
+
+/// The kernel has them in an order of its own.
+std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> groups) {
+    std::sort(groups.begin(), groups.end());
+    return groups;
+}
+
 }  // namespace
 
 SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
@@ -158,6 +194,21 @@ Credentials Credentials::ofFirst(const model::IdMap& ids) {
     return first;
 }
 
+void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
+                        std::uint64_t known) {
+    const Credentials now = inside(ofStatus(status), ids, status.pid);
+    requireSame("user ids", now.uid, wanted.uid);
+    requireSame("group ids", now.gid, wanted.gid);
+    requireSame("supplementary groups", sorted(now.groups), sorted(wanted.groups));
+    requireSame("inheritable capabilities", now.inheritable, wanted.inheritable & known);
+    requireSame("permitted capabilities", now.permitted, wanted.permitted & known);
+    requireSame("effective capabilities", now.effective, wanted.effective & known);
+    requireSame("bounding set of capabilities", now.bounding, wanted.bounding & known);
+    requireSame("ambient capabilities", now.ambient, wanted.ambient & known);
+    if (status.noNewPrivs)
+        requireSame<std::uint64_t>("no_new_privs", now.noNewPrivileges ? 1 : 0, wanted.noNewPrivileges ? 1 : 0);
+}
+
 void becomeFirst(const model::IdMap& ids) {
     // By the kernel's calls: libc's would want to change its other threads as well.
     sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
@@ -176,7 +227,6 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
     using pie::Subject;
 
     // Capabilities beyond this kernel's last one don't exist; sets of the image may still name them.
-    constexpr unsigned kMaxCapability = 63;
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
         if ((now.bounding >> capability & 1U) != 0 && (wanted.bounding >> capability & 1U) == 0)
             steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);

@@ -53,6 +53,12 @@ struct Credentials {
 /// namespace. It keeps its capabilities. Throws Error.
 void becomeFirst(const model::IdMap& ids);
 
+/// Throws Error if the kernel says something else of a thread than `wanted`, which has ids of the tree's user
+/// namespace. Capabilities that aren't in `known` (kernel::knownCapabilities()) don't count. Secure bits aren't in
+/// /proc: the kernel's answer to the step that sets them says that they are as they should be.
+void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
+                        std::uint64_t known);
+
 /// Gives the calling thread the image's credentials, in the order the kernel's rules leave open: what takes away the
 /// right to go on comes last.
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps, pie::RemoteData& data);

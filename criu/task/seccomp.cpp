@@ -223,6 +223,25 @@ std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry
     return plans;
 }
 
+void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, const kernel::TaskStatus& status) {
+    std::size_t filters = 0;
+    auto mode = kernel::SeccompMode::Disabled;
+    if (plans != nullptr) {
+        const SeccompPlan& plan = (*plans)[index];
+        filters = plans->front().forAll.size() + plan.filters.size();
+        if (plan.strict)
+            mode = kernel::SeccompMode::Strict;
+        else if (filters != 0)
+            mode = kernel::SeccompMode::Filter;
+    }
+    // Both lines are missing on kernels that can't do it, the second one before 5.9.
+    if (status.seccomp.value_or(mode) != mode)
+        fail("its seccomp mode would be {}, not {} as in the image", static_cast<int>(*status.seccomp),
+             static_cast<int>(mode));
+    if (status.seccompFilters.value_or(filters) != filters)
+        fail("it would have {} seccomp filters, not {} as in the image", *status.seccompFilters, filters);
+}
+
 void restoreCommonSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data) {
     for (const SeccompPlan::Filter& filter : plan.forAll)
         install(filter, SECCOMP_FILTER_FLAG_TSYNC, steps, data);

@@ -65,6 +65,10 @@ struct SeccompPlan {
 /// without a seccomp.img, and must live as long as the plans. Throws Error if the images contradict themselves.
 std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry* filters);
 
+/// Throws Error if the kernel says something else of a thread's mode, or of how many filters it has, than the plans of
+/// its process (null without) have for the thread at `index`.
+void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, const kernel::TaskStatus& status);
+
 /// Steps of a thread that still may do everything (CAP_SYS_ADMIN) and whose tracer keeps the filters from working.
 void restoreCommonSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);
 void restoreSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);

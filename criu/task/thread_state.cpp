@@ -2,15 +2,20 @@
 #include "criu/task/thread_state.hpp"
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
 #include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::task {
 
@@ -79,26 +84,57 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
 
 void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
     const ThreadCoreEntry* const thread = core.thread_core;
-    steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).judge =
-        pie::Judge::Any;  // returns the caller's tid
     if (thread == nullptr)
         return;
     if (thread->has_timer_slack != 0 && thread->timer_slack != 0)
         steps.call(pie::Subject::Other, thread->timer_slack, SYS_prctl, PR_SET_TIMERSLACK, thread->timer_slack, 0, 0,
                    0);
+    const char* const name = thread->comm != nullptr ? thread->comm : (core.tc != nullptr ? core.tc->comm : nullptr);
+    if (name != nullptr)
+        steps.call(pie::Subject::Name, 0, SYS_prctl, PR_SET_NAME, data.putString(name), 0, 0, 0);
+}
+
+void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps) {
+    const ThreadCoreEntry* const thread = core.thread_core;
+    steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).judge =
+        pie::Judge::Any;  // returns the caller's tid
+    if (thread == nullptr)
+        return;
     if (thread->futex_rla_len != 0 && isCompat(core))
         steps.compatCall(pie::Subject::RobustList, thread->futex_rla, numberOf(CompatCall::SetRobustList),
                          thread->futex_rla, thread->futex_rla_len);
     else if (thread->futex_rla_len != 0)
         steps.call(pie::Subject::RobustList, thread->futex_rla, SYS_set_robust_list, thread->futex_rla,
                    thread->futex_rla_len);
-    const char* const name = thread->comm != nullptr ? thread->comm : (core.tc != nullptr ? core.tc->comm : nullptr);
-    if (name != nullptr)
-        steps.call(pie::Subject::Name, 0, SYS_prctl, PR_SET_NAME, data.putString(name), 0, 0, 0);
     if (thread->rseq_entry != nullptr && thread->rseq_entry->rseq_abi_pointer != 0)
         steps.call(pie::Subject::Rseq, thread->rseq_entry->rseq_abi_pointer, SYS_rseq,
                    thread->rseq_entry->rseq_abi_pointer, thread->rseq_entry->rseq_abi_size, 0,
                    thread->rseq_entry->signature);
+}
+
+std::uint64_t criticalSectionPointer(const ThreadCoreEntry& thread) noexcept {
+    constexpr std::uint64_t kPointer = 8;  // rseq_cs of struct rseq, <linux/rseq.h>
+    return thread.rseq_entry != nullptr && thread.rseq_entry->rseq_abi_pointer != 0
+               ? thread.rseq_entry->rseq_abi_pointer + kPointer
+               : 0;
+}
+
+void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
+    if (criticalSectionPointer(thread) == 0)
+        return;
+    const std::uint64_t start = thread.rseq_entry->rseq_abi_pointer;
+    const std::uint64_t size = thread.rseq_entry->rseq_abi_size;
+    const auto holds = [&](const VmaEntry* vma) {
+        return vma->start <= start && start < vma->end && size <= vma->end - start && (vma->flags & MAP_PRIVATE) != 0 &&
+               (vma->prot & PROT_WRITE) != 0;
+    };
+    // They are in the order of addresses, unless somebody has made the image who didn't care.
+    const auto vmas = list(mm.vmas, mm.n_vmas);
+    const auto behind = std::upper_bound(vmas.begin(), vmas.end(), start,
+                                         [](std::uint64_t at, const VmaEntry* vma) { return at < vma->start; });
+    if ((behind != vmas.begin() && holds(*std::prev(behind))) || std::any_of(vmas.begin(), vmas.end(), holds))
+        return;
+    fail("the area of restartable sequences at {:#x} isn't in writable private memory of the process", start);
 }
 
 void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps) {

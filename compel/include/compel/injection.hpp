@@ -61,6 +61,18 @@ private:
     bool ended_ = false;
 };
 
+/// Where a system call instruction lies in a process that has the blob at `code`: in the blob itself, which saves a
+/// search of the process' memory. Throws Error for a blob without.
+RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code);
+
+/// A blob and memory for its data that are in a process already, in this order. All from the blob's start to the end of
+/// the memory is the tracer's.
+struct InjectedMemory {
+    RemoteAddress code = 0;
+    RemoteAddress data = 0;
+    std::uint64_t dataSize = 0;
+};
+
 /// A blob mapped into a stopped process, with memory for its data, until cure() or destruction. Nothing else of the
 /// process is changed; works for tasks that deny themselves writable code (PR_SET_MDWE).
 ///
@@ -71,6 +83,9 @@ public:
     /// private, readable and writable memory. `syscallInstruction`: see RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<RemoteAddress> syscallInstruction = std::nullopt);
+    /// Takes over what somebody else has mapped. The thread that unmaps it may stand in it: nothing of it is executed
+    /// any more, but the thread must be given other registers before it runs on.
+    Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
     ~Injection();

@@ -6,14 +6,14 @@
 
 namespace compel {
 
-/// Does to `registers` of the stopped thread what the kernel does to a preempted one: if it is inside a restartable
-/// sequence (rseq(2)), it goes on at the sequence's abort handler. Returns whether it was.
+/// Does to the stopped thread what the kernel does to a preempted one: if `registers` are inside of a restartable
+/// sequence (rseq(2)), it goes on at the sequence's abort handler. Returns whether they were. In any case there is no
+/// sequence any more (struct rseq, rseq_cs): the kernel forgets it as well, as soon as it resumes the thread outside.
 ///
-/// Needed wherever a thread's registers are to outlive a stop in which it ran something else or in which they are
-/// dumped: the kernel drops its note of the critical section (struct rseq, rseq_cs) as soon as it resumes the thread
-/// outside of it, so that afterwards nothing would abort a sequence that is resumed in its middle. The kernel's note
-/// itself needn't be cleared: it does that at the next resume, since the abort handler lies outside the sequence.
-/// A second call finds nothing left to do. Layout: include/uapi/linux/rseq.h.
+/// Needed before a stopped thread is made to run anything else. The kernel doesn't know whose code that is: if it lies
+/// where the task has said that a sequence is, the thread is taken out of it to the task's abort handler. And needed
+/// wherever registers are dumped or outlive such a run: nothing would abort a sequence that is resumed in its middle.
+/// A second call finds nothing left to do. Throws Error. Layout: include/uapi/linux/rseq.h.
 bool fixRseqIp(const Tracee& tracee, const RemoteMemory& memory, Registers& registers);
 
 }  // namespace compel

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/process.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/engine/last_steps.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/process_tree.hpp"
+
+namespace criu::engine {
+
+/// Compares what the kernel says of the rights of restored processes with what their images say: ids, groups,
+/// capabilities, no_new_privs, seccomp filters and security labels of every thread. It asks /proc only, so it doesn't
+/// matter what the processes themselves have said or done.
+class RightsCheck {
+public:
+    /// `ids` must outlive this. Throws Error.
+    explicit RightsCheck(const model::IdMap& ids);
+
+    /// Throws Error naming the thread and the first difference. `seccomp`: null for a process without; `parent`: whose
+    /// child it has to be, in criu's pid namespace; nothing for the root, which may be a child of others.
+    void require(const compel::FrozenProcess& process, const LastSteps::Threads& threads, const model::Task& task,
+                 const std::vector<task::SeccompPlan>* seccomp, std::optional<pid_t> parent) const;
+
+private:
+    const model::IdMap& ids_;
+    std::uint64_t capabilities_;        ///< all that this kernel has
+    std::optional<std::string> label_;  ///< criu's own
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Modes in which somebody with fewer rights than criu tries to gain some while criu works. Programs ask for them."""
+
+import os
+import sys
+
+import modes
+from harness import criu as criu_runs
+from harness import processes
+from subject import Failed
+
+# A process of the same user outside of the tree. It takes what it can get of the processes it is given: a descriptor
+# to their memory, and copies of their descriptors. One line for each success: the process, whether it was traced then
+# and still was somewhat later, and those of the others that were root at that moment.
+SPY = r"""
+import ctypes, os, sys, time
+user, pids = int(sys.argv[1]), [int(word) for word in sys.argv[2:]]
+os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+libc = ctypes.CDLL(None, use_errno=True)
+PIDFD_OPEN, PIDFD_GETFD = 434, 438
+
+def fields(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    except OSError:
+        return {}
+
+def opens(pid):
+    try:
+        os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
+        return "memory"
+    except OSError:
+        pass
+    held = libc.syscall(PIDFD_OPEN, pid, 0)
+    if held < 0:
+        return None
+    try:
+        for number in range(3):
+            taken = libc.syscall(PIDFD_GETFD, held, number, 0)
+            if taken >= 0:
+                os.close(taken)
+                return f"descriptor {number}"
+    finally:
+        os.close(held)
+    return None
+
+print("begins", flush=True)
+left, tries = set(pids), 0
+while left:
+    for pid in list(left):
+        tries += 1
+        what = opens(pid)
+        if not what:
+            continue
+        root = [other for other in pids if "0" in fields(other).get("Uid", "").split()]
+        traced = fields(pid).get("TracerPid", "0") != "0"
+        if traced:
+            time.sleep(0.05)
+            traced = fields(pid).get("TracerPid", "0") != "0"
+        print(f"{pid} {what} {'traced' if traced else 'free'} {','.join(map(str, root)) or '-'}", flush=True)
+        left.discard(pid)
+print(f"ends after {tries}", flush=True)
+"""
+
+
+def attacked(subject, _task):
+    """Nobody of the tree's user can touch a process of it before all of it runs; then he can."""
+    user = 1000
+    victims = [pid for pid in subject.state if f"{user}" in (processes.status(pid) or {}).get("Uid", "").split()]
+    subject.dump(subject.ours, "images")
+    output = os.path.join(subject.work, "spy")
+    spy = subject.init.start([sys.executable, "-c", SPY, str(user), *map(str, victims)], "/", output)
+    subject.init.until(lambda: "begins" in (processes.text(output) or ""), 10, "the spy's begin")
+    run = subject.try_restore(subject.ours, subject.images("images"))
+    subject.require_success(run)
+    if subject.init.wait(spy, 30, "the spy's end").code != 0:
+        raise Failed(f"the spy failed, see {output}")
+    with open(output, encoding="ascii") as file:
+        lines = [line.split() for line in file if line[:1].isdigit()]
+    if {int(line[0]) for line in lines} != set(victims):
+        raise Failed(f"the spy should have come to all of {victims} in the end, see {output}")
+    early = [" ".join(line) for line in lines if line[-1] != "-" or line[-2] == "traced"]
+    if early:
+        raise Failed("a process outside could touch processes that weren't restored yet:\n" + "\n".join(early))
+    subject.require_unchanged("after the restore")
+    subject.check()
+
+
+def fewer_rights(subject, _task):
+    """Where the image's credentials can't be had the tree ends, instead of living on with others."""
+    subject.dump(subject.ours, "images")
+    for confined, pattern in ((["--bounding-set", "-wake_alarm"], "bounding set"),
+                              (["--no-new-privs"], "no_new_privs")):
+        run = ConfinedCriu(subject.ours, ["/usr/bin/setpriv", *confined]).restore(subject.images("images"),
+                                                                                 subject.restore_options)
+        if run.code == 0:
+            raise Failed(f"criu restore under setpriv {' '.join(confined)} succeeded")
+        if not any(pattern in line for line in criu_runs.error_lines(run.log)):
+            raise Failed(f"no Error line has '{pattern}': {run.describe()}")
+        subject.require_nothing_left("after the failed restore")
+        subject.settle()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+class ConfinedCriu(criu_runs.Criu):
+    """Criu started by another program."""
+
+    def __init__(self, usual, starter):
+        super().__init__(usual.init, usual.binary, usual.timeout)
+        self.starter = starter
+
+    def argv(self, action, images, log, options=()):
+        return [*self.starter, *super().argv(action, images, log, options)]
+
+
+ATTACKS = [
+    modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
+    modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
+]
