@@ -19,10 +19,20 @@ struct StrongId {
     constexpr StrongId() noexcept = default;
     explicit constexpr StrongId(Number number) noexcept : value(number) {}
     friend constexpr auto operator<=>(StrongId, StrongId) noexcept = default;
+    /// False for zero, which stands for nothing.
+    explicit constexpr operator bool() const noexcept { return value != Number{}; }
 };
 
 /// Identifies one open file description in a set of images (files.img, one counter over all kinds, from 1).
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;
+
+/// A process, thread, process group or session as the tree itself calls it, and so as images and plans do. It is also
+/// what the processes of a restore, which live in the tree's pid namespace, give to their system calls and get from
+/// them; criu outside of that namespace must ask engine::PidMap first. Zero: none.
+using TreePid = StrongId<struct TreePidTag, pid_t>;
+
+/// The same as criu's own pid namespace calls it: what criu may give to ptrace(2), kill(2) and /proc. Zero: none.
+using HostPid = StrongId<struct HostPidTag, pid_t>;
 
 }  // namespace criu
 

@@ -24,7 +24,7 @@ DumpDevices::~DumpDevices() {
         parts_.pop_back();
 }
 
-void DumpDevices::pause(pid_t pid) {
+void DumpDevices::pause(HostPid pid) {
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return fmt::format("{}: pause process {}", part.subsystem->name(), pid); });
         part.dump->pause(pid);
@@ -85,7 +85,7 @@ bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
     });
 }
 
-void DumpDevices::dumpLate(pid_t root) {
+void DumpDevices::dumpLate(HostPid root) {
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
         part.dump->dumpLate(root);

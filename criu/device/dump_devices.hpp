@@ -17,7 +17,7 @@ public:
     DumpDevices(const DumpDevices&) = delete;
     DumpDevices& operator=(const DumpDevices&) = delete;
 
-    void pause(pid_t pid);
+    void pause(HostPid pid);
     void checkpoint(compel::FrozenProcess& process);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
@@ -27,7 +27,7 @@ public:
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    void dumpLate(pid_t root);
+    void dumpLate(HostPid root);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
     /// Throws Error if a device of a process that goes on doesn't. Then finish() isn't called for any.

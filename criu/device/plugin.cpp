@@ -52,7 +52,7 @@ public:
             file_.exit(CR_PLUGIN_STAGE__DUMP, -1);
     }
 
-    void pause(pid_t pid) override { judge(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid), "PAUSE_DEVICES"); }
+    void pause(HostPid pid) override { judge(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid.value), "PAUSE_DEVICES"); }
     void checkpoint(compel::FrozenProcess& process) override {
         judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, process.pid()), "CHECKPOINT_DEVICES");
     }
@@ -83,7 +83,7 @@ public:
             fail("DUMP_EXT_LINK failed ({})", result);
         return judge(result, "DUMP_EXT_LINK");
     }
-    void dumpLate(pid_t root) override {
+    void dumpLate(HostPid root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
         if (result != 0 && result != -PluginFile::kNotSupported)
             fail("DUMP_DEVICES_LATE failed ({})", result);
@@ -152,7 +152,7 @@ public:
         return Relocated{offset, UniqueFd(fd)};
     }
 
-    void resume(compel::FrozenProcess& process) override {
+    void resume(compel::FrozenProcess& process, TreePid) override {
         judge(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, process.pid()), "RESUME_DEVICES_LATE");
     }
     void finish() noexcept override {

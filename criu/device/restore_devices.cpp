@@ -143,11 +143,10 @@ Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
     return where;
 }
 
-void RestoreDevices::resume(compel::FrozenProcess& process) {
+void RestoreDevices::resume(compel::FrozenProcess& process, TreePid pid) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-        const ErrorContext context(
-            [&] { return fmt::format("{}: resume process {}", part->subsystem->name(), process.pid()); });
-        part->restore->resume(process);
+        const ErrorContext context([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), pid); });
+        part->restore->resume(process, pid);
     }
 }
 

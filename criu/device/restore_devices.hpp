@@ -40,7 +40,7 @@ public:
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
 
     /// Master: after this, the devices of the process work.
-    void resume(compel::FrozenProcess& process);
+    void resume(compel::FrozenProcess& process, TreePid pid);
     void finish() noexcept;
 
 private:

@@ -40,7 +40,7 @@ namespace criu::device {
 
 /// A mapping whose file isn't a regular one.
 struct MappedDevice {
-    pid_t pid = 0;
+    HostPid pid;
     const kernel::Vma& vma;
     int fd = -1;          ///< opened O_PATH
     struct stat stat {};  ///< of the file
@@ -73,7 +73,7 @@ public:
     virtual ~DeviceDump() = default;
 
     /// Before a process is stopped.
-    virtual void pause(pid_t) {}
+    virtual void pause(HostPid) {}
     /// All processes are stopped, and the calling thread traces them; nothing of them has been read yet. For each one
     /// that is alive. One thread of it may be let run (compel::SingleThreadRun) for as long as this call lasts; what it
     /// does to the process' memory and descriptors is part of the dump.
@@ -97,7 +97,7 @@ public:
     /// the namespace for a restore, takes care of it.
     virtual bool takeLink(int /*index*/, int /*type*/, const std::string& /*kind*/) { return false; }
     /// Once, when all processes and their memory are dumped.
-    virtual void dumpLate(pid_t /*root*/) {}
+    virtual void dumpLate(HostPid /*root*/) {}
     /// The images are complete. `goOn`: the processes will go on, so whatever was stopped must work again, or the dump
     /// fails; otherwise they are about to be killed.
     virtual void release(bool goOn) = 0;
@@ -159,8 +159,8 @@ public:
     /// every thread the registers, the signal mask and the rseq area of the image. All are stopped, the calling thread
     /// traces them, and no instruction of theirs has been executed. One thread of the process may be let run
     /// (compel::SingleThreadRun) for as long as this call lasts. The tree is let go when this has returned for all
-    /// processes and all subsystems.
-    virtual void resume(compel::FrozenProcess&) {}
+    /// processes and all subsystems. The pid is what images call the process.
+    virtual void resume(compel::FrozenProcess&, TreePid) {}
     /// Master, at the end: the tree runs. Without a call the restore failed.
     virtual void finish() noexcept {}
 };

@@ -94,7 +94,7 @@ int ActionScripts::reached(const model::StageEvent& event) {
     constexpr std::string_view kInitPid = "CRTOOLS_INIT_PID";
     std::vector<std::string> own{fmt::format("{}={}", kAction, stage),
                                  fmt::format("{}=/proc/{}/fd/{}", kImageDir, ::getpid(), event.imagesDir)};
-    if (event.root != 0)
+    if (event.root)
         own.push_back(fmt::format("{}={}", kInitPid, event.root));
 
     std::vector<char*> environment;

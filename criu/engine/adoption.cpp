@@ -16,13 +16,13 @@ void becomeSubreaper(bool on) {
     sys(::prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0), "{} child subreaper", on ? "become" : "cease to be");
 }
 
-void awaitChild(pid_t pid, pid_t self) {
+void awaitChild(TreePid pid, TreePid self) {
     constexpr auto kPatience = std::chrono::seconds(10);
     constexpr auto kPause = std::chrono::microseconds(200);
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
         siginfo_t info{};
-        if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
+        if (::waitid(P_PID, static_cast<id_t>(pid.value), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
             return;
         if (errno != ECHILD)
             failErrno("look for child {}", pid);

@@ -47,7 +47,7 @@ void addProcValues(const FrozenTask& task, const model::IdMap& ids, TaskCoreEntr
     }
     process.has_oom_score_adj = 1;
     process.oom_score_adj = kernel::readOomScoreAdj(task.dir);
-    if (const auto nice = task::autogroupNice(task.dir, task.stat.session == task.pid())) {
+    if (const auto nice = task::autogroupNice(task.dir, HostPid(task.stat.session) == task.pid())) {
         process.has_autogroup_nice = 1;
         process.autogroup_nice = *nice;
     }

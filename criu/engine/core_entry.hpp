@@ -27,7 +27,7 @@ struct TracedThread {
     /// `run`: the thread after its questions. To be called by the thread that traces it.
     TracedThread(const compel::FrozenThread& thread, const compel::BlobRun& run, bool compat);
 
-    pid_t tid = 0;
+    HostPid tid;
     compel::Registers registers;
     std::vector<std::byte> segments;  ///< of 32-bit processes only
     std::vector<std::byte> extended;

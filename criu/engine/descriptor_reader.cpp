@@ -33,14 +33,14 @@ void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     }
 }
 
-DescriptorReader::DescriptorReader(const kernel::ProcPid& task, pid_t pid, const std::vector<int>& descriptors,
+DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors,
                                    Wanted wanted, Prepare prepare)
     : task_(task),
       pid_(pid),
       descriptors_(descriptors),
       wanted_(std::move(wanted)),
       prepare_(std::move(prepare)),
-      process_(pid) {
+      process_(pid.value) {
     const unsigned threads = std::min(availableCores() - 1, kMostThreads);
     if (threads != 0 && descriptors.size() >= kWorthThreads)
         pool_.emplace(threads);

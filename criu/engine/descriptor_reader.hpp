@@ -34,7 +34,7 @@ public:
     using Prepare = std::function<void(files::OpenFd&, Arena&)>;
 
     /// `task` and `descriptors` must outlive this.
-    DescriptorReader(const kernel::ProcPid& task, pid_t pid, const std::vector<int>& descriptors, Wanted wanted,
+    DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors, Wanted wanted,
                      Prepare prepare);
     DescriptorReader(const DescriptorReader&) = delete;
     DescriptorReader& operator=(const DescriptorReader&) = delete;
@@ -64,7 +64,7 @@ private:
     void drop();
 
     const kernel::ProcPid& task_;
-    pid_t pid_;
+    HostPid pid_;
     const std::vector<int>& descriptors_;
     Wanted wanted_;
     Prepare prepare_;

@@ -21,8 +21,8 @@ namespace criu::engine {
 namespace {
 
 template <typename T>
-void writeOne(const ImageDir& images, ImageKind kind, pid_t pid, const T& message) {
-    ImageWriter image = images.create(kind, static_cast<std::uint64_t>(pid));
+void writeOne(const ImageDir& images, ImageKind kind, TreePid pid, const T& message) {
+    ImageWriter image = images.create(kind, static_cast<std::uint64_t>(pid.value));
     image.write(message);
     image.finish();
 }
@@ -47,7 +47,7 @@ public:
     explicit Capture(ExaminedPhase& examined);
 
     [[nodiscard]] bool sawUprobes() const noexcept { return memory_.sawUprobes(); }
-    void release(model::FinalState state) noexcept { files_.settle(aftermathOf(state)); }
+    void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
 
 private:
     void captureTables();
@@ -137,7 +137,7 @@ void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t numb
     ids.vm_id = ids.fs_id = ids.sighand_id = number;
     ids.files_id = table;
     examined_.namespaces().storeNumbers(task.pid(), ids);
-    writeOne(frozen_.images(), ImageKind::Ids, task.pid(), ids);
+    writeOne(frozen_.images(), ImageKind::Ids, task.treePid(), ids);
 }
 
 void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
@@ -146,7 +146,7 @@ void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
     fs.root_id = files_.addLink(task, "root", 0, false).value;
     fs.has_umask = task.status.umask.has_value();
     fs.umask = task.status.umask.value_or(0);
-    writeOne(frozen_.images(), ImageKind::Fs, task.pid(), fs);
+    writeOne(frozen_.images(), ImageKind::Fs, task.treePid(), fs);
 }
 
 void CapturedPhase::Capture::captureContents() {

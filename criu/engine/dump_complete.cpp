@@ -18,7 +18,7 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
     ImageWriter image = images.create(ImageKind::Pstree);
     for (const auto& task : tree.tasks()) {
         PstreeEntry entry = PSTREE_ENTRY__INIT;
-        entry.pid = static_cast<std::uint32_t>(task->pid());
+        entry.pid = static_cast<std::uint32_t>(task->treePid().value);
         entry.ppid = task->pid() == tree.rootPid() ? 0 : static_cast<std::uint32_t>(task->stat.ppid);
         entry.pgid = static_cast<std::uint32_t>(task->stat.pgrp);
         entry.sid = static_cast<std::uint32_t>(task->stat.session);

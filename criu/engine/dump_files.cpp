@@ -40,13 +40,13 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
 }
 
 FileCollector::~FileCollector() {
-    settle(files::Aftermath::Run);
+    release(files::Aftermath::Run);
 }
 
-void FileCollector::settle(files::Aftermath aftermath) noexcept {
-    if (settled_)
+void FileCollector::release(files::Aftermath aftermath) noexcept {
+    if (released_)
         return;
-    settled_ = true;
+    released_ = true;
     for (const Kind& kind : kinds_)
         kind.half->end(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
@@ -63,14 +63,15 @@ void FileCollector::noteProcesses(FrozenTree& tree) {
         if (!task->alive())
             continue;
         const kernel::TaskStat& stat = task->stat;
+        const HostPid sid(stat.session);
         auto found = std::find_if(sessions_.begin(), sessions_.end(),
-                                  [&](const tty::SeenSession& session) { return session.sid == stat.session; });
+                                  [&](const tty::SeenSession& session) { return session.sid == sid; });
         if (found == sessions_.end())
-            found = sessions_.insert(found, {stat.session, processes_.contains(stat.session), 0, 0});
+            found = sessions_.insert(found, {sid, processes_.contains(sid), 0, HostPid()});
         // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
         if (stat.ttyNumber != 0 && found->terminal == 0) {
             found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
-            found->foreground = stat.ttyPgrp;
+            found->foreground = HostPid(stat.ttyPgrp);
         }
     }
 }
@@ -128,7 +129,8 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     for (std::size_t last = candidates.size(); first < last;) {
         const std::size_t middle = first + (last - first) / 2;
         const Known& candidate = *candidates[middle];
-        const std::partial_ordering order = kernel::kcmpFile(candidate.pid, candidate.fd, file.pid, file.fd);
+        const std::partial_ordering order =
+            kernel::kcmpFile(candidate.pid.value, candidate.fd, file.pid.value, file.fd);
         if (order == std::partial_ordering::equivalent)
             return candidate;
         if (order == std::partial_ordering::less)
@@ -160,7 +162,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     ++inFlightDepth_;  // left as it is by a failure, which ends the dump
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
-    file.pid = ::getpid();
+    file.pid = HostPid(::getpid());
     file.fd = fd.get();
     file.inFlight = true;
     file.info = kernel::readFdInfo(self, file.fd, buffer_);
@@ -185,17 +187,17 @@ void FileCollector::refuseLocks(const files::OpenFd& file) const {
     throw error;
 }
 
-bool FileCollector::TableOrder::operator()(pid_t one, pid_t other) const {
-    return kernel::kcmp(one, other, kernel::KcmpType::Files) == std::partial_ordering::less;
+bool FileCollector::TableOrder::operator()(HostPid one, HostPid other) const {
+    return kernel::kcmp(one.value, other.value, kernel::KcmpType::Files) == std::partial_ordering::less;
 }
 
-const FileCollector::Known* FileCollector::inherited(const Table* parent, pid_t pid, int fd) {
+const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPid pid, int fd) {
     if (parent == nullptr)
         return nullptr;
     const auto at = std::lower_bound(parent->descriptors.begin(), parent->descriptors.end(), fd,
                                      [](const files::SeenFd& seen, int wanted) { return seen.fd < wanted; });
     if (at == parent->descriptors.end() || at->fd != fd ||
-        kernel::kcmpFile(parent->pid, fd, pid, fd) != std::partial_ordering::equivalent)
+        kernel::kcmpFile(parent->pid.value, fd, pid.value, fd) != std::partial_ordering::equivalent)
         return nullptr;
     return parent->known[static_cast<std::size_t>(at - parent->descriptors.begin())];
 }
@@ -207,7 +209,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         tableOfProcess_.emplace(task.pid(), same->second);
         return tables_[same->second].id;
     }
-    const auto found = tableOfProcess_.find(task.stat.ppid);
+    const auto found = tableOfProcess_.find(HostPid(task.stat.ppid));
     const Table* const parent = found != tableOfProcess_.end() ? &tables_[found->second]
                                 : tables_.empty()              ? nullptr
                                                                : &tables_.back();
@@ -309,7 +311,7 @@ FileId FileCollector::open(FdTypes type, dev_t device, ino_t inode) const {
     return at->second.front()->id;
 }
 
-bool FileCollector::has(FdTypes type, pid_t pid) const {
+bool FileCollector::has(FdTypes type, HostPid pid) const {
     const auto at = tableOfProcess_.find(pid);
     if (at == tableOfProcess_.end())
         return false;
@@ -317,7 +319,7 @@ bool FileCollector::has(FdTypes type, pid_t pid) const {
     return std::any_of(all.begin(), all.end(), [type](const Known* known) { return known->type == type; });
 }
 
-std::span<const files::SeenFd> FileCollector::descriptorsOf(pid_t pid) const {
+std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {
     const auto at = tableOfProcess_.find(pid);
     return at == tableOfProcess_.end() ? std::span<const files::SeenFd>() : tables_[at->second].descriptors;
 }

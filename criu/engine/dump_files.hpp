@@ -44,14 +44,14 @@ public:
     [[nodiscard]] FileId open(FdTypes type, dev_t device, ino_t inode) const;
 
     /// Whether a process has a descriptor of this type, once its table was dumped.
-    [[nodiscard]] bool has(FdTypes type, pid_t pid) const;
+    [[nodiscard]] bool has(FdTypes type, HostPid pid) const;
 
     /// Writes files.img and what kinds have of their own.
     void finish();
 
     /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
     /// for processes that go on by the destructor, if it wasn't before.
-    void settle(files::Aftermath aftermath) noexcept;
+    void release(files::Aftermath aftermath) noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -73,13 +73,13 @@ public:
         return namespaces_.numberOf(kind, inode);
     }
     [[nodiscard]] const files::TreeRoot& treeRoot() const override { return namespaces_.surroundings().root; }
-    [[nodiscard]] bool isDumped(pid_t pid) const override { return processes_.contains(pid); }
-    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(pid_t pid) const override;
+    [[nodiscard]] bool isDumped(HostPid pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
 
 private:
     /// An open file description seen before.
     struct Known {
-        pid_t pid = 0;
+        HostPid pid;
         int fd = -1;
         FileId id;
         FdTypes type = FD_TYPES__UND;
@@ -95,19 +95,19 @@ private:
     };
 
     struct Table {
-        pid_t pid = 0;
+        HostPid pid;
         std::uint32_t id = 0;
         std::vector<files::SeenFd> descriptors;
         std::vector<const Known*> known;  ///< what they refer to
     };
     /// The kernel's order of descriptor tables, by a process that has each.
     struct TableOrder {
-        bool operator()(pid_t one, pid_t other) const;
+        bool operator()(HostPid one, HostPid other) const;
     };
 
     void noteProcesses(FrozenTree& tree);
     /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
-    static const Known* inherited(const Table* parent, pid_t pid, int fd);
+    static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     void prepare(files::OpenFd& file, Arena& arena);
     [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
@@ -127,7 +127,7 @@ private:
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
-    bool settled_ = false;
+    bool released_ = false;
     files::PathDump paths_;
     std::vector<tty::SeenSession> sessions_;
     std::vector<Kind> kinds_;
@@ -138,9 +138,9 @@ private:
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
-    std::map<pid_t, std::size_t, TableOrder> tableOf_;
-    std::unordered_map<pid_t, std::size_t> tableOfProcess_;
-    std::set<pid_t> processes_;
+    std::map<HostPid, std::size_t, TableOrder> tableOf_;
+    std::unordered_map<HostPid, std::size_t> tableOfProcess_;
+    std::set<HostPid> processes_;
     std::vector<Arena> preparedIn_;
     int inFlightDepth_ = 0;           ///< how many calls of addInFlight() are under way, one in another
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them

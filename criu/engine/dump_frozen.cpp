@@ -31,7 +31,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     log().info("Stage: freeze");
     const Stopwatch watch(statistics_.freezing);
     since_ = std::chrono::steady_clock::now();
-    tree_.freeze(guardian_.root().inside, options().freezeCgroup, [this](pid_t pid) { devices_.pause(pid); });
+    tree_.freeze(guardian_.root().inside, options().freezeCgroup, [this](HostPid pid) { devices_.pause(pid); });
 }
 
 void FrozenPhase::resume(model::FinalState state) {

@@ -40,7 +40,7 @@ MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
         if (is(*vma.entry, memory::VmaStatus::SysvIpc))
             sysvShm_.add(*vma.entry);
     }
-    memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
+    memory::storeAioRings(task.pid().value, entries, *item.mm, arena_);
     return *item.mm;
 }
 
@@ -54,14 +54,14 @@ bool DumpMemory::isSmall(const Item& item) {
 
 void DumpMemory::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
-    const memory::PageDumpTask task{item.task->pid(), item.task->pid(), item.task->dir};
+    const memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
     const memory::PageDumpResult result =
         memory::dumpPages(task, item.memory, parts_.pages, mover.drainer, mover.arena);
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.memoryWrite += result.moving;
     item.memory.fill(*item.mm, mover.arena);
-    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId));
+    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId.value));
     image.write(*item.mm);
     image.finish();
 }

@@ -80,7 +80,7 @@ private:
     Arena arena_;
     std::deque<Item> items_;
     memory::SysvShmDump sysvShm_;
-    std::map<pid_t, std::future<std::vector<kernel::Vma>>> ahead_;
+    std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
     std::optional<ThreadPool> readers_;  // last: its threads use the others
 };
 

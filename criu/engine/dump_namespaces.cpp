@@ -25,9 +25,9 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
         seen.pids.insert(task->pid());
         if (!task->alive())
             continue;
-        std::vector<pid_t> threads;
+        std::vector<HostPid> threads;
         for (const compel::FrozenThread& thread : task->process->threads())
-            threads.push_back(thread.tracee.tid());
+            threads.emplace_back(thread.tracee.tid());
         seen.processes.push_back(
             {task->dir, task->pid(), task->status.name, std::move(threads), kernel::readNamespaceIds(task->dir)});
     }
@@ -60,7 +60,7 @@ DumpNamespaces::~DumpNamespaces() {
         kinds_.pop_back();
 }
 
-void DumpNamespaces::storeNumbers(pid_t process, TaskKobjIdsEntry& ids) const {
+void DumpNamespaces::storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const {
     for (const auto& kind : kinds_)
         namespaces::storeNumber(ids, kind->kind(), kind->numberOf(process));
 }

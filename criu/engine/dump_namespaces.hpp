@@ -32,7 +32,7 @@ public:
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
     /// The numbers of the namespaces that a process is in, and of those of criu.
-    void storeNumbers(pid_t process, TaskKobjIdsEntry& ids) const;
+    void storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const;
     void storeNumbersOfCriu(TaskKobjIdsEntry& ids) const { numbers_.storeCriu(ids); }
     /// The number of a namespace, by its inode; nothing if no restore would have it.
     [[nodiscard]] std::optional<std::uint32_t> numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const;

@@ -17,7 +17,7 @@ namespace criu::engine {
 namespace {
 
 void refuseForeignSession(const FrozenTask& root, const model::Options& options) {
-    if (root.stat.session == root.pid() || options.shellJob)
+    if (HostPid(root.stat.session) == root.pid() || options.shellJob)
         return;
     Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
                                root.status.name, root.stat.session));
@@ -39,13 +39,14 @@ void refuseSeccomp(const FrozenTask& task) {
 }
 
 /// In the kernel's order, in which those that share are neighbours.
-std::vector<pid_t> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
-    std::vector<pid_t> pids;
+std::vector<HostPid> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
+    std::vector<HostPid> pids;
     for (const auto& task : tree.tasks())
         if (task->alive())
             pids.push_back(task->pid());
-    std::sort(pids.begin(), pids.end(),
-              [&](pid_t a, pid_t b) { return kernel::kcmp(a, b, type) == std::partial_ordering::less; });
+    std::sort(pids.begin(), pids.end(), [&](HostPid a, HostPid b) {
+        return kernel::kcmp(a.value, b.value, type) == std::partial_ordering::less;
+    });
     return pids;
 }
 
@@ -54,10 +55,11 @@ std::vector<pid_t> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
 /// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
 /// tree.
 void refuseSharedOutside(FrozenTree& tree) {
-    const std::vector<pid_t> members = sortedBy(kernel::KcmpType::Vm, tree);
-    std::unordered_set<pid_t> known(members.begin(), members.end());
-    known.insert(::getpid());
-    for (const pid_t other : kernel::ProcDir().processes()) {
+    const std::vector<HostPid> members = sortedBy(kernel::KcmpType::Vm, tree);
+    std::unordered_set<HostPid> known(members.begin(), members.end());
+    known.emplace(::getpid());
+    for (const int number : kernel::ProcDir().processes()) {
+        const HostPid other(number);
         if (known.contains(other))
             continue;
         std::size_t first = 0;
@@ -65,7 +67,7 @@ void refuseSharedOutside(FrozenTree& tree) {
             const std::size_t middle = first + (last - first) / 2;
             std::partial_ordering order = std::partial_ordering::unordered;
             try {
-                order = kernel::kcmp(members[middle], other, kernel::KcmpType::Vm);
+                order = kernel::kcmp(members[middle].value, other.value, kernel::KcmpType::Vm);
             } catch (const Error& error) {
                 if (error.code() != ESRCH && error.code() != EPERM)
                     throw;
@@ -83,9 +85,9 @@ void refuseSharedOutside(FrozenTree& tree) {
 
 /// Processes may share descriptors but nothing else.
 void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
-    const std::vector<pid_t> pids = sortedBy(type, tree);
-    const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](pid_t a, pid_t b) {
-        return kernel::kcmp(a, b, type) == std::partial_ordering::equivalent;
+    const std::vector<HostPid> pids = sortedBy(type, tree);
+    const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](HostPid a, HostPid b) {
+        return kernel::kcmp(a.value, b.value, type) == std::partial_ordering::equivalent;
     });
     if (shared != pids.end())
         fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),

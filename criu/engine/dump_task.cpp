@@ -94,11 +94,11 @@ private:
                 continue;
             }
             for (const namespaces::SemaphoreAdjustment& adjustment : *found)
-                set.adjustments.push_back({task_.pid(), adjustment});
+                set.adjustments.push_back({task_.treePid(), adjustment});
         }
     }
 
-    /// What tracing tells must be read by the thread that traces. The run ends with that: the thread is as it was.
+    /// What tracing shows must be read by the thread that traces. The run ends with that: the thread is as it was.
     [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQuestions& asked, compel::BlobRun run) const {
         return std::make_shared<const TracedThread>(asked.thread, run, task_.compat);
     }
@@ -110,19 +110,19 @@ private:
             Arena arena;
             CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
-            write(traced->tid, core);
+            write(PidMap::sameInTree(traced->tid), core);
             return;
         }
         const std::shared_ptr<const ThreadQuestions> questions = std::move(asked);
         const auto complete = [this, traced, questions, answers] {
             Arena arena;
             kernel::ProcBuffer buffer;
-            const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, traced->tid, buffer);
+            const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, traced->tid.value, buffer);
             CoreEntry& core =
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
-            write(traced->tid, core);
+            write(PidMap::sameInTree(traced->tid), core);
         };
         if (pool_)
             pool_->submit(complete);
@@ -130,15 +130,15 @@ private:
             complete();
     }
 
-    [[nodiscard]] std::uint32_t setOf(pid_t tid, kernel::ProcBuffer& buffer) const {
+    [[nodiscard]] std::uint32_t setOf(HostPid tid, kernel::ProcBuffer& buffer) const {
         if (leaderGroups_.empty())
             return leaderSet_;
         const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
         return groups == leaderGroups_ ? leaderSet_ : context_.cgroups.setOf(kernel::parseCgroups(groups));
     }
 
-    void write(pid_t tid, const CoreEntry& core) const {
-        ImageWriter image = context_.images.create(ImageKind::Core, static_cast<std::uint64_t>(tid));
+    void write(TreePid tid, const CoreEntry& core) const {
+        ImageWriter image = context_.images.create(ImageKind::Core, static_cast<std::uint64_t>(tid.value));
         image.write(core);
         image.finish();
     }
@@ -184,7 +184,7 @@ void dumpDead(const FrozenTask& task, const ImageDir& images) {
     process.exit_code = static_cast<std::uint32_t>(task.stat.exitCode);
     process.flags = task.stat.flags;
     process.comm = name.data();
-    ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.pid()));
+    ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.treePid().value));
     image.write(core);
     image.finish();
 }

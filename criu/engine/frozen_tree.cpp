@@ -30,12 +30,12 @@ void refuseUntraceable(const FrozenTask& task) {
 }
 
 /// Calls `before` for all processes of a cgroup and of those below it.
-void announceGroup(const std::string& path, const std::function<void(pid_t)>& before) {
+void announceGroup(const std::string& path, const std::function<void(HostPid)>& before) {
     const auto announceAll = [&](const std::filesystem::path& group) {
         std::ifstream processes(group / "cgroup.procs");
         for (pid_t pid = 0; processes >> pid;)
             if (pid > 0)  // 0: of another pid namespace
-                before(pid);
+                before(HostPid(pid));
     };
     announceAll(path);
     std::error_code vanished;  // a group that goes away meanwhile has nobody in it
@@ -51,11 +51,11 @@ std::string FrozenTask::describe() const {
     return fmt::format("process {} ({})", pid(), status.name);
 }
 
-compel::FrozenProcess FrozenTree::seize(pid_t pid) const {
-    return compel::FrozenProcess::seize(pid, options_);
+compel::FrozenProcess FrozenTree::seize(HostPid pid) const {
+    return compel::FrozenProcess::seize(pid.value, options_);
 }
 
-compel::FrozenProcess FrozenTree::seizeAsAllowed(pid_t pid) {
+compel::FrozenProcess FrozenTree::seizeAsAllowed(HostPid pid) {
     try {
         return seize(pid);
     } catch (const compel::Error& error) {
@@ -78,8 +78,8 @@ void FrozenTree::stop(FrozenTask& task) {
     task.status = kernel::readStatus(task.dir, buffer_);
 }
 
-void FrozenTree::add(pid_t pid) {
-    auto task = std::make_unique<FrozenTask>(proc_.open(pid));
+void FrozenTree::add(HostPid pid) {
+    auto task = std::make_unique<FrozenTask>(proc_.open(pid.value));
     const ErrorContext context([&] { return fmt::format("process {}", pid); });
     task->stat = kernel::readStat(task->dir, buffer_);
     task->status = kernel::readStatus(task->dir, buffer_);
@@ -97,7 +97,7 @@ void FrozenTree::add(pid_t pid) {
 }
 
 bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
-    return known_.contains(task.stat.ppid);
+    return known_.contains(HostPid(task.stat.ppid));
 }
 
 bool FrozenTree::addChildren(FrozenTask& parent) {
@@ -105,7 +105,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     if (!parent.alive())
         return false;
     for (const compel::FrozenThread& thread : parent.process->threads())
-        for (const pid_t child : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
+        for (const pid_t number : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
+            const HostPid child(number);
             if (known_.contains(child))
                 continue;
             stop_.throwIfRequested();
@@ -125,7 +126,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
                 // Ended while it was being stopped: a zombie now, found as such by the next pass.
                 kernel::TaskStat stat;
                 try {
-                    stat = kernel::readStat(proc_.open(child), buffer_);
+                    stat = kernel::readStat(proc_.open(child.value), buffer_);
                 } catch (const Error&) {
                     found = true;
                     continue;
@@ -155,16 +156,17 @@ FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log
     options_.seize.longestWait = std::chrono::milliseconds(timeout);
 }
 
-void FrozenTree::addTree(pid_t root) {
+void FrozenTree::addTree(HostPid root) {
     add(root);
     if (!tasks_.front()->alive())
         fail("process {} has ended (it is a zombie)", root);
     addAll();
 }
 
-void FrozenTree::freeze(pid_t root, const std::optional<std::string>& group, const std::function<void(pid_t)>& before) {
-    std::set<pid_t> announced;
-    before_ = [&](pid_t pid) {
+void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
+                        const std::function<void(HostPid)>& before) {
+    std::set<HostPid> announced;
+    before_ = [&](HostPid pid) {
         if (announced.insert(pid).second)
             before(pid);
     };
@@ -215,11 +217,11 @@ void FrozenTree::kill(bool butRoot) {
 void FrozenTree::resume(bool stopped) {
     if (freezer_)
         freezer_->restore();
-    std::vector<pid_t> stopping;
+    std::vector<HostPid> stopping;
     for (const auto& task : tasks_) {
         if (!task->alive() || !stopped || task->state == model::TaskState::Stopped)
             continue;
-        ::kill(task->pid(), SIGSTOP);
+        ::kill(task->pid().value, SIGSTOP);
         stopping.push_back(task->pid());
     }
     for (const auto& task : tasks_) {

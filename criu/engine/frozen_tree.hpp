@@ -14,6 +14,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/freezer.hpp"
+#include "criu/engine/pid_map.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
@@ -34,7 +35,9 @@ struct FrozenTask {
     bool compat = false;    ///< a 32-bit process, see task::isCompat()
     bool hasRings = false;  ///< has descriptors of io_uring
 
-    [[nodiscard]] pid_t pid() const noexcept { return stat.pid; }
+    [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
+    /// The same number: a dump is done in the pid namespace of the tree (Guardian).
+    [[nodiscard]] TreePid treePid() const noexcept { return PidMap::sameInTree(pid()); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
     /// "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
@@ -52,12 +55,11 @@ public:
     /// Stops `root` and all its descendants, once only; throws Error, with everybody running again, when that takes too
     /// long. `group`: path of a cgroup to be frozen meanwhile, so that nobody in it escapes by forking. `before` is
     /// called once for each process that is going to be stopped, by either means.
-    void freeze(pid_t root, const std::optional<std::string>& group, const std::function<void(pid_t)>& before);
+    void freeze(HostPid root, const std::optional<std::string>& group, const std::function<void(HostPid)>& before);
 
     /// The cgroup that was frozen; null if there was none.
     [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_ ? &*freezer_ : nullptr; }
-    /// The pid of the root, in the pid namespace that the dump is done in.
-    [[nodiscard]] pid_t rootPid() const noexcept { return tasks_.front()->pid(); }
+    [[nodiscard]] HostPid rootPid() const noexcept { return tasks_.front()->pid(); }
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
@@ -74,13 +76,13 @@ public:
     void resume(bool stopped);
 
 private:
-    void addTree(pid_t root);
+    void addTree(HostPid root);
     bool addChildren(FrozenTask& parent);
     [[nodiscard]] bool isChildOfMember(const FrozenTask& task) const;
-    void add(pid_t pid);
+    void add(HostPid pid);
     void addAll();
-    compel::FrozenProcess seize(pid_t pid) const;
-    compel::FrozenProcess seizeAsAllowed(pid_t pid);
+    compel::FrozenProcess seize(HostPid pid) const;
+    compel::FrozenProcess seizeAsAllowed(HostPid pid);
     void stop(FrozenTask& task);
 
     kernel::ProcDir proc_;
@@ -89,10 +91,10 @@ private:
     std::chrono::seconds timeout_;
     StopRequest& stop_;
     Log& log_;
-    std::function<void(pid_t)> before_;  ///< while freezing
-    bool onlySeizing_ = false;           ///< nobody can run, so nobody can be waited for
+    std::function<void(HostPid)> before_;  ///< while freezing
+    bool onlySeizing_ = false;             ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_set<pid_t> known_;         ///< of them
+    std::unordered_set<HostPid> known_;       ///< of them
     std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
 };
 

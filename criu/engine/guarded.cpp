@@ -169,12 +169,12 @@ void stopWithGuardian(const kernel::PidFd& guardian) {
 
 }  // namespace
 
-GuardedRoot::GuardedRoot(pid_t root) : process(root) {
+GuardedRoot::GuardedRoot(HostPid root) : process(root.value) {
     const kernel::ProcDir proc;
-    const kernel::ProcPid dir = proc.open(root);
+    const kernel::ProcPid dir = proc.open(root.value);
     kernel::ProcBuffer buffer;
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
-    inside = status.nsPid.empty() ? root : status.nsPid.back();
+    inside = status.nsPid.empty() ? root : HostPid(status.nsPid.back());
     try {
         ids = kernel::readNamespaceIds(dir);
     } catch (const Error& error) {

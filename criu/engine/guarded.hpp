@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <optional>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/kernel/nslinks.hpp"
@@ -17,10 +16,10 @@ namespace criu::engine {
 /// The process whose tree the guarded work is about, as both sides need to know it.
 struct GuardedRoot {
     /// Throws Error if there is no such process.
-    explicit GuardedRoot(pid_t root);
+    explicit GuardedRoot(HostPid root);
 
     kernel::PidFd process;
-    pid_t inside = 0;           ///< its pid in its own pid namespace
+    HostPid inside;             ///< its pid where the work is done: in its own pid namespace
     kernel::NamespaceIds ids;   ///< of its namespaces
     kernel::NamespaceIds home;  ///< those of criu as it was started
     UniqueFd pidNamespace;      ///< if it isn't that of criu

@@ -32,7 +32,7 @@ namespace criu::engine {
 /// - addresses that the kernel uses on its own (task::restoreKernelAddresses()).
 class LastSteps {
 public:
-    using Threads = std::unordered_map<pid_t, compel::FrozenThread*>;  ///< by their ids in the image
+    using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
 
     /// What all processes of a restore have in common.
     struct Common {

@@ -23,7 +23,7 @@ void LateFiles::announce(FileId id, const FileHolder& holder) const {
 
 std::optional<FileHolder> LateFiles::find(FileId id) const {
     const FileHolder holder = board_.as<FileHolder>()[slots_.at(id)];
-    return holder.pid != 0 ? std::optional(holder) : std::nullopt;
+    return holder.pid ? std::optional(holder) : std::nullopt;
 }
 
 }  // namespace criu::engine

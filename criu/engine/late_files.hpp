@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +12,7 @@ namespace criu::engine {
 
 /// Where a descriptor of an open file is to be had.
 struct FileHolder {
-    pid_t pid = 0;
+    TreePid pid;
     int fd = -1;
 };
 

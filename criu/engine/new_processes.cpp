@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/pid_map.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 
@@ -19,10 +20,10 @@ namespace criu::engine {
 namespace {
 
 /// Nothing if nobody has the number.
-std::optional<kernel::TaskStat> holderOf(pid_t pid) {
+std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     try {
         kernel::ProcBuffer buffer;
-        return kernel::readStat(kernel::ProcDir().open(pid), buffer);
+        return kernel::readStat(kernel::ProcDir().open(pid.value), buffer);
     } catch (const Error&) {
         return std::nullopt;
     }
@@ -37,10 +38,10 @@ bool hasEnded(const kernel::TaskStat& task) noexcept {
 /// Other numbers belonged to processes that have been reaped, and may be strangers' by now.
 class OwnProcesses {
 public:
-    OwnProcesses(const std::vector<pid_t>& numbers, pid_t root) : root_(root) {
-        for (const pid_t pid : numbers)
+    OwnProcesses(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
+        for (const HostPid pid : numbers)
             if (const auto holder = holderOf(pid))
-                parents_.emplace(pid, holder->ppid);
+                parents_.emplace(pid, HostPid(holder->ppid));
     }
 
     /// Returns whether somebody is left who hasn't ended.
@@ -52,8 +53,8 @@ public:
     }
 
 private:
-    [[nodiscard]] bool has(pid_t pid) const {
-        const pid_t self = ::getpid();
+    [[nodiscard]] bool has(HostPid pid) const {
+        const HostPid self(::getpid());
         for (std::size_t steps = 0; steps <= parents_.size(); ++steps) {
             if (pid == self || pid == root_)
                 return true;
@@ -66,26 +67,26 @@ private:
     }
 
     /// What is read behind the descriptor is of the process that it stands for, or the signal goes nowhere.
-    [[nodiscard]] bool kill(pid_t pid) const {
+    [[nodiscard]] bool kill(HostPid pid) const {
         try {
-            const kernel::PidFd process(pid);
+            const kernel::PidFd process(pid.value);
             const auto holder = holderOf(pid);
-            return holder && has(holder->ppid) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
+            return holder && has(HostPid(holder->ppid)) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
         } catch (const Error&) {
             return false;  // it is gone
         }
     }
 
-    pid_t root_;
-    std::unordered_map<pid_t, pid_t> parents_;
+    HostPid root_;
+    std::unordered_map<HostPid, HostPid> parents_;
 };
 
 /// Of a process that must not stay if this fails.
-kernel::PidFd handleOf(pid_t pid) {
+kernel::PidFd handleOf(HostPid pid) {
     try {
-        return kernel::PidFd(pid);
+        return kernel::PidFd(pid.value);
     } catch (const Error&) {
-        ::kill(pid, SIGKILL);
+        ::kill(pid.value, SIGKILL);
         throw;
     }
 }
@@ -105,7 +106,7 @@ void NewProcesses::Subreaper::end() noexcept {
 }
 
 NewProcesses::NewProcesses(const RestoreControl& control, bool ownPids, Log& log,
-                           const std::function<pid_t()>& createRoot)
+                           const std::function<HostPid()>& createRoot)
     : control_(control), ownPids_(ownPids), log_(log), root_(createRoot()), rootHandle_(handleOf(root_)) {}
 
 NewProcesses::~NewProcesses() {
@@ -118,10 +119,18 @@ void NewProcesses::release() noexcept {
     Subreaper::end();
 }
 
+std::vector<HostPid> NewProcesses::createdHere() const {
+    const PidMap sameNamespace;
+    std::vector<HostPid> pids;
+    for (const TreePid pid : control_.created())
+        pids.push_back(sameNamespace.outside(pid));
+    return pids;
+}
+
 bool NewProcesses::killRound() {
     const bool rootLives = !rootHandle_.waitExit() && rootHandle_.sendSignal(SIGKILL);
     // The end of the root of a pid namespace is the end of all in it.
-    const bool othersLive = !ownPids_ && OwnProcesses(control_.created(), rootLives ? root_ : 0).killAll();
+    const bool othersLive = !ownPids_ && OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
     return rootLives || othersLive;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
+#include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/kernel/pidfd.hpp"
@@ -15,13 +15,13 @@ namespace criu::engine {
 class NewProcesses {
 public:
     /// `createRoot` creates the first of them. `ownPids`: the tree is in a new pid namespace, which ends with that.
-    NewProcesses(const RestoreControl& control, bool ownPids, Log& log, const std::function<pid_t()>& createRoot);
+    NewProcesses(const RestoreControl& control, bool ownPids, Log& log, const std::function<HostPid()>& createRoot);
     ~NewProcesses();
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
 
-    /// The first process, as criu has it.
-    [[nodiscard]] pid_t root() const noexcept { return root_; }
+    /// The first process.
+    [[nodiscard]] HostPid root() const noexcept { return root_; }
 
     /// They are on their own: orphans among them are init's.
     void release() noexcept;
@@ -37,6 +37,8 @@ private:
         static void end() noexcept;
     };
 
+    /// What criu calls processes of a tree in its own pid namespace.
+    [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
     /// Returns whether somebody is left.
     bool killRound();
@@ -46,7 +48,7 @@ private:
     Log& log_;
     bool released_ = false;
     Subreaper subreaper_;
-    pid_t root_;
+    HostPid root_;
     kernel::PidFd rootHandle_;
 };
 

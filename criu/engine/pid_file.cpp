@@ -9,7 +9,7 @@
 
 namespace criu::engine {
 
-PidFile::PidFile(const std::string& path, pid_t pid) : name_(path) {
+PidFile::PidFile(const std::string& path, HostPid pid) : name_(path) {
     const UniqueFd fd(::openat(name_.directory(), name_.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd) {
         Error error(errno, fmt::format("create the pid file {}", path));
@@ -18,7 +18,7 @@ PidFile::PidFile(const std::string& path, pid_t pid) : name_(path) {
         throw error;
     }
     name_.noteCreated();
-    const std::string text = std::to_string(pid);
+    const std::string text = std::to_string(pid.value);
     const ssize_t written = ::write(fd.get(), text.data(), text.size());
     if (written != static_cast<ssize_t>(text.size()))
         failWith(written < 0 ? errno : ENOSPC, "write the pid file {}", path);

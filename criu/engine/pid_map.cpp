@@ -11,8 +11,8 @@
 namespace criu::engine {
 namespace {
 
-pid_t innermost(const kernel::TaskStatus& status) {
-    return status.nsPid.empty() ? status.pid : status.nsPid.back();
+TreePid innermost(const kernel::TaskStatus& status) {
+    return TreePid(status.nsPid.empty() ? status.pid : status.nsPid.back());
 }
 
 /// Processes may end while they are looked at.
@@ -28,23 +28,22 @@ void unlessEnded(Look&& look) {
 
 }  // namespace
 
-void PidMap::add(const kernel::ProcPid& process, pid_t pid, kernel::ProcBuffer& buffer) {
+void PidMap::add(const kernel::ProcPid& process, HostPid pid, kernel::ProcBuffer& buffer) {
     outside_.insert_or_assign(innermost(kernel::readStatus(process, buffer)), pid);
 }
 
-void PidMap::refresh() {
-    if (init_ == 0)
+void PidMap::refresh(const kernel::ProcDir& proc) {
+    if (!init_)
         return;
-    const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     outside_.clear();
-    std::vector<pid_t> next{init_};
+    std::vector<pid_t> next{init_.value};
     while (!next.empty()) {
         const pid_t pid = next.back();
         next.pop_back();
         unlessEnded([&] {
             const kernel::ProcPid process = proc.open(pid);
-            add(process, pid, buffer);
+            add(process, HostPid(pid), buffer);
             for (const pid_t tid : kernel::readThreads(process)) {
                 const std::vector<pid_t> children = kernel::readChildren(process, tid, buffer);
                 next.insert(next.end(), children.begin(), children.end());
@@ -54,41 +53,41 @@ void PidMap::refresh() {
 }
 
 void PidMap::refreshByAll() {
-    if (init_ == 0)
+    if (!init_)
         return;
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     outside_.clear();
     unlessEnded([&] {
-        const auto space = kernel::readNamespaceId(proc.open(init_), kernel::NamespaceKind::Pid);
+        const auto space = kernel::readNamespaceId(proc.open(init_.value), kernel::NamespaceKind::Pid);
         for (const pid_t pid : proc.processes())
             unlessEnded([&] {
                 const kernel::ProcPid process = proc.open(pid);
                 if (kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) == space)
-                    add(process, pid, buffer);
+                    add(process, HostPid(pid), buffer);
             });
     });
 }
 
-std::optional<pid_t> PidMap::tryOutside(pid_t inside) const {
-    if (init_ == 0)
-        return inside;
+std::optional<HostPid> PidMap::tryOutside(TreePid inside) const {
+    if (!init_)
+        return HostPid(inside.value);
     const auto found = outside_.find(inside);
     return found != outside_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-pid_t PidMap::outside(pid_t inside) const {
+HostPid PidMap::outside(TreePid inside) const {
     const auto found = tryOutside(inside);
     if (!found)
         fail("process {} is missing in the pid namespace of the tree", inside);
     return *found;
 }
 
-pid_t PidMap::insideOf(const kernel::ProcPid& process, pid_t tid) const {
-    if (init_ == 0)
-        return tid;
+TreePid PidMap::insideOf(const kernel::ProcPid& process, HostPid tid) const {
+    if (!init_)
+        return TreePid(tid.value);
     kernel::ProcBuffer buffer;
-    return innermost(kernel::readThreadStatus(process, tid, buffer));
+    return innermost(kernel::readThreadStatus(process, tid.value, buffer));
 }
 
 }  // namespace criu::engine

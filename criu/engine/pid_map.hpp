@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <unordered_map>
 
+#include "criu/base/ids.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::engine {
@@ -16,28 +15,32 @@ class PidMap {
 public:
     PidMap() = default;
     /// `init`: the first process of the tree's own namespace, as criu calls it.
-    explicit PidMap(pid_t init) : init_(init) {}
+    explicit PidMap(HostPid init) : init_(init) {}
 
-    [[nodiscard]] bool isOwnNamespace() const noexcept { return init_ != 0; }
+    [[nodiscard]] bool isOwnNamespace() const noexcept { return static_cast<bool>(init_); }
 
-    /// Looks at all processes below the first one. One that is given to another parent meanwhile may be missed.
-    void refresh();
+    /// Looks in `proc`, which is of criu's pid namespace, at all processes below the first one. One that is given to
+    /// another parent meanwhile may be missed.
+    void refresh(const kernel::ProcDir& proc = kernel::ProcDir());
     /// Looks at all processes there are; misses none that lives all the while.
     void refreshByAll();
 
     /// Nothing if there is no such process.
-    [[nodiscard]] std::optional<pid_t> tryOutside(pid_t inside) const;
+    [[nodiscard]] std::optional<HostPid> tryOutside(TreePid inside) const;
     /// Throws Error if there is no such process.
-    [[nodiscard]] pid_t outside(pid_t inside) const;
+    [[nodiscard]] HostPid outside(TreePid inside) const;
+
+    /// Where criu itself works in the pid namespace of the tree, as every dump does.
+    [[nodiscard]] static constexpr TreePid sameInTree(HostPid pid) noexcept { return TreePid(pid.value); }
 
     /// What a thread of a process is called inside. `process` is /proc/PID of it.
-    [[nodiscard]] pid_t insideOf(const kernel::ProcPid& process, pid_t tid) const;
+    [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 
 private:
-    void add(const kernel::ProcPid& process, pid_t pid, kernel::ProcBuffer& buffer);
+    void add(const kernel::ProcPid& process, HostPid pid, kernel::ProcBuffer& buffer);
 
-    pid_t init_ = 0;
-    std::unordered_map<pid_t, pid_t> outside_;  ///< by the number inside
+    HostPid init_;
+    std::unordered_map<TreePid, HostPid> outside_;  ///< by the number inside
 };
 
 }  // namespace criu::engine

@@ -21,8 +21,8 @@ namespace criu::engine {
 namespace {
 
 /// All numbers of pids that the image has.
-std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
-    std::set<pid_t> numbers;
+std::set<TreePid> numbersOf(const model::ProcessTree& tree) {
+    std::set<TreePid> numbers;
     for (const auto& task : tree.tasks) {
         numbers.insert({task->pid, task->pgid, task->sid});
         for (const model::Thread& thread : task->threads)
@@ -32,11 +32,11 @@ std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
 }
 
 /// clone3 with a chosen pid. Returns twice, as fork does.
-pid_t clonePid(pid_t pid, std::uint64_t flags) {
+pid_t clonePid(TreePid pid, std::uint64_t flags) {
     clone_args args{};
     args.flags = flags;
     args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
-    args.set_tid = reinterpret_cast<std::uint64_t>(&pid);
+    args.set_tid = reinterpret_cast<std::uint64_t>(&pid.value);
     args.set_tid_size = 1;
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
@@ -78,7 +78,7 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 
 }  // namespace
 
-pid_t createAs(pid_t wanted, std::uint64_t flags) {
+pid_t createAs(TreePid wanted, std::uint64_t flags) {
     using Clock = std::chrono::steady_clock;
     constexpr auto kMoments = std::chrono::seconds(2);
     constexpr auto kPatience = std::chrono::seconds(20);
@@ -91,30 +91,30 @@ pid_t createAs(pid_t wanted, std::uint64_t flags) {
             return pid;
         if (errno != EEXIST)
             failErrno("create process {}", wanted);
-        auto holder = holderOf(wanted);
+        auto holder = holderOf(wanted.value);
         const auto waited = Clock::now() - begin;
         const bool moments = waited < kMoments;
         if (!moments && !holder)
-            holder = memberOf(wanted);
+            holder = memberOf(wanted.value);
         if (waited < kPatience && (!holder || isEnding(*holder))) {  // nobody: they have just gone
             std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
-                                        holder ? describeHolder(*holder, wanted) : "a process group or session"));
+                                        holder ? describeHolder(*holder, wanted.value) : "a process group or session"));
         error.addHint("end that process, or restore in a pid namespace");
         throw error;
     }
 }
 
 pid_t createSpare(const model::ProcessTree& tree, std::uint64_t flags) {
-    const std::set<pid_t> needed = numbersOf(tree);
+    const std::set<TreePid> needed = numbersOf(tree);
     // Numbers are tried from the highest downwards, far from where trees usually are.
     for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
         // The kernel finds a number taken only when it has made a whole process.
-        if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
+        if (needed.contains(TreePid(candidate)) || ::kill(candidate, 0) == 0)
             continue;
-        const pid_t pid = clonePid(candidate, flags);
+        const pid_t pid = clonePid(TreePid(candidate), flags);
         if (pid >= 0)
             return pid;
         if (errno != EEXIST)

@@ -8,12 +8,13 @@
 #include "criu/model/process_tree.hpp"
 
 /// Processes with numbers of our choice: clone3(2) with set_tid, since Linux 5.5, with CAP_CHECKPOINT_RESTORE
-/// (Linux 5.9) or CAP_SYS_ADMIN in the pid namespace. `flags`: CLONE_…; the calls return twice, as fork(2) does.
+/// (Linux 5.9) or CAP_SYS_ADMIN in the pid namespace. `flags`: CLONE_…; the calls return twice, as fork(2) does: 0, and
+/// the number that the caller's pid namespace has for the new process.
 namespace criu::engine {
 
 /// Waits for whoever is about to leave the pid; throws Error that names who has it. Usually that is a matter of
 /// moments, but who reaps hundreds of processes needs seconds.
-pid_t createAs(pid_t wanted, std::uint64_t flags);
+pid_t createAs(TreePid wanted, std::uint64_t flags);
 
 /// A helper whose number doesn't matter, except that nobody of the tree may need it: neither as a pid nor as the number
 /// of a thread, group or session.

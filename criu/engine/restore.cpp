@@ -6,7 +6,7 @@ namespace criu::engine {
 
 int restore(Run& run) {
     const model::Options& options = run.options;
-    run.listeners.append(run.drivers);  // one process tells all
+    run.listeners.append(run.drivers);  // one process notifies all
     PlannedRestore planned(run);
     PreparedRestore prepared(planned);
     BornRestore born(prepared);

@@ -6,7 +6,7 @@
 namespace criu::engine {
 namespace {
 
-pid_t makeRoot(PreparedRestore& prepared) {
+HostPid makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().info("Stage: processes");
     return createRoot(prepared.run, prepared.planned.options().restoreSibling);
 }
@@ -27,7 +27,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
 void BornRestore::fillNamespaces() {
     PlannedRestore& planned = prepared.planned;
     planned.log().info("Stage: namespaces");
-    const kernel::ProcPid first = kernel::ProcDir().open(processes.root());
+    const kernel::ProcPid first = kernel::ProcDir().open(processes.root().value);
     for (const auto& kind : planned.namespaces)
         kind->meet(first);
     planned.run.listeners.require(Stage::SetupNamespaces);

@@ -101,10 +101,10 @@ void RestoreControl::continueAdoption() const noexcept {
     wake(page().adoption);
 }
 
-void RestoreControl::noteCreated(pid_t pid) const noexcept {
+void RestoreControl::noteCreated(TreePid pid) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().createdCount, 1U, __ATOMIC_ACQ_REL);
     if (slot < participants_)
-        __atomic_store_n(&createdSlots()[slot].pid, pid, __ATOMIC_RELEASE);
+        __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
 void RestoreControl::noteArea(const AreaSlot& area) const noexcept {
@@ -121,12 +121,12 @@ CreatedSlot* RestoreControl::createdSlots() const noexcept {
     return reinterpret_cast<CreatedSlot*>(areaSlots() + participants_);
 }
 
-std::vector<pid_t> RestoreControl::created() const {
-    std::vector<pid_t> pids;
+std::vector<TreePid> RestoreControl::created() const {
+    std::vector<TreePid> pids;
     const std::uint32_t count = std::min(__atomic_load_n(&page().createdCount, __ATOMIC_ACQUIRE), participants_);
     for (std::uint32_t i = 0; i < count; ++i)
-        if (const pid_t pid = __atomic_load_n(&createdSlots()[i].pid, __ATOMIC_ACQUIRE); pid > 0)
-            pids.push_back(pid);
+        if (const pid_t pid = __atomic_load_n(&createdSlots()[i].pid.value, __ATOMIC_ACQUIRE); pid > 0)
+            pids.emplace_back(pid);
     return pids;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/fd_store.hpp"
@@ -40,13 +41,13 @@ struct ControlPage {
 
 /// A process that exists because of this restore.
 struct CreatedSlot {
-    std::int32_t pid = 0;
+    TreePid pid;
 };
 
 /// Where a parked process has the restorer, which is to be taken away: the interpreter first, what it needs for its
 /// programs last.
 struct AreaSlot {
-    std::int32_t pid = 0;
+    TreePid pid;
     std::uint64_t start = 0;
     std::uint64_t data = 0;  ///< where that memory begins
     std::uint64_t end = 0;
@@ -79,13 +80,13 @@ public:
     void continueAdoption() const noexcept;
 
     /// Notes that a process now exists; from its creator.
-    void noteCreated(pid_t pid) const noexcept;
+    void noteCreated(TreePid pid) const noexcept;
 
     /// Notes where a process keeps the restorer; from itself, before it enters it.
     void noteArea(const AreaSlot& area) const noexcept;
 
     /// Master: processes noted so far.
-    [[nodiscard]] std::vector<pid_t> created() const;
+    [[nodiscard]] std::vector<TreePid> created() const;
     /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 

@@ -42,16 +42,16 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
     while (const auto entry = reader.next<PstreeEntry>()) {
         const PstreeEntry& in = **entry;
         auto task = std::make_unique<Task>();
-        task->pid = static_cast<pid_t>(in.pid);
-        task->ppid = static_cast<pid_t>(in.ppid);
-        task->pgid = static_cast<pid_t>(in.pgid);
-        task->sid = static_cast<pid_t>(in.sid);
+        task->pid = TreePid(static_cast<pid_t>(in.pid));
+        task->ppid = TreePid(static_cast<pid_t>(in.ppid));
+        task->pgid = TreePid(static_cast<pid_t>(in.pgid));
+        task->sid = TreePid(static_cast<pid_t>(in.sid));
         for (std::size_t i = 0; i < in.n_threads; ++i)
-            task->threads.push_back({static_cast<pid_t>(in.threads[i]), std::nullopt});
+            task->threads.push_back({TreePid(static_cast<pid_t>(in.threads[i])), std::nullopt});
         // Usually the leader comes first, but an image may list threads in any order.
         const auto leader = std::find_if(task->threads.begin(), task->threads.end(),
                                          [&](const model::Thread& thread) { return thread.tid == task->pid; });
-        if (task->pid <= 0)
+        if (task->pid <= TreePid())
             fail("{}: {} is no pid", reader.name(), in.pid);
         if (leader != task->threads.end()) {
             std::iter_swap(task->threads.begin(), leader);
@@ -89,7 +89,8 @@ void requireThreadPart(const model::Thread& thread) {
 
 void readCores(const ImageDir& images, Task& task) {
     const auto readOne = [&images](model::Thread& thread) {
-        thread.core = images.openRequired(ImageKind::Core, static_cast<std::uint64_t>(thread.tid)).only<CoreEntry>();
+        thread.core =
+            images.openRequired(ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value)).only<CoreEntry>();
     };
     if (task.threads.size() < kManyThreads) {
         for (model::Thread& thread : task.threads)
@@ -142,7 +143,7 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     readCores(images, task);
     if (!task.alive())
         return;
-    const auto pid = static_cast<std::uint64_t>(task.pid);
+    const auto pid = static_cast<std::uint64_t>(task.pid.value);
     task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
@@ -153,7 +154,7 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
     out.pages.emplace(task.pid, pages.openRequired(memory::MemoryObject::process(task.pid)));
 
-    const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid);
+    const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid.value);
     auto& table = out.tree.fdTables[filesId];
     if (!table)
         table = readFdTable(images, filesId);

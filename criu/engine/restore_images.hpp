@@ -21,10 +21,10 @@ namespace criu::engine {
 struct RestoreImages {
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
-    std::unordered_map<pid_t, memory::PageSource> pages;  ///< private memory of all processes that are alive
+    std::unordered_map<TreePid, memory::PageSource> pages;  ///< private memory of all processes that are alive
     std::map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
-    std::unordered_map<pid_t, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
+    std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
 };
 
 /// The network namespace that a file was in; nothing for those that are in none.

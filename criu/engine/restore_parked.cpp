@@ -19,7 +19,7 @@ constexpr unsigned kLookEvery = 200;
 
 /// Throws if a process that should be on its way has died.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    const std::vector<pid_t> created = control.created();  // who is created later may not be in the map
+    const std::vector<TreePid> created = control.created();  // who is created later may not be in the map
     pids.refresh();
     kernel::ProcBuffer buffer;
     const kernel::ProcDir proc;
@@ -27,14 +27,14 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, P
         if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
             continue;
         try {
-            std::optional<pid_t> pid = pids.tryOutside(task->pid);
+            std::optional<HostPid> pid = pids.tryOutside(task->pid);
             if (!pid) {
                 pids.refreshByAll();
                 pid = pids.tryOutside(task->pid);
             }
             if (!pid)
                 fail("process {} ended while it was restored", task->pid);
-            const kernel::TaskStat stat = kernel::readStat(proc.open(*pid), buffer);
+            const kernel::TaskStat stat = kernel::readStat(proc.open(pid->value), buffer);
             if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
                 continue;
             // The exit code is a wait(2) status; of a crash it says more than that the process is gone.
@@ -72,7 +72,7 @@ std::chrono::microseconds complete(BornRestore& born) {
     PlannedRestore& planned = born.prepared.planned;
     awaitParked(born);
     born.pids.refresh();
-    const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root());
+    const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root().value);
     for (const auto& kind : planned.namespaces)
         kind->finish(first);
     while (UniqueFd master = planned.files.terminals().handedOver())

@@ -10,13 +10,14 @@
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/namespace_kinds.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/model/birth_facts.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "criu/task/cpu_info.hpp"
 #include "criu/task/security_label.hpp"
 
 namespace criu::engine {
 namespace {
 
-using model::BirthFacts;
 using model::BirthPlan;
 
 void requireLabels(const model::ProcessTree& tree) {
@@ -41,27 +42,17 @@ RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, c
     return content;
 }
 
-BirthPlan planBirths(const model::ProcessTree& tree, const model::Options& options) {
-    const pid_t ownSession = ::getsid(0);
-    const pid_t ownGroup = ::getpgid(0);
-    const pid_t oldSession = tree.root().sid;
-    const pid_t oldGroup = tree.root().pgid;
-    const bool adopt = oldSession != tree.root().pid;
-    if (adopt && !options.shellJob) {
-        Error error(0, fmt::format("process {} doesn't lead its session ({})", tree.root().pid, oldSession));
-        error.addHint("restore with --shell-job to put the tree into the session of criu");
-        throw error;
-    }
-    std::vector<BirthFacts> facts;
-    for (const auto& task : tree.tasks) {
-        BirthFacts fact{task->pid, task->ppid, task->pgid, task->sid};
-        if (adopt && fact.sid == oldSession)
-            fact.sid = ownSession;
-        if (adopt && fact.pgid == oldGroup && oldGroup != tree.root().pid)
-            fact.pgid = ownGroup;
-        facts.push_back(fact);
-    }
-    return BirthPlan::make(facts, ownSession);
+model::OuterPlace outerPlace(const RestoreImages& content) {
+    const auto& ids = content.tree.root().ids;
+    const TaskKobjIdsEntry* const outside = (*content.inventory)->root_ids;
+    if (ids && outside != nullptr && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Pid) != 0)
+        return model::OuterPlace::ownNamespace();
+    return model::OuterPlace::sameNamespace(TreePid(::getsid(0)), TreePid(::getpgid(0)));
+}
+
+BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
+    const model::OuterPlace outer = outerPlace(content);
+    return BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
 }
 
 /// How the dump has locked connections.
@@ -79,7 +70,7 @@ model::NetworkLock lockMethod(const InventoryEntry& inventory, const model::Opti
 /// What stands in the name of the table of rules.
 std::string lockName(const RestoreImages& content) {
     const InventoryEntry& inventory = **content.inventory;
-    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : std::to_string(content.tree.root().pid);
+    return inventory.dump_criu_run_id != nullptr ? inventory.dump_criu_run_id : fmt::to_string(content.tree.root().pid);
 }
 
 std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
@@ -96,7 +87,7 @@ PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       images(std::move(command.imagesDir), command.options.imagesDir),
       content(readRunnable(images, pages, command.options, command.log)),
-      births(planBirths(content.tree, command.options)),
+      births(planBirths(content, command.options)),
       devices(command.devices, **content.inventory, content.tree, command.options, command.log, images, command.stop,
               store),
       networkLock(lockMethod(**content.inventory, command.options), lockName(content), command.log),

@@ -85,7 +85,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           service,
           credentialsAtBirth(plan),
           dumpableFlag(plan.tree(), credentialsAtBirth(plan), plan.surroundings.ids.isOwnNamespace()),
-          task::Scheduling::of(0),
+          task::Scheduling::of(HostPid()),
           ownLimits(),
           hasPosixTimers(plan.tree()) && kernel::Features().has(kernel::Feature::TimerRestoreIds),
           vdsoForCompat(plan.tree())} {
@@ -119,7 +119,7 @@ void PreparedRestore::makeShared() {
 void PreparedRestore::commit() noexcept {
     for (const auto& kind : planned.namespaces)
         kind->commit();
-    systemV.keep();
+    systemV.commit();
     planned.cgroups.commit();
     limits.putBack();
 }

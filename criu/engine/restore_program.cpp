@@ -59,7 +59,7 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
       vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.content.pages.at(inputs.task.pid),
                                    task::isCompat(inputs.task.core()) ? &*inputs.run.compatVdso : nullptr)) {
     const MmEntry& mm = **in_.task.mm;
-    exe_ = in_.run.service.lift(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
+    exe_ = in_.run.service.moveIn(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
 
     memory::RangeSet avoid = memory::ownMappings();
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))

@@ -89,13 +89,13 @@ void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::
     compel::FreezeOptions options;
     options.seize.killOnExit = true;
     options.seize.suspendSeccomp = run.content.seccomp.contains(task.pid);
-    const pid_t pid = pids.outside(task.pid);
-    processes_.push_back(compel::FrozenProcess::freeze(pid, options));
+    const HostPid pid = pids.outside(task.pid);
+    processes_.push_back(compel::FrozenProcess::freeze(pid.value, options));
     compel::FrozenProcess& process = processes_.back();
     requireParked(process, member.area);
-    const kernel::ProcPid dir = kernel::ProcDir().open(pid);
+    const kernel::ProcPid dir = kernel::ProcDir().open(pid.value);
     for (compel::FrozenThread& thread : process.threads())
-        member.threads.emplace(pids.insideOf(dir, thread.tracee.tid()), &thread);
+        member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
     members_.push_back(std::move(member));
 }
 
@@ -125,7 +125,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     if (run.surroundings.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
         for (const model::Thread& thread : task.threads)
-            task::applyScheduling(member.threads.at(thread.tid)->tracee.tid(), *(*thread.core)->thread_core);
+            task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);
     }
 }
 
@@ -137,7 +137,7 @@ void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const
         const auto seccomp = run.content.seccomp.find(task.pid);
         check.require(processes_[i], members_[i].threads, task,
                       seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-                      task.ppid != 0 ? std::optional(pids.outside(task.ppid)) : std::nullopt);
+                      task.ppid ? std::optional(pids.outside(task.ppid)) : std::nullopt);
     }
 }
 
@@ -181,7 +181,7 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
 
 void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
-    std::vector<pid_t> stopping;
+    std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const compel::FrozenProcess& process = processes_[i];
         const model::Task& task = *members_[i].task;
@@ -189,7 +189,7 @@ void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
             const TaskCoreEntry& core = *task.core().tc;
             const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
             ::kill(process.pid(), stopAll ? SIGSTOP : signal);
-            stopping.push_back(process.pid());
+            stopping.emplace_back(process.pid());
         }
     }
     for (std::size_t i = 0; i < processes_.size(); ++i) {

@@ -20,7 +20,12 @@ class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
 
-    [[nodiscard]] std::vector<compel::FrozenProcess>& processes() noexcept { return processes_; }
+    /// Calls `work` for each process, with what images call it.
+    template <typename Work>
+    void forEach(Work&& work) {
+        for (std::size_t i = 0; i < processes_.size(); ++i)
+            work(processes_[i], members_[i].task->pid);
+    }
 
     /// Throws Error unless /proc says of every thread what the image says of its rights, and of every process whose
     /// child it is: whatever went wrong before, nobody gets more than he had.

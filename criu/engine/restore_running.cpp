@@ -56,8 +56,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     PlannedRestore& planned = prepared.planned;
 
     planned.run.listeners.require(Stage::PostRestore);
-    for (compel::FrozenProcess& process : parking.tree.processes())
-        planned.devices.resume(process);
+    parking.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { planned.devices.resume(process, pid); });
     cgroup::FrozenGroups frozen =
         planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
     std::optional<PidFile> pidFile;
@@ -104,7 +103,7 @@ void RunningRestore::reportDone() const {
 
 int RunningRestore::awaitRoot() const {
     const PlannedRestore& planned = parked_.born.prepared.planned;
-    const pid_t root = parked_.born.processes.root();
+    const pid_t root = parked_.born.processes.root().value;
     int status = 0;
     for (;;) {
         const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);

@@ -44,7 +44,7 @@ public:
     }
 
     [[noreturn]] void live() {
-        run_.log.setPidPrefix(pid_);
+        run_.log.setPidPrefix(pid_.value);
         setProcessTitle(task_ == nullptr ? fmt::format("restore: helper {}", pid_)
                                          : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
         const NoOuterContexts own;  // what the creator was about is none of its errors' business
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    [[nodiscard]] bool isRoot() const { return birth_.creator == 0; }
+    [[nodiscard]] bool isRoot() const { return !birth_.creator; }
     [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
 
     void begin() {
@@ -166,19 +166,19 @@ private:
     }
 
     void enterSession() {
-        if (::getsid(0) == pid_)
+        if (::getsid(0) == pid_.value)
             return;
         sys(::setsid(), "lead a session");
     }
 
     void joinGroup() {
-        if (birth_.pgid == 0 || ::getpgid(0) == birth_.pgid)
+        if (!birth_.pgid || ::getpgid(0) == birth_.pgid.value)
             return;
-        sys(::setpgid(0, birth_.pgid), "join process group {}", birth_.pgid);
+        sys(::setpgid(0, birth_.pgid.value), "join process group {}", birth_.pgid);
     }
 
-    void createAll(const std::vector<pid_t>& pids) {
-        for (const pid_t pid : pids)
+    void createAll(const std::vector<TreePid>& pids) {
+        for (const TreePid pid : pids)
             create(run_.births.of(pid));
     }
 
@@ -191,8 +191,8 @@ private:
             for (const auto& kind : run_.namespaces)
                 flags |= kind->birthFlags(*found->second);
         }
-        const pid_t pid = child.pid < 0 ? createSpare(run_.content.tree, flags) : createAs(child.pid, flags);
-        if (pid == 0) {
+        const TreePid pid(child.pid < TreePid() ? createSpare(run_.content.tree, flags) : createAs(child.pid, flags));
+        if (!pid) {
             auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
             heir->live();
         }
@@ -213,8 +213,8 @@ private:
     }
 
     void reapHelpers() {
-        for (const pid_t helper : helpers_)
-            sys(::waitpid(helper, nullptr, __WALL), "wait for helper {}", helper);
+        for (const TreePid helper : helpers_)
+            sys(::waitpid(helper.value, nullptr, __WALL), "wait for helper {}", helper);
     }
 
     void awaitZombies() {
@@ -222,7 +222,7 @@ private:
             if (child->alive())
                 continue;
             siginfo_t info{};
-            sys(::waitid(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOWAIT | __WALL),
+            sys(::waitid(P_PID, static_cast<id_t>(child->pid.value), &info, WEXITED | WNOWAIT | __WALL),
                 "wait for process {} to die as it had", child->pid);
         }
     }
@@ -249,28 +249,28 @@ private:
 
     void openOwnLog() {
         run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
-        run_.log.move([this](UniqueFd fd) { return run_.service.lift(std::move(fd)); });
+        run_.log.move([this](UniqueFd fd) { return run_.service.moveIn(std::move(fd)); });
     }
 
     RestoreRun& run_;
     const Birth& birth_;
-    pid_t pid_;
+    TreePid pid_;
     const Task* task_;
     std::uint32_t cgroupSet_;  ///< the one it is in
     TaskFiles files_;
     TaskMemory memory_;
-    std::vector<pid_t> helpers_;
+    std::vector<TreePid> helpers_;
 };
 
 }  // namespace
 
-pid_t createRoot(RestoreRun& run, bool asSibling) {
+HostPid createRoot(RestoreRun& run, bool asSibling) {
     const Birth& root = run.births.root();
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     for (const auto& kind : run.namespaces)
         flags |= kind->birthFlags(run.content.tree.root());
-    const pid_t pid = createAs(root.pid, flags);
-    if (pid == 0) {
+    const HostPid pid(createAs(root.pid, flags));
+    if (!pid) {
         auto* const first = new TaskRestore(run, root, nullptr);
         first->live();
     }

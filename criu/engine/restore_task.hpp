@@ -6,8 +6,8 @@
 namespace criu::engine {
 
 /// Creates the root of the tree, in new namespaces, where it waits for RestoreControl::openGate(); then it creates its
-/// children, and so on. Returns its pid, as criu has it, in the master only. `asSibling`: it becomes a child of the
+/// children, and so on. Returns in the master only. `asSibling`: it becomes a child of the
 /// master's parent.
-pid_t createRoot(RestoreRun& run, bool asSibling);
+HostPid createRoot(RestoreRun& run, bool asSibling);
 
 }  // namespace criu::engine

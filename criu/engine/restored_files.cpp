@@ -32,7 +32,7 @@ RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const Imag
       births_(births),
       devices_(devices),
       carriedSockets_(devices),
-      terminals_([this](pid_t image) { return groupFor(image); }) {
+      terminals_([this](TreePid image) { return groupFor(image); }) {
     const FileRestoreResources with{remaps_, segments, network, carriedSockets_, terminals_, devices};
     for (const FileKind& kind : fileKinds())
         if (kind.startRestore != nullptr)
@@ -83,8 +83,8 @@ std::vector<FileId> RestoredFiles::besides(FileId id) const {
     return found;
 }
 
-std::vector<pid_t> RestoredFiles::users(FileId id) const {
-    std::vector<pid_t> found;
+std::vector<TreePid> RestoredFiles::users(FileId id) const {
+    std::vector<TreePid> found;
     for (const auto& task : content_.tree.tasks)
         if (task->files && std::any_of(task->files->slots.begin(), task->files->slots.end(),
                                        [&](const model::FdSlot& slot) { return slot.file == id; }))
@@ -92,14 +92,14 @@ std::vector<pid_t> RestoredFiles::users(FileId id) const {
     return found;
 }
 
-pid_t RestoredFiles::mapperOf(FileId id) const {
+TreePid RestoredFiles::mapperOf(FileId id) const {
     for (const auto& task : content_.tree.tasks)
         if (task->mm)
             for (const VmaEntry* const vma : list((**task->mm).vmas, (**task->mm).n_vmas))
                 if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == id.value)
                     return task->pid;
-    const std::vector<pid_t> all = users(id);
-    return all.empty() ? 0 : all.front();
+    const std::vector<TreePid> all = users(id);
+    return all.empty() ? TreePid() : all.front();
 }
 
 void RestoredFiles::collect(FileId id) {
@@ -173,7 +173,7 @@ std::vector<model::FileUser> RestoredFiles::processes() const {
 
 void RestoredFiles::make() {
     remaps_.load(images_);
-    locks_.load(images_, [this](pid_t pid) {
+    locks_.load(images_, [this](TreePid pid) {
         const auto task = content_.tree.byPid.find(pid);
         return task != content_.tree.byPid.end() && task->second->alive();
     });
@@ -207,11 +207,11 @@ std::optional<std::uint32_t> RestoredFiles::namespaceNumber(kernel::NamespaceKin
     return ids ? namespaces::numberOf(**ids, kind) : std::nullopt;
 }
 
-pid_t RestoredFiles::groupFor(pid_t image) const {
+TreePid RestoredFiles::groupFor(TreePid image) const {
     for (const auto& task : content_.tree.tasks)
-        if (task->pgid == image && image != 0)
+        if (task->pgid == image && image)
             return births_.of(task->pid).pgid;
-    return 0;
+    return TreePid();
 }
 
 std::optional<std::size_t> RestoredFiles::indexOf(FileId id) const {
@@ -230,8 +230,8 @@ UniqueFd RestoredFiles::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    if (!fetchFrom_ || fetchFrom_->pid() != pids_->outside(holder->pid))
-        fetchFrom_.emplace(pids_->outside(holder->pid));
+    if (!fetchFrom_ || fetchFrom_->pid() != pids_->outside(holder->pid).value)
+        fetchFrom_.emplace(pids_->outside(holder->pid).value);
     return fetchFrom_->getFd(holder->fd);
 }
 

@@ -71,7 +71,7 @@ public:
     /// The index of what makes a description; nothing for an unknown one.
     [[nodiscard]] std::optional<std::size_t> indexOf(FileId id) const;
     /// The first process that has the file mapped; one that just has it if none does.
-    [[nodiscard]] pid_t mapperOf(FileId id) const;
+    [[nodiscard]] TreePid mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
@@ -94,10 +94,10 @@ public:
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const override;
-    [[nodiscard]] bool hasProcess(pid_t pid) const override { return content_.tree.byPid.contains(pid); }
+    [[nodiscard]] bool hasProcess(TreePid pid) const override { return content_.tree.byPid.contains(pid); }
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
-    [[nodiscard]] std::vector<pid_t> users(FileId id) const override;
+    [[nodiscard]] std::vector<TreePid> users(FileId id) const override;
     [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
@@ -105,7 +105,7 @@ private:
     [[nodiscard]] bool isHeld(FileId id) const override { return holderOf(id).has_value(); }
     UniqueFd fetch(FileId id) override;
 
-    [[nodiscard]] pid_t groupFor(pid_t image) const;
+    [[nodiscard]] TreePid groupFor(TreePid image) const;
     void collectAll();
     void collect(FileId id);
     [[nodiscard]] std::vector<model::FileFacts> facts() const;

@@ -24,7 +24,7 @@ public:
 
 private:
     std::size_t controlSize_;
-    std::unordered_map<pid_t, AreaSlot> slots_;
+    std::unordered_map<TreePid, AreaSlot> slots_;
 };
 
 /// Throws Error unless every thread of a seized process stands in the interpreter of its area, where it sleeps until

@@ -17,7 +17,7 @@ RightsCheck::RightsCheck(const model::IdMap& ids)
 
 void RightsCheck::require(const compel::FrozenProcess& process, const LastSteps::Threads& threads,
                           const model::Task& task, const std::vector<task::SeccompPlan>* seccomp,
-                          std::optional<pid_t> parent) const {
+                          std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
     kernel::ProcBuffer buffer;
     for (std::size_t i = 0; i < task.threads.size(); ++i) {
@@ -26,7 +26,7 @@ void RightsCheck::require(const compel::FrozenProcess& process, const LastSteps:
         const pid_t tid = threads.at(thread.tid)->tracee.tid();
         const kernel::TaskStatus status = kernel::readThreadStatus(dir, tid, buffer);
         // Whom the kernel has given an orphan to depends on who reaps at that moment.
-        if (parent && status.ppid != *parent)
+        if (parent && HostPid(status.ppid) != *parent)
             fail("is a child of {} instead of {}", status.ppid, *parent);
         const CredsEntry& creds = *(*thread.core)->thread_core->creds;
         task::requireCredentials(task::Credentials::ofImage(creds), status, ids_, capabilities_);

@@ -23,9 +23,9 @@ public:
     explicit RightsCheck(const model::IdMap& ids);
 
     /// Throws Error naming the thread and the first difference. `seccomp`: null for a process without; `parent`: whose
-    /// child it has to be, in criu's pid namespace; nothing for the root, which may be a child of others.
+    /// child it has to be; nothing for the root, which may be a child of others.
     void require(const compel::FrozenProcess& process, const LastSteps::Threads& threads, const model::Task& task,
-                 const std::vector<task::SeccompPlan>* seccomp, std::optional<pid_t> parent) const;
+                 const std::vector<task::SeccompPlan>* seccomp, std::optional<HostPid> parent) const;
 
 private:
     const model::IdMap& ids_;

@@ -14,14 +14,14 @@ struct ServiceFds {
     int first = 0;
     int last = 0;
 
-    /// Moves a descriptor into the range (close-on-exec).
-    [[nodiscard]] UniqueFd lift(UniqueFd fd) const {
+    /// Moves a descriptor into the range (close-on-exec). Throws Error when that is full.
+    [[nodiscard]] UniqueFd moveIn(UniqueFd fd) const {
         if (fd.get() >= first && fd.get() <= last)
             return fd;
-        UniqueFd lifted(sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first), "move fd {} out of the way", fd.get()));
-        if (lifted.get() > last)
-            fail("the descriptors {} to {} that criu keeps for itself are used up", first, last);
-        return lifted;
+        UniqueFd moved(sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first), "move fd {} into the service range", fd.get()));
+        if (moved.get() > last)
+            fail("the descriptors {} to {} of the service range, which criu has for itself, are used up", first, last);
+        return moved;
     }
 };
 

@@ -30,11 +30,11 @@ void awaitThreads(const kernel::ProcPid& process, Clock::time_point deadline) {
 
 }  // namespace
 
-void awaitStopped(std::span<const pid_t> pids) noexcept {
+void awaitStopped(std::span<const HostPid> pids) noexcept {
     const auto deadline = Clock::now() + std::chrono::seconds(1);
-    for (const pid_t pid : pids) {
+    for (const HostPid pid : pids) {
         try {
-            awaitThreads(kernel::ProcDir().open(pid), deadline);
+            awaitThreads(kernel::ProcDir().open(pid.value), deadline);
         } catch (const std::exception&) {
             continue;  // it has ended
         }

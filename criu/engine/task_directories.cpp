@@ -15,12 +15,12 @@ namespace criu::engine {
 
 void enterDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files) {
     const FsEntry& fs = **task.fs;
-    const UniqueFd root = service.lift(files.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
+    const UniqueFd root = service.moveIn(files.openPath(FileId{fs.root_id}, O_PATH | O_DIRECTORY));
     const FileEntry& cwdEntry = plan.entry(FileId{fs.cwd_id});
     if (cwdEntry.reg == nullptr)
         fail("the working directory, file {}, isn't a path", cwdEntry.id);
     const auto owner = files::reviveOwner(*cwdEntry.reg, plan.remaps());
-    const UniqueFd cwd = service.lift(files.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
+    const UniqueFd cwd = service.moveIn(files.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
     const FileEntry& rootEntry = plan.entry(FileId{fs.root_id});
     if (std::string_view(rootEntry.reg->name) != "/") {
         sys(::fchdir(root.get()), "enter the root directory {}", rootEntry.reg->name);

@@ -127,13 +127,13 @@ void TaskFiles::fetchLate() {
     for (const model::FdSlot& slot : task_->files->slots)
         if (!placed_.contains(slot.file)) {
             const ErrorContext context([&] { return fmt::format("fd {}", slot.fd); });
-            putAll(slot.file, service_.lift(fetch(slot.file)));
+            putAll(slot.file, service_.moveIn(fetch(slot.file)));
         }
 }
 
 void TaskFiles::provide(FileId id, UniqueFd fd) {
     if (phase_ == Phase::Sharing || (phase_ == Phase::Late && !slots_.contains(id)))
-        shared_[id] = service_.lift(std::move(fd)).release();
+        shared_[id] = service_.moveIn(std::move(fd)).release();
     else
         putAll(id, std::move(fd));
 }
@@ -141,7 +141,7 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
 void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
     if (first == last) {  // in flight only
-        shared_[id] = service_.lift(std::move(fd)).release();
+        shared_[id] = service_.moveIn(std::move(fd)).release();
         return;
     }
     for (auto at = first; at != last; ++at) {
@@ -167,7 +167,7 @@ UniqueFd TaskFiles::fetch(FileId id) {
     const std::optional<FileHolder> holder = all_.holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    return toServiceRange(kernel::PidFd(holder->pid).getFd(holder->fd));
+    return toServiceRange(kernel::PidFd(holder->pid.value).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {

@@ -24,7 +24,7 @@ class TaskFiles final : public files::FileOpener, public files::PlacedFiles, pub
 public:
     /// `task`: null for helpers.
     TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
-              const namespaces::Surroundings& surroundings, const model::Task* task, pid_t pid, Log& log)
+              const namespaces::Surroundings& surroundings, const model::Task* task, TreePid pid, Log& log)
         : all_(all),
           service_(service),
           segments_(segments),
@@ -59,7 +59,7 @@ public:
     [[nodiscard]] const ImageDir& images() const override { return all_.images(); }
     [[nodiscard]] const kernel::OutsideHelp* help() const override { return all_.help(); }
     void provide(FileId id, UniqueFd fd) override;
-    UniqueFd toServiceRange(UniqueFd fd) override { return service_.lift(std::move(fd)); }
+    UniqueFd toServiceRange(UniqueFd fd) override { return service_.moveIn(std::move(fd)); }
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override { return all_.holderOf(id).has_value(); }
     [[nodiscard]] int inherited(std::string_view name) const override { return all_.inherited(name); }
@@ -93,7 +93,7 @@ private:
     const memory::Segments& segments_;
     const namespaces::Surroundings& surroundings_;
     const model::Task* task_;
-    pid_t pid_;
+    TreePid pid_;
     Log& log_;
     /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
     enum class Phase { Sharing, Placing, Late };

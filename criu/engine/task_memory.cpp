@@ -11,8 +11,8 @@ namespace criu::engine {
 using model::Task;
 
 bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, const Task& task) {
-    const auto mayShare = [&](pid_t pid) {
-        if (pid < 0 || run.births.of(pid).helper)
+    const auto mayShare = [&](TreePid pid) {
+        if (pid < TreePid() || run.births.of(pid).helper)
             return true;  // a helper hands memory on
         const Task& child = *run.content.tree.byPid.at(pid);
         if (!child.alive())

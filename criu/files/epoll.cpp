@@ -125,7 +125,7 @@ public:
 private:
     struct Dumped {
         EventpollFileEntry* entry;
-        pid_t pid;
+        HostPid pid;
         int fd;
         std::string name;
     };
@@ -174,7 +174,7 @@ private:
     }
 
     static bool same(const SeenFd& candidate, const Dumped& epoll, const kernel::EpollSlot& slot) {
-        return kernel::kcmpEpollTarget(candidate.pid, candidate.fd, epoll.pid, slot) ==
+        return kernel::kcmpEpollTarget(candidate.pid.value, candidate.fd, epoll.pid.value, slot) ==
                std::partial_ordering::equivalent;
     }
 

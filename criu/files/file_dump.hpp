@@ -26,7 +26,7 @@ namespace criu::files {
 
 /// A descriptor of a process that is dumped. Processes that share a table count as one, the first of them.
 struct SeenFd {
-    pid_t pid = 0;
+    HostPid pid;
     int fd = -1;
     FileId id;
 };
@@ -58,9 +58,9 @@ public:
     /// Descriptions of an inode, each by the first descriptor seen. All are known in FileKindDump::finish().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// All descriptors of a process by ascending number, once its table was dumped.
-    [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(pid_t pid) const = 0;
+    [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
-    [[nodiscard]] virtual bool isDumped(pid_t pid) const = 0;
+    [[nodiscard]] virtual bool isDumped(HostPid pid) const = 0;
     /// Users and groups, as the tree calls them.
     [[nodiscard]] virtual const model::IdMap& ids() const = 0;
     /// The number by which images know a namespace, by its inode; nothing if it is not the tree's.

@@ -124,12 +124,12 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
     const std::uint32_t flag = flagOf(lock.kind);
     if (flag == 0)
         fail("{} has a lock of a kind that can't be set again (a delegation, or one of old kernels)", file.describe());
-    const std::uint64_t whose = flag == kPosix ? static_cast<std::uint64_t>(file.pid) : id.value;
+    const std::uint64_t whose = flag == kPosix ? static_cast<std::uint64_t>(file.pid.value) : id.value;
     const Key key{flag, whose, lock.devMajor, lock.devMinor, lock.inode, lock.start, lock.end};
     const auto [at, fresh] = locks_.try_emplace(key);
     FileLockEntry& entry = at->second;
     // The process that set it is the best to set it again: the kernel shows its pid.
-    const bool better = !file.inFlight && (entry.pid == 0 || (entry.pid != lock.pid && file.pid == lock.pid));
+    const bool better = !file.inFlight && (entry.pid == 0 || (entry.pid != lock.pid && file.pid == HostPid(lock.pid)));
     if (fresh) {
         order_.push_back(key);
         entry = FILE_LOCK_ENTRY__INIT;
@@ -142,7 +142,7 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
         entry.file_id = id.value;
     }
     if (better) {
-        entry.pid = file.pid;
+        entry.pid = file.pid.value;  // a dump is done in the pid namespace of the tree
         entry.fd = file.fd;
         entry.has_file_id = 0;
     }
@@ -157,23 +157,23 @@ void LockDump::finish(const ImageDir& images) const {
     image.finish();
 }
 
-void LockRestore::load(const ImageDir& images, const std::function<bool(pid_t)>& alive) {
+void LockRestore::load(const ImageDir& images, const std::function<bool(TreePid)>& alive) {
     if (auto reader = images.openRead(ImageKind::FileLocks))
         locks_ = reader->all<FileLockEntry>();
     for (const auto& lock : locks_) {
         if (lock->flag != kPosix && lock->flag != kFlock && lock->flag != kDescription && lock->flag != kLease)
             fail("filelocks.img has a lock of unknown kind {}", lock->flag);
         const bool inFlight = lock->pid == 0 && lock->has_file_id != 0;
-        if (!inFlight && !alive(lock->pid))
+        if (!inFlight && !alive(TreePid(lock->pid)))
             fail("filelocks.img has a {} of process {}, which isn't among those of the images", describeLock(*lock),
                  lock->pid);
     }
 }
 
-std::vector<const FileLockEntry*> LockRestore::ofDescriptions(pid_t pid) const {
+std::vector<const FileLockEntry*> LockRestore::ofDescriptions(TreePid pid) const {
     std::vector<const FileLockEntry*> found;
     for (const auto& lock : locks_)
-        if (lock->pid == pid && lock->flag != kPosix)
+        if (TreePid(lock->pid) == pid && lock->flag != kPosix)
             found.push_back(lock.get());
     return found;
 }
@@ -186,10 +186,10 @@ std::vector<const FileLockEntry*> LockRestore::inFlight() const {
     return found;
 }
 
-std::vector<const FileLockEntry*> LockRestore::ofProcess(pid_t pid) const {
+std::vector<const FileLockEntry*> LockRestore::ofProcess(TreePid pid) const {
     std::vector<const FileLockEntry*> found;
     for (const auto& lock : locks_)
-        if (lock->pid == pid && lock->flag == kPosix)
+        if (TreePid(lock->pid) == pid && lock->flag == kPosix)
             found.push_back(lock.get());
     return found;
 }

@@ -44,14 +44,14 @@ private:
 class LockRestore {
 public:
     /// Throws Error for kinds it doesn't know, and for locks of processes that aren't `alive`.
-    void load(const ImageDir& images, const std::function<bool(pid_t)>& alive);
+    void load(const ImageDir& images, const std::function<bool(TreePid)>& alive);
 
     /// Locks of a process' descriptors that go with the description, and those of one in flight.
-    [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(pid_t pid) const;
+    [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(TreePid pid) const;
     [[nodiscard]] std::vector<const FileLockEntry*> inFlight() const;
     /// POSIX locks of a process. They go with the first descriptor of the file that the process closes, so they are
     /// set when criu has closed all of its own.
-    [[nodiscard]] std::vector<const FileLockEntry*> ofProcess(pid_t pid) const;
+    [[nodiscard]] std::vector<const FileLockEntry*> ofProcess(TreePid pid) const;
 
 private:
     std::vector<Record<FileLockEntry>> locks_;

@@ -32,13 +32,13 @@ public:
     /// The number of the namespace of a kind that the tree was in; nothing if the images don't say.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
     /// Whether the image has a process of this pid.
-    [[nodiscard]] virtual bool hasProcess(pid_t pid) const = 0;
+    [[nodiscard]] virtual bool hasProcess(TreePid pid) const = 0;
     /// The object that restores an id; collected now if it wasn't yet.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
     /// All descriptions in the descriptor tables that `id` is in, by ascending number of their descriptors.
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
     /// The processes that have the description.
-    [[nodiscard]] virtual std::vector<pid_t> users(FileId id) const = 0;
+    [[nodiscard]] virtual std::vector<TreePid> users(FileId id) const = 0;
 };
 
 }  // namespace criu::files

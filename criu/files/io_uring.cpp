@@ -90,7 +90,7 @@ public:
     }
 
     void finish(FileDump& dump) override {
-        std::map<pid_t, Candidates> all;
+        std::map<HostPid, Candidates> all;
         for (const Pending& ring : pending_) {
             const auto [at, fresh] = all.try_emplace(ring.pid);
             if (fresh)
@@ -108,7 +108,7 @@ public:
 private:
     /// A ring whose registered files are to be found among the descriptors of the process, when all of them are known.
     struct Pending {
-        pid_t pid = 0;
+        HostPid pid;
         std::string name;
         IoUringEntry* entry = nullptr;
         std::vector<kernel::IoUringFile> files;
@@ -128,8 +128,8 @@ private:
         }
     }
 
-    static Candidates candidatesOf(pid_t pid, FileDump& dump) {
-        const kernel::ProcPid process = kernel::ProcDir().open(pid);
+    static Candidates candidatesOf(HostPid pid, FileDump& dump) {
+        const kernel::ProcPid process = kernel::ProcDir().open(pid.value);
         Candidates found;
         for (const SeenFd& seen : dump.descriptorsOf(pid))
             found[escaped(process.readLink(fmt::format("fd/{}", seen.fd)))].insert(seen.id);

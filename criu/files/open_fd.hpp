@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <protobuf-c/protobuf-c.h>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/fdinfo.hpp"
 
@@ -17,7 +18,7 @@ namespace criu::files {
 
 /// A descriptor of a stopped process, and what the kernel says of the open file description behind it.
 struct OpenFd {
-    pid_t pid = 0;
+    HostPid pid;
     int fd = -1;            ///< its number in the process; -1: not a descriptor (exe link, mapped file, cwd, root)
     UniqueFd copy;          ///< the same description, in criu (pidfd_getfd); opened O_PATH for those without a number
     struct stat stat {};    ///< of the file

@@ -180,7 +180,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
 void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, const TreeRoot& tree) {
     // Inode numbers say nothing here: they change from look to look.
     dropSuffix(path, kernel::kDeletedMark);
-    const std::optional<pid_t> pid = processOfPath(path);
+    const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
     deadProcesses_.insert(*pid);
@@ -188,7 +188,7 @@ void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, cons
     entry.orig_id = out.id;
     entry.has_remap_type = 1;
     entry.remap_type = REMAP_TYPE__PROCFS;
-    entry.remap_id = static_cast<std::uint32_t>(*pid);
+    entry.remap_id = static_cast<std::uint32_t>(pid->value);
     remaps_.push_back(entry);
 }
 

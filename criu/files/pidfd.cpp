@@ -74,7 +74,7 @@ public:
         if ((file.info.flags & kThreadFlag) != 0)
             fail("{} refers to a thread (PIDFD_THREAD), which can't be restored: threads are created last",
                  file.describe());
-        if (info.pid != kReaped && !dump.isDumped(info.pid)) {
+        if (info.pid != kReaped && !dump.isDumped(HostPid(info.pid))) {
             Error error(
                 0, fmt::format("{} refers to process {}, which isn't part of the tree", file.describe(), info.pid));
             error.addHint("close it before the dump; only processes that are dumped too exist at restore");
@@ -95,7 +95,7 @@ public:
     std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.pidfd == nullptr)
             fail("file {} is a pidfd without data", entry.id);
-        if (entry.pidfd->nspid != kReaped && !restore.hasProcess(entry.pidfd->nspid))
+        if (entry.pidfd->nspid != kReaped && !restore.hasProcess(TreePid(entry.pidfd->nspid)))
             fail("file {} is a pidfd of process {}, which the images don't have", entry.id, entry.pidfd->nspid);
         if (entry.pidfd->nspid != kReaped)
             return std::make_shared<RestoredPidFd>(*entry.pidfd);

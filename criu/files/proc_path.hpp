@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "criu/base/ids.hpp"
+
 namespace criu::files {
 
-/// The process whose directory a path under /proc is or lies in; nothing for other paths.
-[[nodiscard]] inline std::optional<pid_t> processOfPath(std::string_view path) noexcept {
+/// The process whose directory a path of the tree under /proc is or lies in; nothing for other paths.
+[[nodiscard]] inline std::optional<TreePid> processOfPath(std::string_view path) noexcept {
     constexpr std::string_view kProc = "/proc/";
     if (!path.starts_with(kProc))
         return std::nullopt;
@@ -19,7 +19,7 @@ namespace criu::files {
     const auto [end, failure] = std::from_chars(path.data(), path.data() + path.size(), pid);
     if (failure != std::errc{} || pid <= 0 || (end != path.data() + path.size() && *end != '/'))
         return std::nullopt;
-    return pid;
+    return TreePid(pid);
 }
 
 }  // namespace criu::files

@@ -58,11 +58,11 @@ bool isLinkOfDump(std::string_view path) {
 }
 
 /// Another restored process may have created the same pid for the same purpose: then it is tried again.
-std::unique_ptr<kernel::ShortProcess> createOwner(pid_t pid) {
+std::unique_ptr<kernel::ShortProcess> createOwner(TreePid pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {
         try {
-            return std::make_unique<kernel::ShortProcess>(pid);
+            return std::make_unique<kernel::ShortProcess>(pid.value);
         } catch (const Error& error) {
             if (error.code() != EEXIST || tries == kTries)
                 throw;
@@ -205,7 +205,7 @@ void PathRemaps::load(const ImageDir& images) {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
         if (out.type == REMAP_TYPE__PROCFS)  // made when files of it are opened
-            deadProcesses_.insert(static_cast<pid_t>(out.id));
+            deadProcesses_.insert(TreePid(static_cast<pid_t>(out.id)));
         else
             remaps_[FileId{remap.orig_id}] = out;
     }

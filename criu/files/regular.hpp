@@ -57,7 +57,7 @@ private:
 
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
-    std::set<pid_t> deadProcesses_;  ///< one remap stands for all files of a process
+    std::set<TreePid> deadProcesses_;  ///< one remap stands for all files of a process
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<kernel::CreatedName> links_;
 };
@@ -93,7 +93,7 @@ public:
 
     /// Whether a process that files in /proc belong to had ended when they were dumped. It has to exist while they are
     /// opened.
-    [[nodiscard]] bool hadEnded(pid_t pid) const { return deadProcesses_.contains(pid); }
+    [[nodiscard]] bool hadEnded(TreePid pid) const { return deadProcesses_.contains(pid); }
 
     /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
     /// if it isn't among them.
@@ -109,7 +109,7 @@ private:
         RemapType type{};
     };
     std::map<FileId, Remap> remaps_;
-    std::set<pid_t> deadProcesses_;
+    std::set<TreePid> deadProcesses_;
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
     /// Notes which inode a link of the dump leads to.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
+
+#include "criu/base/ids.hpp"
 
 namespace criu::files {
 
@@ -17,7 +17,7 @@ public:
 
     /// The session, as the image numbers it, whose terminal this is. If its leader is of the tree, it counts as a user
     /// of the file, and has it open when beginSession() and groupsJoined() are called there.
-    [[nodiscard]] virtual std::optional<pid_t> session() const = 0;
+    [[nodiscard]] virtual std::optional<TreePid> session() const = 0;
 
     /// Of a late file: whether only a process of the session can open it. Its leader does if none of its users can.
     [[nodiscard]] virtual bool opensOnlyInSession() const { return false; }

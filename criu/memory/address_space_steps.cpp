@@ -95,7 +95,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
     for (const PlacedVma& placed : vmas_)
         taken.add({placed.vma->start, placed.vma->end});
     const std::vector<Range> gaps = taken.gaps();
-    // What can't be filled (the lowest addresses) isn't chosen by the kernel either; the result tells.
+    // What can't be filled (the lowest addresses) isn't chosen by the kernel either; the result of the call decides.
     constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     for (const Range& gap : gaps) {
         const std::uint64_t start = std::max(gap.start, kLowestFilled);

@@ -10,7 +10,7 @@
 namespace criu::memory {
 
 std::span<const MappingKind* const> mappingKinds() {
-    // What is told by its name comes first; whether a file is a device takes a look at the file.
+    // Kinds that a name gives away come first: whether a file is a device takes a look at the file.
     static const MappingKind* const kinds[] = {
         &uprobesMapping(), &kernelAreaMapping(), &guardMapping(),   &unsupportedMapping(),
         &aioRingMapping(), &packetRingMapping(), &ioUringMapping(), &sysvMapping(),

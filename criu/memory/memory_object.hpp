@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <compare>
 #include <cstdint>
+
+#include "criu/base/ids.hpp"
 
 namespace criu::memory {
 
@@ -17,8 +17,8 @@ struct MemoryObject {
     Kind kind = Kind::Process;
     std::uint64_t id = 0;  ///< the process' pid as it sees itself; the number of the shared memory in the images
 
-    static constexpr MemoryObject process(pid_t pid) noexcept {
-        return {Kind::Process, static_cast<std::uint64_t>(pid)};
+    static constexpr MemoryObject process(TreePid pid) noexcept {
+        return {Kind::Process, static_cast<std::uint64_t>(pid.value)};
     }
     static constexpr MemoryObject shared(std::uint64_t shmid) noexcept { return {Kind::Shared, shmid}; }
 

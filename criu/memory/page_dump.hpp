@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -25,8 +26,8 @@ struct PageDumpResult {
 
 /// Whose pages are dumped.
 struct PageDumpTask {
-    pid_t pid = 0;      ///< as criu sees it
-    pid_t imageId = 0;  ///< as it sees itself; names the image
+    HostPid pid;
+    TreePid imageId;  ///< names the image
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
 };

@@ -44,7 +44,7 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
     return fd;
 }
 
-/// Whatever memory the inode stands for: images don't tell memfds from anonymous memory but by the name.
+/// Whatever memory the inode stands for: in images only the name distinguishes memfds from anonymous memory.
 UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
     // Old images have the name as links show it.
     std::string_view name = inode.name;

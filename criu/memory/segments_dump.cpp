@@ -209,7 +209,7 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
-    // The link's own permissions tell.
+    // The link's own permissions show how it was opened.
     struct stat link {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);

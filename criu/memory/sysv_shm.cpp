@@ -137,7 +137,7 @@ SysvShmRestore::~SysvShmRestore() {
             log_.warn("System V shared memory {} of the failed restore is left: {}", id, std::strerror(errno));
 }
 
-void SysvShmRestore::keep() noexcept {
+void SysvShmRestore::commit() noexcept {
     created_.clear();
     for (const int id : doomed_)
         if (::shmctl(id, IPC_RMID, nullptr) != 0)

@@ -40,8 +40,8 @@ private:
     std::map<int, std::uint64_t> attached_;  ///< how often, by id
 };
 
-/// Restore half, in criu itself before any process is made. Segments that it has created go away again unless keep()
-/// was called.
+/// Restore half, in criu itself before any process is made. Segments that it has created are removed by the destructor
+/// unless commit() was called.
 class SysvShmRestore {
 public:
     explicit SysvShmRestore(Log& log) : log_(log) {}
@@ -54,7 +54,7 @@ public:
                 const std::function<void()>& checkStop = {});
 
     /// The processes have them: those that had been marked for removal are marked again.
-    void keep() noexcept;
+    void commit() noexcept;
 
 private:
     Log& log_;

@@ -172,7 +172,7 @@ void VdsoMove::planCompat(const model::Task& task, const CompatVdso& kernels, co
     const auto scratch = occupied.findHole(code.size(), kScratchBase);
     if (!scratch)
         fail("no room of {} bytes for a vDSO", code.size());
-    compatOld_ = {keepOld(*scratch, code), wanted.code.start};
+    compatOld_ = {saveOld(*scratch, code), wanted.code.start};
     emptyData_ = wanted.data;
 }
 
@@ -216,11 +216,11 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
     }
 
     refuseWithin(task, wanted, redirectVdso(code, codeOf(here), presentAt));
-    pieces_.push_back({keepOld(findRoom(code.size()), code), wanted.code.start});
+    pieces_.push_back({saveOld(findRoom(code.size()), code), wanted.code.start});
     emptyData_ = wanted.data;
 }
 
-Range VdsoMove::keepOld(std::uint64_t at, std::span<const std::byte> code) {
+Range VdsoMove::saveOld(std::uint64_t at, std::span<const std::byte> code) {
     proxyCode_ = mapAt(at, code.size(), PROT_READ | PROT_WRITE);
     std::memcpy(proxyCode_.data(), code.data(), code.size());
     sys(::mprotect(proxyCode_.data(), proxyCode_.size(), PROT_READ | PROT_EXEC), "protect the old vDSO");

@@ -60,7 +60,7 @@ private:
                     std::vector<std::byte> code);
     void addCompatSteps(std::uint64_t parking, pie::StepList& steps) const;
     void addEmptyData(pie::StepList& steps) const;
-    Range keepOld(std::uint64_t at, std::span<const std::byte> code);
+    Range saveOld(std::uint64_t at, std::span<const std::byte> code);
     void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
 
     std::vector<Piece> pieces_;

@@ -117,7 +117,7 @@ Tables findTables(const Image& image, std::uint64_t bias, const typename Elf::Se
     return tables;
 }
 
-/// The symbol table itself doesn't tell its length; hash tables do.
+/// The symbol table has no length of its own; the hash tables say how many symbols there are.
 std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t bloomWord) {
     if (tables.hash != 0)
         return image.at<std::uint32_t>(tables.hash + 4);  // nchain

@@ -20,7 +20,7 @@ namespace {
 /// be born, from which follows who is adopted.
 class Planner {
 public:
-    Planner(std::span<const BirthFacts> processes, pid_t outerSid) : outerSid_(outerSid) {
+    Planner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
         for (const BirthFacts& facts : processes)
             facts_.emplace(facts.pid, facts);
         for (const BirthFacts& facts : processes)
@@ -40,10 +40,10 @@ public:
     }
 
 private:
-    [[nodiscard]] bool isPlanned(pid_t pid) const { return index_.contains(pid); }
-    Birth& birth(pid_t pid) { return births_[index_.at(pid)]; }
+    [[nodiscard]] bool isPlanned(TreePid pid) const { return index_.contains(pid); }
+    Birth& birth(TreePid pid) { return births_[index_.at(pid)]; }
 
-    Birth& add(Birth next, pid_t bornIn) {
+    Birth& add(Birth next, TreePid bornIn) {
         bornIn_[next.pid] = bornIn;
         index_[next.pid] = births_.size();
         births_.push_back(std::move(next));
@@ -51,13 +51,13 @@ private:
     }
 
     /// Session a planned process is in once it has done all its own calls.
-    pid_t finalSession(pid_t pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
+    TreePid finalSession(TreePid pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
 
-    bool isEverIn(pid_t pid, pid_t sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
+    bool isEverIn(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
 
     /// Makes `creator` clone `child`, whose session must be `sid`, at the right side of the creator's setsid.
     /// False if the creator is never in that session.
-    bool assign(pid_t creator, pid_t child, pid_t sid) {
+    bool assign(TreePid creator, TreePid child, TreePid sid) {
         Birth& who = birth(creator);
         if (finalSession(creator) == sid)
             who.afterSession.push_back(child);
@@ -68,65 +68,65 @@ private:
         return true;
     }
 
-    [[nodiscard]] pid_t parentOf(pid_t pid) const {
+    [[nodiscard]] TreePid parentOf(TreePid pid) const {
         const auto found = facts_.find(pid);
-        return found == facts_.end() ? 0 : found->second.ppid;
+        return found == facts_.end() ? TreePid() : found->second.ppid;
     }
 
-    [[nodiscard]] bool descends(pid_t pid, pid_t ancestor) const {
-        for (pid_t at = parentOf(pid); at != 0; at = parentOf(at))
+    [[nodiscard]] bool descends(TreePid pid, TreePid ancestor) const {
+        for (TreePid at = parentOf(pid); at; at = parentOf(at))
             if (at == ancestor)
                 return true;
         return false;
     }
 
-    [[nodiscard]] bool leads(pid_t pid) const {
+    [[nodiscard]] bool leads(TreePid pid) const {
         const auto found = facts_.find(pid);
         return found != facts_.end() && found->second.sid == pid;
     }
 
     /// The session that a leader must be born in, because it had children there before it began its own; 0: any.
-    pid_t birthSession(pid_t leader) {
+    TreePid birthSession(TreePid leader) {
         if (const auto known = birthSessions_.find(leader); known != birthSessions_.end())
             return known->second;
-        for (const pid_t child : children_[leader]) {
-            const pid_t sid = wantedSession(child);
-            if (sid != 0 && sid != leader && !beganBelow(sid, leader))
+        for (const TreePid child : children_[leader]) {
+            const TreePid sid = wantedSession(child);
+            if (sid && sid != leader && !beganBelow(sid, leader))
                 return birthSessions_[leader] = sid;
         }
-        return birthSessions_[leader] = 0;
+        return birthSessions_[leader] = TreePid();
     }
 
     /// The session that a process must be born in; 0: any.
-    pid_t wantedSession(pid_t pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
+    TreePid wantedSession(TreePid pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
 
-    [[nodiscard]] bool isUnder(pid_t pid, pid_t ancestor) const {
-        for (pid_t at = pid; at != 0; at = birthParent(at))
+    [[nodiscard]] bool isUnder(TreePid pid, TreePid ancestor) const {
+        for (TreePid at = pid; at; at = birthParent(at))
             if (at == ancestor)
                 return true;
         return false;
     }
 
-    [[nodiscard]] pid_t birthParent(pid_t pid) const {
+    [[nodiscard]] TreePid birthParent(TreePid pid) const {
         const auto found = below_.find(pid);
-        return found == below_.end() ? 0 : found->second;
+        return found == below_.end() ? TreePid() : found->second;
     }
 
     /// Of `pid` and its ancestors the one whose parent is the nearest common ancestor of `pid` and `other`.
-    [[nodiscard]] pid_t branchOf(pid_t pid, pid_t other) const {
-        while (birthParent(pid) != 0 && !isUnder(other, birthParent(pid)))
+    [[nodiscard]] TreePid branchOf(TreePid pid, TreePid other) const {
+        while (birthParent(pid) && !isUnder(other, birthParent(pid)))
             pid = birthParent(pid);
         return pid;
     }
 
-    bool willEverBeIn(pid_t pid, pid_t sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
+    bool willEverBeIn(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
     /// Makes sure that the place below which a process is born has a member of the session that it must be born in:
     /// only that member can create it.
-    void require(pid_t pid) {
-        const pid_t sid = wantedSession(pid);
-        const pid_t place = birthParent(pid);
-        if (sid == 0 || sid == outerSid_ || place == 0 || willEverBeIn(place, sid))
+    void require(TreePid pid) {
+        const TreePid sid = wantedSession(pid);
+        const TreePid place = birthParent(pid);
+        if (!sid || sid == outerSid_ || !place || willEverBeIn(place, sid))
             return;
         if (!below_.contains(sid)) {
             below_[sid] = place;  // its leader is gone
@@ -140,8 +140,8 @@ private:
         }
         // The leader, with the ancestors that it was adopted together with, was once below that place. If the leader is
         // gone it is the reverse: the process was below where the leader's helper will be.
-        const pid_t leaders = branchOf(sid, place);
-        const pid_t others = branchOf(place, sid);
+        const TreePid leaders = branchOf(sid, place);
+        const TreePid others = branchOf(place, sid);
         if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
             return moveBelow(others, birthParent(sid), sid, place);
         below_[leaders] = place;
@@ -149,7 +149,7 @@ private:
             require(leaders);
     }
 
-    void moveBelow(pid_t branch, pid_t upper, pid_t sid, pid_t place) {
+    void moveBelow(TreePid branch, TreePid upper, TreePid sid, TreePid place) {
         below_[branch] = upper;
         below_[sid] = place;
         require(branch);
@@ -157,21 +157,21 @@ private:
 
     /// Whether a session of which `leader` has a child was begun by a descendant of `leader`, so that the child was
     /// adopted. If not, the child is older than the leader's own session.
-    bool beganBelow(pid_t sid, pid_t leader) {
+    bool beganBelow(TreePid sid, TreePid leader) {
         if (sid == outerSid_)
             return false;
         if (leads(sid) && descends(sid, leader))
             return true;
         if (!leads(sid)) {
-            const pid_t parent = parentOf(leader);
-            if (parent != 0 && facts_.at(parent).sid == sid)
+            const TreePid parent = parentOf(leader);
+            if (parent && facts_.at(parent).sid == sid)
                 return false;
         }
         return sid > leader;  // pids are given in ascending order
     }
 
     /// Plans a process of the image, after what it depends on.
-    void ensure(pid_t pid) {
+    void ensure(TreePid pid) {
         if (isPlanned(pid))
             return;
         const BirthFacts& facts = facts_.at(pid);
@@ -183,18 +183,18 @@ private:
         next.creator = facts.ppid;
         next.pgid = facts.pgid;
         next.leadsSession = facts.sid == pid;
-        if (facts.ppid == 0)
+        if (!facts.ppid)
             return placeRoot(std::move(next), facts);
         ensure(facts.ppid);
-        const pid_t below = birthParent(pid);
+        const TreePid below = birthParent(pid);
         ensure(below);
         if (isPlanned(pid))
             return;
-        const pid_t sid = wantedSession(pid);
+        const TreePid sid = wantedSession(pid);
         if (below != facts.ppid)
             return placeBelow(std::move(next), below, sid);
-        if (sid == 0) {
-            const pid_t bornIn = finalSession(facts.ppid);
+        if (!sid) {
+            const TreePid bornIn = finalSession(facts.ppid);
             birth(facts.ppid).afterSession.push_back(pid);
             add(std::move(next), bornIn);
             return;
@@ -212,7 +212,7 @@ private:
     }
 
     /// The leader of a session, be it alive or gone.
-    void ensureSession(pid_t sid) {
+    void ensureSession(TreePid sid) {
         if (isPlanned(sid) || sid == outerSid_)
             return;
         if (facts_.contains(sid)) {
@@ -220,8 +220,8 @@ private:
                 fail("session {} has members, but process {} is in session {}", sid, sid, facts_.at(sid).sid);
             return ensure(sid);
         }
-        const pid_t beginning = birthParent(sid);
-        if (beginning == 0)
+        const TreePid beginning = birthParent(sid);
+        if (!beginning)
             fail("session {} has no place in the tree", sid);
         ensure(beginning);
         if (!isPlanned(sid))
@@ -229,8 +229,8 @@ private:
     }
 
     /// A process that is born into a session.
-    void place(Birth next, pid_t sid) {
-        const pid_t pid = next.pid;
+    void place(Birth next, TreePid sid) {
+        const TreePid pid = next.pid;
         if (assign(next.parent, pid, sid)) {
             add(std::move(next), sid);
             return;
@@ -239,8 +239,8 @@ private:
         for (std::size_t i = 0; i < births_.size(); ++i) {
             if (births_[i].parent != next.parent || births_[i].adopted)
                 continue;
-            const pid_t sibling = births_[i].pid;
-            if (sibling > 0 && assign(sibling, pid, sid)) {
+            const TreePid sibling = births_[i].pid;
+            if (sibling > TreePid() && assign(sibling, pid, sid)) {
                 next.creator = sibling;
                 next.viaCloneParent = true;
                 add(std::move(next), sid);
@@ -251,20 +251,20 @@ private:
     }
 
     /// Plans a process whose parent in the end is an ancestor of the one that it is born below: it will be adopted.
-    void placeBelow(Birth next, pid_t below, pid_t sid) {
-        if (sid != 0 && !isEverIn(below, sid))
+    void placeBelow(Birth next, TreePid below, TreePid sid) {
+        if (sid && !isEverIn(below, sid))
             ensureSession(sid);
-        adopt(std::move(next), below, sid != 0 ? sid : finalSession(below));
+        adopt(std::move(next), below, sid ? sid : finalSession(below));
     }
 
     /// A member of the session that is `below` a process, or that itself, clones a helper; the helper clones `next`
     /// and ends.
-    void adopt(Birth next, pid_t below, pid_t sid) {
+    void adopt(Birth next, TreePid below, TreePid sid) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
-            const pid_t member = births_[i].pid;
-            if (member < 0 || !isEverIn(member, sid) || !isBelow(member, below))
+            const TreePid member = births_[i].pid;
+            if (member < TreePid() || !isEverIn(member, sid) || !isBelow(member, below))
                 continue;
-            const pid_t helper = spareHelper(member, sid);
+            const TreePid helper = spareHelper(member, sid);
             next.creator = helper;
             next.adopted = true;
             birth(helper).afterSession.push_back(next.pid);
@@ -277,23 +277,24 @@ private:
 
     /// Whether a process is `ancestor`, or was created by it or one of its descendants, whoever is its parent in the
     /// end.
-    bool isBelow(pid_t pid, pid_t ancestor) {
-        for (pid_t at = pid; at != 0; at = birthplace(at))
+    bool isBelow(TreePid pid, TreePid ancestor) {
+        for (TreePid at = pid; at; at = birthplace(at))
             if (at == ancestor)
                 return true;
         return false;
     }
 
     /// The parent that a process has when it is created, before anybody adopts it.
-    pid_t birthplace(pid_t pid) {
+    TreePid birthplace(TreePid pid) {
         const Birth& who = birth(pid);
         return who.adopted ? who.creator : who.parent;
     }
 
     /// A helper with a free pid: it only exists to hand its child over.
-    pid_t spareHelper(pid_t member, pid_t sid) {
+    TreePid spareHelper(TreePid member, TreePid sid) {
         Birth helper;
-        helper.pid = --lastSpare_;
+        lastSpare_ = TreePid(lastSpare_.value - 1);
+        helper.pid = lastSpare_;
         helper.parent = helper.creator = member;
         helper.helper = true;
         add(helper, sid);
@@ -302,7 +303,7 @@ private:
     }
 
     /// A helper with the pid of a session's leader that is gone.
-    void addLeader(pid_t sid, pid_t parent) {
+    void addLeader(TreePid sid, TreePid parent) {
         Birth helper;
         helper.pid = helper.pgid = sid;
         helper.parent = helper.creator = parent;
@@ -314,13 +315,13 @@ private:
 
     /// Groups whose leader is gone get a helper with the leader's pid, in the session of the members.
     void ensureGroupLeader(const BirthFacts& facts) {
-        const pid_t pgid = facts.pgid;
-        if (pgid == 0 || isPlanned(pgid))
+        const TreePid pgid = facts.pgid;
+        if (!pgid || isPlanned(pgid))
             return;
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
             return;  // the caller's own group, adopted with its session
-        for (pid_t pid = facts.pid; pid != 0; pid = parentOf(pid)) {
+        for (TreePid pid = facts.pid; pid; pid = parentOf(pid)) {
             if (finalSession(pid) != facts.sid)
                 continue;
             Birth helper;
@@ -334,29 +335,29 @@ private:
         fail("process {} is in group {}, whose leader can't be recreated", facts.pid, pgid);
     }
 
-    pid_t outerSid_;
-    pid_t lastSpare_ = 0;
-    std::map<pid_t, BirthFacts> facts_;
-    std::map<pid_t, std::vector<pid_t>> children_;
-    std::map<pid_t, pid_t> birthSessions_;  ///< those worked out so far
-    std::map<pid_t, pid_t> below_;          ///< the member of the tree that a process is born below
-    std::map<pid_t, std::size_t> index_;
-    std::map<pid_t, pid_t> bornIn_;
-    std::set<pid_t> begun_;
+    TreePid outerSid_;
+    TreePid lastSpare_;
+    std::map<TreePid, BirthFacts> facts_;
+    std::map<TreePid, std::vector<TreePid>> children_;
+    std::map<TreePid, TreePid> birthSessions_;  ///< those worked out so far
+    std::map<TreePid, TreePid> below_;          ///< the member of the tree that a process is born below
+    std::map<TreePid, std::size_t> index_;
+    std::map<TreePid, TreePid> bornIn_;
+    std::set<TreePid> begun_;
     std::vector<Birth> births_;
 };
 
 }  // namespace
 
-BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, pid_t outerSid) {
+BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, TreePid outerSid) {
     BirthPlan plan;
     plan.births_ = Planner(processes, outerSid).run(processes);
     for (std::size_t i = 0; i < plan.births_.size(); ++i)
         plan.index_.emplace(plan.births_[i].pid, i);
 
-    const auto depth = [&plan](pid_t pid) {
+    const auto depth = [&plan](TreePid pid) {
         unsigned count = 0;
-        for (const Birth* at = &plan.of(pid); at->creator != 0; ++count)
+        for (const Birth* at = &plan.of(pid); at->creator; ++count)
             at = &plan.of(at->adopted ? at->creator : at->parent);
         return count;
     };
@@ -364,18 +365,18 @@ BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, pid_t outerSid)
         if (birth.adopted && !plan.turnOf(birth.parent))
             plan.adopters_.push_back(birth.parent);
     std::stable_sort(plan.adopters_.begin(), plan.adopters_.end(),
-                     [&](pid_t one, pid_t other) { return depth(one) > depth(other); });
+                     [&](TreePid one, TreePid other) { return depth(one) > depth(other); });
     return plan;
 }
 
-const Birth& BirthPlan::of(pid_t pid) const {
+const Birth& BirthPlan::of(TreePid pid) const {
     const auto found = index_.find(pid);
     if (found == index_.end())
         fail("process {} is not in the plan", pid);
     return births_[found->second];
 }
 
-std::optional<std::size_t> BirthPlan::turnOf(pid_t adopter) const {
+std::optional<std::size_t> BirthPlan::turnOf(TreePid adopter) const {
     const auto at = std::find(adopters_.begin(), adopters_.end(), adopter);
     if (at == adopters_.end())
         return std::nullopt;
@@ -383,7 +384,7 @@ std::optional<std::size_t> BirthPlan::turnOf(pid_t adopter) const {
 }
 
 std::optional<std::size_t> BirthPlan::endOf(const Birth& helper) const {
-    for (const pid_t child : helper.afterSession)
+    for (const TreePid child : helper.afterSession)
         if (const Birth& born = of(child); helper.helper && born.adopted)
             return turnOf(born.parent);
     return std::nullopt;

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "criu/base/ids.hpp"
+
 namespace criu::model {
 
 /// What the plan needs to know of one process of the image.
 struct BirthFacts {
-    pid_t pid = 0;
-    pid_t ppid = 0;  ///< 0 for the root
-    pid_t pgid = 0;  ///< 0: the group's leader was outside of the tree's pid namespace
-    pid_t sid = 0;
+    TreePid pid;
+    TreePid ppid;  ///< 0 for the root
+    TreePid pgid;  ///< 0: the group's leader was outside of the tree's pid namespace
+    TreePid sid;
 };
 
 /// One process that a restore creates: a process of the image, or a helper that lives only until all process
 /// groups are joined (it carries the pid of a session or group leader that is gone).
 struct Birth {
-    pid_t pid = 0;      ///< negative: a helper whose pid doesn't matter
-    pid_t parent = 0;   ///< whose child it is afterwards; 0 for the root
-    pid_t creator = 0;  ///< who calls clone; differs from `parent` where CLONE_PARENT or adoption is needed
-    pid_t pgid = 0;
+    TreePid pid;      ///< negative: a helper whose pid doesn't matter
+    TreePid parent;   ///< whose child it is afterwards; 0 for the root
+    TreePid creator;  ///< who calls clone; differs from `parent` where CLONE_PARENT or adoption is needed
+    TreePid pgid;
     bool helper = false;
-    bool leadsSession = false;         ///< calls setsid itself
-    bool viaCloneParent = false;       ///< created by a sibling with CLONE_PARENT
-    bool adopted = false;              ///< created by a helper whose end hands it to `parent`
-    std::vector<pid_t> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
-    std::vector<pid_t> afterSession;   ///< created by it afterwards, in this order
+    bool leadsSession = false;           ///< calls setsid itself
+    bool viaCloneParent = false;         ///< created by a sibling with CLONE_PARENT
+    bool adopted = false;                ///< created by a helper whose end hands it to `parent`
+    std::vector<TreePid> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
+    std::vector<TreePid> afterSession;   ///< created by it afterwards, in this order
 };
 
 /// Who clones whom, so that everybody ends up with the right parent and session. Kernel rules behind it: a process is
@@ -39,11 +40,16 @@ struct Birth {
 /// of its own.
 class BirthPlan {
 public:
-    /// `processes`: parents before children, root first. `outerSid`: session the restoring criu is in (a tree
-    /// whose root doesn't lead its session is put there). Throws Error naming the process whose session can't be made.
-    static BirthPlan make(std::span<const BirthFacts> processes, pid_t outerSid);
+    /// Stands for a session that no process of the tree can lead, because its leader is in another pid namespace. Zero
+    /// would mean any session.
+    static constexpr TreePid kOutsideSession{std::numeric_limits<pid_t>::min()};
 
-    [[nodiscard]] const Birth& of(pid_t pid) const;
+    /// `processes`: parents before children, root first. `outerSid`: the session that the restoring criu is in, which
+    /// the root is born into and stays in if it doesn't lead a session; kOutsideSession if the tree gets a pid
+    /// namespace of its own. Throws Error naming the process whose session can't be made.
+    static BirthPlan make(std::span<const BirthFacts> processes, TreePid outerSid);
+
+    [[nodiscard]] const Birth& of(TreePid pid) const;
     [[nodiscard]] const Birth& root() const { return births_.front(); }
     [[nodiscard]] std::span<const Birth> all() const { return births_; }
     [[nodiscard]] std::size_t helpers() const;
@@ -53,17 +59,17 @@ public:
     /// in each turn exactly one process is one. The deepest adopters have their turns first: an orphan that has to go
     /// past one of them, to an adopter further up, does so in a later turn, in which the first is no subreaper any
     /// more.
-    [[nodiscard]] std::span<const pid_t> adopters() const { return adopters_; }
+    [[nodiscard]] std::span<const TreePid> adopters() const { return adopters_; }
     /// The number of a process' turn; nothing for those that don't adopt.
-    [[nodiscard]] std::optional<std::size_t> turnOf(pid_t adopter) const;
+    [[nodiscard]] std::optional<std::size_t> turnOf(TreePid adopter) const;
     /// The turn in which a helper has to end, so that its child is adopted by whoever has that turn. Nothing: no child
     /// of it is to be adopted, and it may end when the turns of the helpers that it created are over.
     [[nodiscard]] std::optional<std::size_t> endOf(const Birth& helper) const;
 
 private:
     std::vector<Birth> births_;
-    std::unordered_map<pid_t, std::size_t> index_;
-    std::vector<pid_t> adopters_;
+    std::unordered_map<TreePid, std::size_t> index_;
+    std::vector<TreePid> adopters_;
 };
 
 }  // namespace criu::model

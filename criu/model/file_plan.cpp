@@ -15,7 +15,7 @@ class Creators {
 public:
     explicit Creators(const BirthPlan& births) : births_(births) {}
 
-    pid_t common(pid_t one, pid_t other) {
+    TreePid common(TreePid one, TreePid other) {
         while (one != other) {
             if (depthOf(one) < depthOf(other))
                 std::swap(one, other);
@@ -25,20 +25,20 @@ public:
     }
 
 private:
-    std::size_t depthOf(pid_t pid) {
-        std::vector<pid_t> path;
-        while (pid != 0 && !depths_.contains(pid)) {
+    std::size_t depthOf(TreePid pid) {
+        std::vector<TreePid> path;
+        while (pid && !depths_.contains(pid)) {
             path.push_back(pid);
             pid = births_.of(pid).creator;
         }
-        std::size_t depth = pid == 0 ? 0 : depths_.at(pid);
+        std::size_t depth = !pid ? 0 : depths_.at(pid);
         for (auto at = path.rbegin(); at != path.rend(); ++at)
             depths_[*at] = ++depth;
         return depth;
     }
 
     const BirthPlan& births_;
-    std::unordered_map<pid_t, std::size_t> depths_;
+    std::unordered_map<TreePid, std::size_t> depths_;
 };
 
 /// Late files that need each other are opened by the same process: disjoint sets of them.
@@ -157,15 +157,15 @@ private:
 
     void placeLate() {
         LateSets sets(files_.size());
-        std::unordered_map<std::size_t, pid_t> sessions;  ///< that openers of sets must be in
-        std::unordered_map<std::size_t, pid_t> openers;
+        std::unordered_map<std::size_t, TreePid> sessions;  ///< that openers of sets must be in
+        std::unordered_map<std::size_t, TreePid> openers;
         for (const std::size_t file : order_)
             for (const std::size_t needed : needs_[file])
                 if (late_[needed])
                     sets.join(file, needed);
         for (const std::size_t file : order_)
             if (late_[file] && files_[file].opensOnlyInSession && files_[file].session) {
-                const pid_t session = *files_[file].session;
+                const TreePid session = *files_[file].session;
                 if (sessions.try_emplace(sets.of(file), session).first->second != session)
                     fail("file {} can be opened in session {} only, and a file that needs it in another", idOf(file),
                          session);
@@ -197,11 +197,11 @@ private:
     void place(std::size_t file) {
         FileOpening& opening = openings_[file];
         bool inherited = files_[file].early;
-        const auto add = [&](pid_t pid) {
-            inherited = inherited || (opening.opener != 0 && opening.opener != pid);
-            opening.opener = opening.opener != 0 ? creators_.common(opening.opener, pid) : pid;
+        const auto add = [&](TreePid pid) {
+            inherited = inherited || (opening.opener && opening.opener != pid);
+            opening.opener = opening.opener ? creators_.common(opening.opener, pid) : pid;
         };
-        for (const pid_t user : users_[file])
+        for (const TreePid user : users_[file])
             add(user);
         for (const std::size_t user : neededBy_[file]) {
             add(openings_[user].opener);
@@ -216,14 +216,14 @@ private:
     }
 
     /// The session's leader. If that isn't of the tree: the root, where it is put into criu's session in its stead.
-    [[nodiscard]] pid_t controllerOf(std::size_t file) const {
-        const std::optional<pid_t> session = files_[file].session;
+    [[nodiscard]] TreePid controllerOf(std::size_t file) const {
+        const std::optional<TreePid> session = files_[file].session;
         if (!session)
-            return 0;
+            return TreePid();
         if (std::any_of(processes_.begin(), processes_.end(),
                         [&](const FileUser& process) { return process.pid == *session; }))
             return *session;
-        return !births_.root().leadsSession && processes_.front().sid == *session ? births_.root().pid : 0;
+        return !births_.root().leadsSession && processes_.front().sid == *session ? births_.root().pid : TreePid();
     }
 
     void chooseCompleter(std::size_t file) {
@@ -245,7 +245,7 @@ private:
     std::unordered_map<FileId, std::size_t> index_;
     std::vector<std::vector<std::size_t>> needs_;
     std::vector<std::vector<std::size_t>> neededBy_;
-    std::vector<std::vector<pid_t>> users_;
+    std::vector<std::vector<TreePid>> users_;
     std::vector<bool> late_;
     std::vector<std::size_t> order_;
 };
@@ -264,29 +264,29 @@ FilePlan FilePlan::make(std::span<const FileFacts> files, std::span<const FileUs
     for (std::size_t file = 0; file < files.size(); ++file) {
         const FileOpening& opening = plan.openings_[file];
         plan.work_[opening.completer].completes.push_back(file);
-        if (opening.controller != 0)
+        if (opening.controller)
             plan.work_[opening.controller].controls.push_back(file);
     }
     return plan;
 }
 
-const FilePlan::Work* FilePlan::workOf(pid_t pid) const {
+const FilePlan::Work* FilePlan::workOf(TreePid pid) const {
     const auto found = work_.find(pid);
     return found == work_.end() ? nullptr : &found->second;
 }
 
-std::span<const std::size_t> FilePlan::openedBy(pid_t pid, FileStage stage) const {
+std::span<const std::size_t> FilePlan::openedBy(TreePid pid, FileStage stage) const {
     const Work* const work = workOf(pid);
     return work != nullptr ? std::span<const std::size_t>(work->opens[static_cast<std::size_t>(stage)])
                            : std::span<const std::size_t>();
 }
 
-std::span<const std::size_t> FilePlan::completedBy(pid_t pid) const {
+std::span<const std::size_t> FilePlan::completedBy(TreePid pid) const {
     const Work* const work = workOf(pid);
     return work != nullptr ? std::span<const std::size_t>(work->completes) : std::span<const std::size_t>();
 }
 
-std::span<const std::size_t> FilePlan::controlledBy(pid_t pid) const {
+std::span<const std::size_t> FilePlan::controlledBy(TreePid pid) const {
     const Work* const work = workOf(pid);
     return work != nullptr ? std::span<const std::size_t>(work->controls) : std::span<const std::size_t>();
 }

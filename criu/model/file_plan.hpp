@@ -23,14 +23,14 @@ struct FileFacts {
     std::vector<FileId> needs;        ///< must be open in the same process before; its own don't count
     bool late = false;                ///< can be opened only when all processes exist
     bool early = false;               ///< should be open before its opener creates children
-    std::optional<pid_t> session;     ///< of a terminal: the session that it controls
+    std::optional<TreePid> session;   ///< of a terminal: the session that it controls
     bool opensOnlyInSession = false;  ///< and that only a process of that session can open it; for late ones
 };
 
 /// A living process of the image. Of those that share a descriptor table only the first has it.
 struct FileUser {
-    pid_t pid = 0;
-    pid_t sid = 0;
+    TreePid pid;
+    TreePid sid;
     bool hasTable = false;
     std::vector<FileId> files;  ///< by ascending descriptors
 };
@@ -44,10 +44,10 @@ enum class FileStage : std::uint8_t {
 
 /// Who does what for one thing.
 struct FileOpening {
-    pid_t opener = 0;
+    TreePid opener;
     FileStage stage = FileStage::AfterChildren;
-    pid_t completer = 0;   ///< its first user, or who needs it first; has it when all are placed
-    pid_t controller = 0;  ///< of a terminal: who makes it control the session; 0: nobody
+    TreePid completer;   ///< its first user, or who needs it first; has it when all are placed
+    TreePid controller;  ///< of a terminal: who makes it control the session; 0: nobody
 };
 
 /// Who opens what. A file that one process uses is opened there. One that several use is opened by their nearest common
@@ -64,9 +64,9 @@ public:
     [[nodiscard]] const FileOpening& of(std::size_t file) const { return openings_[file]; }
 
     /// What a process (a helper, too) opens at a stage: indices, each behind those that it needs.
-    [[nodiscard]] std::span<const std::size_t> openedBy(pid_t pid, FileStage stage) const;
-    [[nodiscard]] std::span<const std::size_t> completedBy(pid_t pid) const;
-    [[nodiscard]] std::span<const std::size_t> controlledBy(pid_t pid) const;
+    [[nodiscard]] std::span<const std::size_t> openedBy(TreePid pid, FileStage stage) const;
+    [[nodiscard]] std::span<const std::size_t> completedBy(TreePid pid) const;
+    [[nodiscard]] std::span<const std::size_t> controlledBy(TreePid pid) const;
 
 private:
     struct Work {
@@ -74,10 +74,10 @@ private:
         std::vector<std::size_t> completes;
         std::vector<std::size_t> controls;
     };
-    [[nodiscard]] const Work* workOf(pid_t pid) const;
+    [[nodiscard]] const Work* workOf(TreePid pid) const;
 
     std::vector<FileOpening> openings_;
-    std::unordered_map<pid_t, Work> work_;
+    std::unordered_map<TreePid, Work> work_;
 };
 
 }  // namespace criu::model

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 
 namespace criu::model {
@@ -166,7 +165,7 @@ struct GpuChecks {
 /// their absence means.
 struct Options {
     // What to work on
-    std::optional<pid_t> tree;                  ///< root of the tree to dump
+    std::optional<HostPid> tree;                ///< root of the tree to dump
     std::string imagesDir = ".";                ///< as given; relative to the directory criu was started in
     std::optional<std::string> workDir;         ///< absent: the images directory
     std::optional<std::string> previousImages;  ///< parent images, relative to the images directory

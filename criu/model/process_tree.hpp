@@ -23,7 +23,7 @@ namespace criu::model {
 enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
 
 struct Thread {
-    pid_t tid = 0;
+    TreePid tid;
     std::optional<Record<CoreEntry>> core;
 };
 
@@ -38,16 +38,16 @@ struct FdSlot {
 /// A table of descriptors, used by one process or shared by several (CLONE_FILES).
 struct FdTable {
     std::uint32_t id = 0;
-    std::vector<FdSlot> slots;  ///< by ascending fd
-    std::vector<pid_t> users;   ///< processes, parents before children
+    std::vector<FdSlot> slots;   ///< by ascending fd
+    std::vector<TreePid> users;  ///< processes, parents before children
 };
 
 /// One process of the image. A dead one (zombie) has no memory, files or ids.
 struct Task {
-    pid_t pid = 0;
-    pid_t ppid = 0;  ///< 0 for the root of the tree
-    pid_t pgid = 0;
-    pid_t sid = 0;
+    TreePid pid;
+    TreePid ppid;  ///< 0 for the root of the tree
+    TreePid pgid;
+    TreePid sid;
     TaskState state = TaskState::Alive;
     std::vector<Thread> threads;  ///< the leader first
 
@@ -66,7 +66,7 @@ struct Task {
 /// The processes of a checkpoint, parents before children.
 struct ProcessTree {
     std::vector<std::unique_ptr<Task>> tasks;
-    std::unordered_map<pid_t, Task*> byPid;
+    std::unordered_map<TreePid, Task*> byPid;
     std::unordered_map<std::uint32_t, std::shared_ptr<FdTable>> fdTables;
 
     [[nodiscard]] Task& root() const { return *tasks.front(); }

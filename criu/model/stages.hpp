@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu::model {
@@ -51,7 +52,7 @@ std::string_view stageName(Stage stage) noexcept;
 /// What a listener is told.
 struct StageEvent {
     Stage stage{};
-    pid_t root = 0;      ///< of the tree, as criu's own pid namespace has it; 0 as long as there is none
+    HostPid root;        ///< of the tree; none as long as it doesn't exist
     int imagesDir = -1;  ///< descriptor of the images directory, open while the listener is told
 };
 
@@ -79,7 +80,7 @@ public:
     /// Adds those of another list behind the own.
     void append(const StageListeners& others);
 
-    void setRoot(pid_t root) noexcept { root_ = root; }
+    void setRoot(HostPid root) noexcept { root_ = root; }
     void setImagesDir(int fd) noexcept { imagesDir_ = fd; }
 
     /// Tells all until one objects, and returns its status; 0 if nobody does. Of NetworkUnlock all are told in any
@@ -94,7 +95,7 @@ public:
 
 private:
     std::vector<StageListener*> listeners_;
-    pid_t root_ = 0;
+    HostPid root_;
     int imagesDir_ = -1;
 };
 

@@ -62,7 +62,7 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
         std::vector<SemAdjustment> adjustments(set.adjustments.size(), SEM_ADJUSTMENT__INIT);
         std::vector<SemAdjustment*> pointers;
         for (std::size_t i = 0; i < adjustments.size(); ++i) {
-            adjustments[i].pid = static_cast<std::uint32_t>(set.adjustments[i].pid);
+            adjustments[i].pid = static_cast<std::uint32_t>(set.adjustments[i].pid.value);
             adjustments[i].index = set.adjustments[i].adjustment.index;
             adjustments[i].amount = set.adjustments[i].adjustment.amount;
             pointers.push_back(&adjustments[i]);
@@ -96,7 +96,7 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
             if (held->amount < -kHighest || held->amount > kHighest)
                 fail("{}: a semaphore of set {} is adjusted by {}", image.name(), set.id(), held->amount);
             set.adjustments.push_back(
-                {static_cast<pid_t>(held->pid), {static_cast<std::uint16_t>(held->index), held->amount}});
+                {TreePid(static_cast<pid_t>(held->pid)), {static_cast<std::uint16_t>(held->index), held->amount}});
         }
         if (std::any_of(set.values.begin(), set.values.end(), [](std::uint16_t value) { return value > kHighest; }))
             fail("{}: a semaphore of set {} has a value above {}", image.name(), set.desc.id, kHighest);
@@ -126,7 +126,7 @@ void makeSemaphoreSet(const SemaphoreSet& set) {
     sys(::semctl(id, 0, IPC_SET, argument), "give semaphore set {} to its owner", id);
 }
 
-void takeAdjustments(std::span<const SemaphoreSet> sets, pid_t pid) {
+void takeAdjustments(std::span<const SemaphoreSet> sets, TreePid pid) {
     for (const SemaphoreSet& set : sets)
         for (const HeldAdjustment& held : set.adjustments) {
             if (held.pid != pid)

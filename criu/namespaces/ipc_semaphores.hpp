@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/namespaces/ipc_adjustments.hpp"
 #include "images/ipc-desc.hpp"
@@ -16,7 +15,7 @@ namespace criu::namespaces {
 
 /// A process' adjustment.
 struct HeldAdjustment {
-    pid_t pid = 0;
+    TreePid pid;
     SemaphoreAdjustment adjustment;
     friend bool operator==(const HeldAdjustment&, const HeldAdjustment&) = default;
 };
@@ -41,6 +40,6 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 void makeSemaphoreSet(const SemaphoreSet& set);
 
 /// Gives the calling process what the process of this pid had. Throws Error.
-void takeAdjustments(std::span<const SemaphoreSet> sets, pid_t pid);
+void takeAdjustments(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

@@ -22,7 +22,7 @@ public:
         with.surroundings.root = content_->treeRoot();
     }
 
-    [[nodiscard]] std::uint32_t numberOf(pid_t process) const override {
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
         const auto found = numbers_.find(process);
         return found == numbers_.end() ? rootNumber() : found->second;
     }
@@ -50,8 +50,8 @@ private:
         return seen;
     }
 
-    std::map<pid_t, std::uint32_t> numbers_;  ///< by process
-    std::optional<MountDump> content_;        ///< only of a namespace that isn't criu's
+    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    std::optional<MountDump> content_;          ///< only of a namespace that isn't criu's
 };
 
 }  // namespace

@@ -637,8 +637,8 @@ void MountRestore::enterRoot(const MountTree& tree, int yard, int root, std::opt
     sys(::chdir("/"), "go to the root");
 }
 
-void MountRestore::inside(pid_t process, const Work& work) {
-    const UniqueFd target = kernel::ProcDir().open(process).open("ns/mnt", O_RDONLY);
+void MountRestore::inside(HostPid process, const Work& work) {
+    const UniqueFd target = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
     kernel::insideMountNamespace(target.get(), work);
 }
 

@@ -56,7 +56,7 @@ private:
         std::shared_ptr<const UniqueFd> root;
     };
 
-    static void inside(pid_t process, const Work& work);
+    static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
     [[nodiscard]] const Tree* treeOf(int mount) const;

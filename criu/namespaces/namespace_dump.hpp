@@ -33,9 +33,9 @@ class NetworksDump;
 /// A living process of a tree that stands still.
 struct SeenProcess {
     const kernel::ProcPid& dir;
-    pid_t pid = 0;
+    HostPid pid;
     std::string name;
-    std::vector<pid_t> threads;
+    std::vector<HostPid> threads;
     kernel::NamespaceIds ids;  ///< its namespaces
 
     /// "process 7 (sleep)", for messages.
@@ -44,7 +44,7 @@ struct SeenProcess {
 
 struct SeenTree {
     std::vector<SeenProcess> processes;  ///< the root of the tree first
-    std::set<pid_t> pids;                ///< of all processes, zombies included
+    std::set<HostPid> pids;              ///< of all processes, zombies included
     kernel::NamespaceIds criu;           ///< the namespaces that criu was started in
 
     [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
@@ -116,7 +116,7 @@ public:
     [[nodiscard]] bool isOwn() const { return inputs_.numbers.isOwn(kind_); }
 
     /// The number, in images, of the namespace that a process of the tree is in.
-    [[nodiscard]] virtual std::uint32_t numberOf(pid_t /*process*/) const { return rootNumber(); }
+    [[nodiscard]] virtual std::uint32_t numberOf(HostPid /*process*/) const { return rootNumber(); }
     /// The number of the namespace with this inode, for descriptors of it; nothing if no restore would have it.
     [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
 

@@ -57,7 +57,7 @@ struct Surroundings {
     std::function<void(std::uint32_t space, const MoveFd& move, const Work& work)> whereNamesAre =
         [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
     /// Runs `work` where paths lead where they lead for a restored process (its pid as criu has it).
-    std::function<void(pid_t process, const Work& work)> withPathsOf = [](pid_t, const Work& work) { work(); };
+    std::function<void(HostPid process, const Work& work)> withPathsOf = [](HostPid, const Work& work) { work(); };
     /// Runs `work` in the network namespace of the tree's first process, when that is complete.
     std::function<void(const Work& work)> inNetwork = [](const Work& work) { work(); };
     /// In a restored process: runs `work` where a socket of this network namespace (number in images; 0: any) is to be
@@ -104,7 +104,7 @@ struct FirstProcess {
 /// A process of the tree that waits for its registers.
 struct ParkedProcess {
     const model::Task& task;
-    pid_t pid = 0;  ///< as criu has it
+    HostPid pid;
 };
 
 /// One kind of namespace in one restore. Made when the restore is planned: the constructor reads and checks what images

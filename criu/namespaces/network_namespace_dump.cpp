@@ -53,7 +53,7 @@ public:
     NetworkNamespaceDump(const NetworkNamespaceDump&) = delete;
     NetworkNamespaceDump& operator=(const NetworkNamespaceDump&) = delete;
 
-    [[nodiscard]] std::uint32_t numberOf(pid_t process) const override {
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
         const auto found = numbers_.find(process);
         return found == numbers_.end() ? rootNumber() : found->second;
     }
@@ -84,8 +84,8 @@ private:
             fail("{} is in another network namespace than the root of the tree: in that of criu", process.describe());
         if (process.threads.size() == 1)
             return;
-        for (const pid_t thread : process.threads)
-            if (kernel::readNamespaceId(process.dir.thread(thread), NamespaceKind::Net) != network)
+        for (const HostPid thread : process.threads)
+            if (kernel::readNamespaceId(process.dir.thread(thread.value), NamespaceKind::Net) != network)
                 fail("thread {} of {} is in another network namespace than the process, which can't be dumped", thread,
                      process.describe());
     }
@@ -98,8 +98,8 @@ private:
     std::optional<kernel::NamespaceVisit> visit_;  // only where isOwn(); outlives what unlocks the network
     sockets::NetworkLock rootLock_;
     NetworksDump networks_;
-    std::map<pid_t, std::uint32_t> numbers_;  ///< by process
-    bool scriptsLocked_ = false;              ///< scripts have been asked to lock the network
+    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    bool scriptsLocked_ = false;                ///< scripts have been asked to lock the network
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ private:
     std::uint32_t number_;       ///< of the root's own namespace, 0: it has none
     std::vector<Space> spaces_;  ///< the root's first, if it isn't criu's
     DeviceRestore devices_;
-    NetworkLocks locks_;     ///< before the descriptors in spaces_ are closed they are lifted
+    NetworkLocks locks_;     ///< removed before the descriptors in spaces_ are closed
     UniqueFd announcement_;  ///< the first process says here what came of begin(); unset: it has nothing to make
     UniqueFd heard_;         ///< and criu reads it here
 };

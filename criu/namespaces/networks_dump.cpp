@@ -146,7 +146,7 @@ std::uint32_t NetworksDump::ofSocket(const files::OpenFd& file) {
             return known->number;
     }
     UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
-    if (!network)  // the kernel doesn't tell
+    if (!network)  // the kernel doesn't report it
         return numbers_.ofTree(NamespaceKind::Net);
     return of(std::move(network), [&] { return file.describe(); }).number;
 }

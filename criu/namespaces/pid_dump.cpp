@@ -21,13 +21,13 @@ private:
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
     void requireWholeNamespace() const {
         const SeenTree& tree = inputs().tree;
-        if (tree.root().pid != 1)
+        if (tree.root().pid != HostPid(1))
             fail("the root of the tree is process {} of a pid namespace, whose first process isn't part of the tree",
                  tree.root().pid);
         if (inputs().options.finalState == model::FinalState::Running)
             return;
         for (const pid_t pid : kernel::ProcDir().processes()) {
-            if (pid == ::getpid() || tree.pids.contains(pid))
+            if (pid == ::getpid() || tree.pids.contains(HostPid(pid)))
                 continue;
             Error error(0, fmt::format("process {} is in the pid namespace of the tree but not part of the tree", pid));
             error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");

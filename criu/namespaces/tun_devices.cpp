@@ -10,7 +10,7 @@ namespace criu::namespaces {
 namespace {
 
 constexpr const char* kPath = "/dev/net/tun";
-constexpr std::uint32_t kOnlyDescriptorsTell = IFF_NAPI | IFF_NAPI_FRAGS | IFF_NO_CARRIER;
+constexpr std::uint32_t kOnlyInDescriptors = IFF_NAPI | IFF_NAPI_FRAGS | IFF_NO_CARRIER;
 
 UniqueFd openTun() {
     return UniqueFd(sys(::open(kPath, O_RDWR | O_CLOEXEC), "open {}", kPath));
@@ -20,7 +20,7 @@ UniqueFd openTun() {
 
 void TunDevices::note(std::uint32_t network, const kernel::TunAttachment& attachment,
                       const kernel::TunSettings& settings) {
-    noted_.insert_or_assign({network, attachment.device}, Noted{attachment.flags & kOnlyDescriptorsTell, settings});
+    noted_.insert_or_assign({network, attachment.device}, Noted{attachment.flags & kOnlyInDescriptors, settings});
 }
 
 void TunDevices::fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device,

@@ -87,7 +87,7 @@ void verbosity(Options& options, const Given& given) {
 }
 
 void tree(Options& options, const Given& given) {
-    options.tree = static_cast<pid_t>(parseNumber(*given.value, 1, kPidLimit));
+    options.tree = HostPid(static_cast<pid_t>(parseNumber(*given.value, 1, kPidLimit)));
 }
 
 void closeFd(Options& options, const Given& given) {

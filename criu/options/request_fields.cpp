@@ -73,7 +73,7 @@ void readTree(model::Options& options, const Request& request) {
     const pid_t pid = request.opts.has_pid != 0 ? request.opts.pid : 0;
     if (pid < 0)
         fail("{} is no pid", pid);
-    options.tree = pid != 0 ? pid : request.client;
+    options.tree = HostPid(pid != 0 ? pid : request.client);
 }
 
 void readLeaveRunning(model::Options& options, const Request& request) {

@@ -79,12 +79,12 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
         disconnect(socket);
 }
 
-void UnixGroupOpener::settleDatagram(UnixSocket& socket) {
-    if (!settled_.insert(&socket).second)
+void UnixGroupOpener::connectAndFillDatagram(UnixSocket& socket) {
+    if (!visited_.insert(&socket).second)
         return;
     // Once the socket is connected itself, only its peer may connect to it.
     for (UnixSocket* const caller : socket.incoming)
-        settleDatagram(*caller);
+        connectAndFillDatagram(*caller);
 
     const bool ready = connected_.contains(&socket);
     if (socket.mutual()) {

@@ -46,7 +46,7 @@ void UnixGroupOpener::run() {
             fillEnd(*socket);
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
-            settleDatagram(*socket);
+            connectAndFillDatagram(*socket);
 }
 
 int UnixGroupOpener::fdOf(const UnixSocket& socket) const {
@@ -115,7 +115,7 @@ void UnixGroupOpener::adoptGiven() {
             continue;
         group_.given_.push_back(socket);
         connected_.insert(socket);
-        settled_.insert(socket);
+        visited_.insert(socket);
         provide(*socket, std::move(given));
     }
 }

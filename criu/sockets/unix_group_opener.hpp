@@ -46,7 +46,7 @@ private:
 
     // Datagrams (unix_datagram_open.cpp).
     void openDatagram(UnixSocket& socket);
-    void settleDatagram(UnixSocket& socket);
+    void connectAndFillDatagram(UnixSocket& socket);
     void fillDatagram(UnixSocket& socket);
     std::shared_ptr<UniqueFd> standIn(const std::string& address, const UnixSocket& target);
     [[nodiscard]] UnixGroup::Route routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual);
@@ -57,7 +57,7 @@ private:
     QueueFiller filler_;
     std::set<const UnixSocket*> made_;
     std::set<const UnixSocket*> connected_;
-    std::set<const UnixSocket*> settled_;
+    std::set<const UnixSocket*> visited_;
     std::set<const UnixSocket*> filled_;
     /// Of those with a path: leads there without the name.
     std::map<const UnixSocket*, std::shared_ptr<UniqueFd>> files_;

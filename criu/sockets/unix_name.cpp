@@ -41,7 +41,7 @@ std::string bindDirectory(const files::OpenFd& file, std::string_view name, cons
         return path.size() == plain.size() + 1 ? "/" : path.substr(0, path.size() - plain.size() - 1);
     // The name has "." or ".." in it, so the path doesn't end with it: try the working directory of the process.
     if (!file.inFlight) {
-        const kernel::ProcPid process = kernel::ProcDir().open(file.pid);
+        const kernel::ProcPid process = kernel::ProcDir().open(file.pid.value);
         for (const char* const link : {"cwd", "root"}) {
             const std::string directory = process.readLink(link);
             if ((std::filesystem::path(directory) / name).lexically_normal() == path)

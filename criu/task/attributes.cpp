@@ -26,7 +26,7 @@ constexpr int kGetMemoryMerge = 68;
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
 /// Writes a number to a file of a process unless it holds that number already.
-void settle(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
+void writeUnlessSame(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
     const auto now = process.tryReadFile(name);
     if (!now)
         return;  // the kernel was built without it
@@ -96,14 +96,14 @@ std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool l
 
 void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPid& process) {
     if (core.has_oom_score_adj != 0)
-        settle(process, "oom_score_adj", core.oom_score_adj);
+        writeUnlessSame(process, "oom_score_adj", core.oom_score_adj);
     if (core.has_autogroup_nice != 0 && kernel::readAutogroup(process))
         process.write("autogroup", std::to_string(core.autogroup_nice));
 }
 
 void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
     if (core.has_loginuid != 0 && core.loginuid != kNoLoginUid)
-        settle(kernel::ProcDir().self(), "loginuid", core.loginuid);
+        writeUnlessSame(kernel::ProcDir().self(), "loginuid", core.loginuid);
     const kernel::ProcPid self = kernel::ProcDir().self();
     if (core.has_coredump_filter != 0)
         self.write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));

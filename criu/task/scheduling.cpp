@@ -69,21 +69,21 @@ Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
 
 }  // namespace
 
-Scheduling Scheduling::of(pid_t tid) {
+Scheduling Scheduling::of(HostPid tid) {
     Scheduling now;
-    const kernel::SchedAttributes attributes = kernel::schedAttributes(tid);
+    const kernel::SchedAttributes attributes = kernel::schedAttributes(tid.value);
     now.policy = attributes.policy;
     if ((attributes.flags & kResetOnFork) != 0)
         now.policy |= SCHED_RESET_ON_FORK;
     now.priority = attributes.priority;
-    now.nice = kernel::niceValue(tid);
+    now.nice = kernel::niceValue(tid.value);
     now.ioPriority = static_cast<std::uint32_t>(
-        sys(::syscall(SYS_ioprio_get, kIoOfProcess, tid), "read I/O priority of thread {}", tid));
-    now.affinity = kernel::cpuAffinity(tid);
+        sys(::syscall(SYS_ioprio_get, kIoOfProcess, tid.value), "read I/O priority of thread {}", tid));
+    now.affinity = kernel::cpuAffinity(tid.value);
     return now;
 }
 
-void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena) {
+void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena) {
     Scheduling now = Scheduling::of(tid);
     if (plain(now.policy) == kDeadline)
         fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
@@ -128,20 +128,20 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
     }
 }
 
-void applyScheduling(pid_t tid, const ThreadCoreEntry& core) {
+void applyScheduling(HostPid tid, const ThreadCoreEntry& core) {
     const Change change = changeTo(core, Scheduling::of(tid));
     if (change.nice)
-        sys(::setpriority(PRIO_PROCESS, static_cast<id_t>(tid), *change.nice), "set nice value {} of thread {}",
+        sys(::setpriority(PRIO_PROCESS, static_cast<id_t>(tid.value), *change.nice), "set nice value {} of thread {}",
             *change.nice, tid);
     if (change.ioPriority)
-        sys(::syscall(SYS_ioprio_set, kIoOfProcess, tid, *change.ioPriority), "set I/O priority {:#x} of thread {}",
-            *change.ioPriority, tid);
+        sys(::syscall(SYS_ioprio_set, kIoOfProcess, tid.value, *change.ioPriority),
+            "set I/O priority {:#x} of thread {}", *change.ioPriority, tid);
     if (!change.affinity.empty())
-        (void)::syscall(SYS_sched_setaffinity, tid, change.affinity.size(), change.affinity.data());
+        (void)::syscall(SYS_sched_setaffinity, tid.value, change.affinity.size(), change.affinity.data());
     if (change.policy) {
         sched_param param{};
         param.sched_priority = static_cast<int>(change.priority);
-        sys(::sched_setscheduler(tid, static_cast<int>(*change.policy), &param),
+        sys(::sched_setscheduler(tid.value, static_cast<int>(*change.policy), &param),
             "set scheduling policy {} and priority {} of thread {}", *change.policy, change.priority, tid);
     }
 }

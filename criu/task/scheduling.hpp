@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
@@ -22,15 +23,15 @@ struct Scheduling {
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 
     /// Of any thread; 0 is the caller.
-    static Scheduling of(pid_t tid);
+    static Scheduling of(HostPid tid);
 };
 
 /// `onlineCpus`: kernel::onlineCpus(). A thread that may run on as many isn't bound to those: it is stored with all
 /// bits set, so that it may use all processors wherever it is restored.
-void storeScheduling(pid_t tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
+void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
 
 /// Gives it to a thread from outside. Throws Error.
-void applyScheduling(pid_t tid, const ThreadCoreEntry& core);
+void applyScheduling(HostPid tid, const ThreadCoreEntry& core);
 
 /// `now`: the scheduling the thread starts with.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);

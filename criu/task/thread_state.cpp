@@ -46,7 +46,7 @@ ThreadStateQuery::ThreadStateQuery(bool compat, pie::StepList& steps, pie::Remot
                      robustListAt_ + offsetof(CompatRobustList, length));
 }
 
-void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::string& name,
+void ThreadStateQuery::store(pie::RemoteData& answers, HostPid tid, const std::string& name,
                              const std::optional<RseqRegistration>& rseq, CoreEntry& core, Arena& arena) const {
     ThreadCoreEntry& thread = *core.thread_core;
     setClearTidAddress(core, answers.local<std::uint64_t>(clearTidAt_));
@@ -64,7 +64,7 @@ void ThreadStateQuery::store(pie::RemoteData& answers, pid_t tid, const std::str
         thread.futex_rla = list.head;
         thread.futex_rla_len = list.length;
     } else {
-        const kernel::RobustList robust = kernel::robustList(tid);
+        const kernel::RobustList robust = kernel::robustList(tid.value);
         thread.futex_rla = robust.head;
         thread.futex_rla_len = static_cast<std::uint32_t>(robust.length);
     }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
@@ -27,7 +28,7 @@ public:
     ThreadStateQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
     /// `core` must have its register part already. `name`: raw comm.
-    void store(pie::RemoteData& answers, pid_t tid, const std::string& name,
+    void store(pie::RemoteData& answers, HostPid tid, const std::string& name,
                const std::optional<RseqRegistration>& rseq, CoreEntry& core, Arena& arena) const;
 
 private:

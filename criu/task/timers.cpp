@@ -108,7 +108,7 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
     }
 }
 
-void restoreTimers(const TaskTimersEntry* timers, pid_t pid, bool idsSettable, pie::StepList& steps,
+void restoreTimers(const TaskTimersEntry* timers, TreePid pid, bool idsSettable, pie::StepList& steps,
                    pie::RemoteData& data) {
     if (timers == nullptr)
         return;
@@ -122,7 +122,7 @@ void restoreTimers(const TaskTimersEntry* timers, pid_t pid, bool idsSettable, p
         event.signo = static_cast<std::int32_t>(entry->si_signo);
         event.notify = static_cast<std::int32_t>(entry->it_sigev_notify);
         if ((event.notify & SIGEV_THREAD_ID) != 0)
-            event.tid = entry->has_notify_thread_id != 0 ? entry->notify_thread_id : pid;
+            event.tid = entry->has_notify_thread_id != 0 ? entry->notify_thread_id : pid.value;
         const std::uint64_t eventAt = data.put(event);
         if (idsSettable)
             steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_create, entry->clock_id, eventAt,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/timers.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -28,7 +29,7 @@ private:
 
 /// Starts the timers; done last in a process' program, when all its threads exist. `idsSettable`: the kernel has
 /// PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers get their ids without counting up to them.
-void restoreTimers(const TaskTimersEntry* timers, pid_t pid, bool idsSettable, pie::StepList& steps,
+void restoreTimers(const TaskTimersEntry* timers, TreePid pid, bool idsSettable, pie::StepList& steps,
                    pie::RemoteData& data);
 
 }  // namespace criu::task

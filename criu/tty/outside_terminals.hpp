@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/model/options.hpp"
 
@@ -16,7 +17,7 @@ class OutsideTerminals {
 public:
     /// `groupFor`: the process group that stands for one of the image, 0 if no process of the tree is in it. It is the
     /// same one, or criu's own for that which the root was put into.
-    explicit OutsideTerminals(std::function<pid_t(pid_t image)> groupFor) : groupFor_(std::move(groupFor)) {}
+    explicit OutsideTerminals(std::function<TreePid(TreePid image)> groupFor) : groupFor_(std::move(groupFor)) {}
 
     /// Before the first process exists: takes over what the options ask for. `toServiceRange` moves a descriptor out
     /// of the numbers that restored files need. Throws Error.
@@ -31,10 +32,10 @@ public:
     /// In the process that directs the restore, which asks for one after the other; none: invalid.
     [[nodiscard]] UniqueFd handedOver() const;
 
-    [[nodiscard]] pid_t groupFor(pid_t image) const { return groupFor_(image); }
+    [[nodiscard]] TreePid groupFor(TreePid image) const { return groupFor_(image); }
 
 private:
-    std::function<pid_t(pid_t)> groupFor_;
+    std::function<TreePid(TreePid)> groupFor_;
     UniqueFd own_;
     UniqueFd handOverTo_;  ///< a pair of sockets
     UniqueFd handedOverFrom_;

@@ -47,9 +47,9 @@ class RestoredDevice final : public RestoredLines {
 public:
     RestoredDevice(Source source, const OutsideTerminals& outside) : source_(source), outside_(outside) {}
 
-    [[nodiscard]] std::optional<pid_t> session() const override {
-        const pid_t sid = static_cast<pid_t>(info().sid);
-        return sid != 0 ? std::optional(sid) : std::nullopt;
+    [[nodiscard]] std::optional<TreePid> session() const override {
+        const TreePid sid(static_cast<pid_t>(info().sid));
+        return sid ? std::optional(sid) : std::nullopt;
     }
 
     void open(files::FileOpener& opener) override {
@@ -84,9 +84,9 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        pid_t group = outside_.groupFor(static_cast<pid_t>(info().pgrp));
-        if (group == 0 && source_ == Source::OwnTerminal)
-            group = ::getpgrp();  // whoever was in the foreground then isn't here
+        TreePid group = outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp)));
+        if (!group && source_ == Source::OwnTerminal)
+            group = TreePid(::getpgrp());  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(FileId{all().front().entry->id}).get(), group, files.log(), info());
     }
 
@@ -110,7 +110,7 @@ private:
 class RestoredOwn final : public RestoredLines {
 public:
     [[nodiscard]] bool late() const override { return true; }
-    [[nodiscard]] std::optional<pid_t> session() const override { return static_cast<pid_t>(info().sid); }
+    [[nodiscard]] std::optional<TreePid> session() const override { return TreePid(static_cast<pid_t>(info().sid)); }
     [[nodiscard]] bool opensOnlyInSession() const override { return true; }
 
     void open(files::FileOpener& opener) override {
@@ -124,7 +124,7 @@ class HungUpOwn final : public RestoredLines {
 public:
     /// That process has a pid, which mustn't be one that is still to be created.
     [[nodiscard]] bool late() const override { return true; }
-    [[nodiscard]] std::optional<pid_t> session() const override { return std::nullopt; }
+    [[nodiscard]] std::optional<TreePid> session() const override { return std::nullopt; }
 
     void open(files::FileOpener& opener) override {
         UniqueFd master(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx"));

@@ -31,9 +31,9 @@ public:
 
     [[nodiscard]] std::string describe() const override { return fmt::format("pseudoterminal {}", number()); }
 
-    [[nodiscard]] std::optional<pid_t> session() const override {
-        const pid_t sid = static_cast<pid_t>(info().sid);
-        return sid != 0 && !isHungUp() ? std::optional(sid) : std::nullopt;
+    [[nodiscard]] std::optional<TreePid> session() const override {
+        const TreePid sid(static_cast<pid_t>(info().sid));
+        return sid && !isHungUp() ? std::optional(sid) : std::nullopt;
     }
 
     void open(files::FileOpener& opener) override {
@@ -62,9 +62,9 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        pid_t group = outside_.groupFor(static_cast<pid_t>(info().pgrp));
-        if (group == 0 && isOutside())
-            group = ::getpgrp();  // whoever was in the foreground then isn't here
+        TreePid group = outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp)));
+        if (!group && isOutside())
+            group = TreePid(::getpgrp());  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(ids().front()).get(), group, files.log(), info());
     }
 

@@ -3,14 +3,16 @@
 
 #include <sys/types.h>
 
+#include "criu/base/ids.hpp"
+
 namespace criu::tty {
 
 /// A session that processes of a dumped tree are in.
 struct SeenSession {
-    pid_t sid = 0;
+    HostPid sid;
     bool leaderDumped = false;
-    dev_t terminal = 0;    ///< the terminal that controls it; 0: none
-    pid_t foreground = 0;  ///< process group in the foreground of that
+    dev_t terminal = 0;  ///< the terminal that controls it; 0: none
+    HostPid foreground;  ///< process group in the foreground of that
 };
 
 }  // namespace criu::tty

@@ -169,8 +169,8 @@ void TtyDump::findSession(Terminal& terminal) const {
     });
     if (found == sessions_.end())
         return;
-    info.sid = static_cast<std::uint32_t>(found->sid);
-    info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground, 0));
+    info.sid = static_cast<std::uint32_t>(found->sid.value);
+    info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground.value, 0));
 }
 
 /// A terminal must be wholly of the tree, or the user must have said how it is to be had again.
@@ -178,7 +178,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
         return std::any_of(sessions_.begin(), sessions_.end(), [&](const SeenSession& session) {
-            return session.sid == static_cast<pid_t>(sid) && session.leaderDumped;
+            return session.sid == HostPid(static_cast<pid_t>(sid)) && session.leaderDumped;
         });
     };
     const Terminal* outside = nullptr;

@@ -99,7 +99,7 @@ private:
             return info.termios == nullptr ? makeHungUpOwn() : makeRestoredOwn();
         // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
         const bool job =
-            restore.options().shellJob && info.sid != 0 && !restore.hasProcess(static_cast<pid_t>(info.sid));
+            restore.options().shellJob && info.sid != 0 && !restore.hasProcess(TreePid(static_cast<pid_t>(info.sid)));
         return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path, outside_);
     }
 

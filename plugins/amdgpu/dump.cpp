@@ -293,7 +293,7 @@ void AmdgpuDump::saveContents(const Topology& topology) {
 void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
-    image.pid = static_cast<std::uint32_t>(process.pid);
+    image.pid = static_cast<std::uint32_t>(process.pid.value);  // dumps are done in the pid namespace of the tree
     std::vector<Topology::ImageGpu> gpus;
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
@@ -356,7 +356,7 @@ void AmdgpuDump::writeRender(const RenderNode& node, const Topology& topology) {
     writeImage(context_.images, renderImageName(node.id), image.base);
 }
 
-void AmdgpuDump::dumpLate(pid_t) {
+void AmdgpuDump::dumpLate(HostPid) {
     if (processes_.empty() && nodes_.empty() && dmabufs_.empty() && mapped_.empty())
         return;
     const Topology topology = Topology::read(kernel_.topology());
@@ -382,7 +382,7 @@ void AmdgpuDump::dumpLate(pid_t) {
         writeKfd(process, topology);
     for (const Further& further : further_) {
         CriuKfd image = CRIU_KFD__INIT;
-        image.pid = static_cast<std::uint32_t>(further.pid);
+        image.pid = static_cast<std::uint32_t>(further.pid.value);
         image.has_primary = 1;
         image.primary = further.primary.value;
         writeImage(context_.images, kfdImageName(further.id), image.base);

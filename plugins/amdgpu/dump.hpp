@@ -27,7 +27,7 @@ public:
     bool claims(const device::MappedDevice& mapped) override;
     bool claims(const files::OpenFd& file) override;
     bool dump(const files::OpenFd& file, FileId id) override;
-    void dumpLate(pid_t root) override;
+    void dumpLate(HostPid root) override;
     void release(bool goOn) override;
 
 private:
@@ -36,7 +36,7 @@ private:
 
     struct Process {
         FileId id;
-        pid_t pid = 0;
+        HostPid pid;
         UniqueFd kfd;
         bool paused = false;
         KfdProcess info;
@@ -47,7 +47,7 @@ private:
     /// Another description of a /dev/kfd.
     struct Further {
         FileId id;
-        pid_t pid = 0;
+        HostPid pid;
         FileId primary;
     };
     struct RenderBuffer {
@@ -60,7 +60,7 @@ private:
     };
     struct RenderNode {
         FileId id;
-        pid_t pid = 0;
+        HostPid pid;
         std::uint32_t minor = 0;
         UniqueFd fd;
         std::vector<RenderBuffer> buffers;
@@ -71,7 +71,7 @@ private:
         std::string name;
     };
     struct Mapped {
-        pid_t pid = 0;
+        HostPid pid;
         std::uint32_t minor = 0;  ///< 0: of /dev/kfd
         std::uint64_t start = 0;
         std::uint64_t offset = 0;

@@ -97,7 +97,7 @@ void AmdgpuRestore::chooseGpus() {
             context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
                               here_.findGpu(local)->describe());
         maps_.emplace(id, map);
-        pids_.insert(static_cast<pid_t>(image->pid));
+        pids_.insert(TreePid(static_cast<pid_t>(image->pid)));
     }
 }
 
@@ -444,7 +444,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
          path);
 }
 
-void AmdgpuRestore::resume(compel::FrozenProcess& process) {
+void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
     if (channel_ && channel_->finish())
         channel_->report(context_.log);
@@ -452,7 +452,7 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process) {
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
-    if (!Kfd(kernel_, masterKfd_.get()).resume(process.pid()) && pids_.contains(process.pid()))
+    if (!Kfd(kernel_, masterKfd_.get()).resume(process.pid()) && pids_.contains(pid))
         fail("the driver doesn't know of the process' compute state");
 }
 

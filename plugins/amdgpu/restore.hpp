@@ -40,7 +40,7 @@ public:
     Opened open(FileId id, files::FileOpener& opener) override;
     void complete(FileId id, files::PlacedFiles& files) override;
     std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
-    void resume(compel::FrozenProcess& process) override;
+    void resume(compel::FrozenProcess& process, TreePid pid) override;
 
 private:
     /// Like AmdgpuDump::Object; buffers in images of 4.2 are given one when they are read.
@@ -83,7 +83,7 @@ private:
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
     std::map<FileId, std::vector<FileId>> companions_;
-    std::set<pid_t> pids_;
+    std::set<TreePid> pids_;
     std::set<Object> owned_;
     std::optional<ObjectTable> objects_;
     std::size_t wanted_ = 0;

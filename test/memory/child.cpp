@@ -58,7 +58,7 @@ FileId NumberedFiles::segmentFor(const kernel::Vma& vma) {
 MemoryDump::MemoryDump(pid_t pid, const ImageDir& images, memory::Drainer& drainer, kernel::PagemapScanner::Mode mode)
     : process(kernel::ProcDir().open(pid)), vmas(kernel::readSmaps(process)), pages(images) {
     memory = memory::dumpVmas(vmas, segments.rules(), files, arena);
-    result = memory::dumpPages({pid, pid, process, mode}, memory, pages, drainer, arena);
+    result = memory::dumpPages({HostPid(pid), TreePid(pid), process, mode}, memory, pages, drainer, arena);
 }
 
 }  // namespace criu::test

@@ -54,7 +54,7 @@ int makeMemfd(int number, const char* name, unsigned flags, std::size_t size) {
 /// A descriptor of the child, as the engine would describe it.
 files::OpenFd openFdOf(const StoppedChild& child, int number) {
     files::OpenFd file;
-    file.pid = child.pid();
+    file.pid = HostPid(child.pid());
     file.fd = number;
     const std::string path = fmt::format("/proc/{}/fd/{}", child.pid(), number);
     file.copy.reset(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open"));
@@ -66,7 +66,7 @@ files::OpenFd openFdOf(const StoppedChild& child, int number) {
 }
 
 /// The tree with nothing but the mappings of one process.
-model::ProcessTree treeOf(const MemoryDump& dump, pid_t pid) {
+model::ProcessTree treeOf(const MemoryDump& dump, TreePid pid) {
     model::ProcessTree tree;
     auto task = std::make_unique<model::Task>();
     task->pid = pid;
@@ -119,7 +119,8 @@ struct Scene {
     void write() { result = dump.segments.write(images, dump.pages, criu::model::IdMap(), drainer); }
 
     void restore() {
-        restored.collect(treeOf(dump, child.pid()), images, sources, [&](FileId id) { return inodeOf(dump, id); });
+        restored.collect(treeOf(dump, TreePid(child.pid())), images, sources,
+                         [&](FileId id) { return inodeOf(dump, id); });
         criu::kernel::FdStore store;
         store.reserve(700, 800);
         restored.create(criu::model::IdMap(), store);

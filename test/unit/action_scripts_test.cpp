@@ -68,8 +68,8 @@ TEST_CASE("programs run last given first and know stage, images and root") {
     StopRequest stop;
     const std::vector<std::string> programs{scripts.add("first", kReport), scripts.add("second", kReport)};
     ActionScripts actions(programs, stop, log);
-    CHECK(actions.reached({Stage::PreDump, 0, scripts.fd()}) == 0);
-    CHECK(actions.reached({Stage::PostDump, 77, scripts.fd()}) == 0);
+    CHECK(actions.reached({Stage::PreDump, criu::HostPid(), scripts.fd()}) == 0);
+    CHECK(actions.reached({Stage::PostDump, criu::HostPid(77), scripts.fd()}) == 0);
     CHECK(scripts.output() ==
           "pre-dump none second 0\npre-dump none first 0\n"
           "post-dump 77 second 0\npost-dump 77 first 0\n");
@@ -82,10 +82,10 @@ TEST_CASE("all programs run even if one fails, and the statuses are or'ed") {
     const std::vector<std::string> programs{scripts.add("a", std::string(kReport) + "\nexit 5"),
                                             scripts.add("b", std::string(kReport) + "\nexit 2")};
     ActionScripts actions(programs, stop, log);
-    CHECK(actions.reached({Stage::PostDump, 0, scripts.fd()}) == 7);
+    CHECK(actions.reached({Stage::PostDump, criu::HostPid(), scripts.fd()}) == 7);
     CHECK(scripts.output() == "post-dump none b 0\npost-dump none a 0\n");
     const std::vector<std::string> killed{scripts.add("c", "kill -9 $$")};
-    CHECK(ActionScripts(killed, stop, log).reached({Stage::PreDump, 0, scripts.fd()}) == 128 + SIGKILL);
+    CHECK(ActionScripts(killed, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}) == 128 + SIGKILL);
 }
 
 TEST_CASE("a program that can't be started is an error with its name") {
@@ -93,7 +93,7 @@ TEST_CASE("a program that can't be started is an error with its name") {
     StopRequest stop;
     const std::vector<std::string> programs{"/nowhere/program"};
     ActionScripts actions(programs, stop, log);
-    CHECK_THROWS_WITH(actions.reached({Stage::PreDump}),
+    CHECK_THROWS_WITH(actions.reached({Stage::PreDump, criu::HostPid()}),
                       Contains("action script /nowhere/program at pre-dump") && Contains("No such file"));
 }
 
@@ -104,16 +104,16 @@ TEST_CASE("programs get the signal mask from before and stop when criu is to sto
     CHECK_FALSE(stop.requested());
     const std::vector<std::string> masked{
         scripts.add("mask", "grep SigBlk /proc/self/status >>$CRTOOLS_IMAGE_DIR/out")};
-    CHECK(ActionScripts(masked, stop, log).reached({Stage::PreDump, 0, scripts.fd()}) == 0);
+    CHECK(ActionScripts(masked, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}) == 0);
     CHECK(scripts.output() == "SigBlk:\t0000000000000000\n");
 
     // The program itself sleeps: a child of it would be left when it is ended, and hold this test's output.
     const std::vector<std::string> endless{scripts.add("endless", "kill -TERM $PPID; exec sleep 60")};
     const auto begin = std::chrono::steady_clock::now();
-    CHECK_THROWS_WITH(ActionScripts(endless, stop, log).reached({Stage::PreDump, 0, scripts.fd()}),
+    CHECK_THROWS_WITH(ActionScripts(endless, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}),
                       Contains("stopped by SIGTERM"));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
     CHECK(stop.requested());
     // What was said once holds, but no longer disturbs those who wait.
-    CHECK(ActionScripts(masked, stop, log).reached({Stage::NetworkUnlock, 0, scripts.fd()}) == 0);
+    CHECK(ActionScripts(masked, stop, log).reached({Stage::NetworkUnlock, criu::HostPid(), scripts.fd()}) == 0);
 }

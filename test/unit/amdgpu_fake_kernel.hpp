@@ -116,6 +116,8 @@ public:
             case DRM_IOCTL_AMDGPU_WAIT_CS:
                 static_cast<drm_amdgpu_wait_cs*>(arguments)->out.status = 0;
                 return 0;
+            case uapi::kKfdCriu:
+                return ESRCH;  // no process has compute state
             default:
                 return ENOTTY;
         }

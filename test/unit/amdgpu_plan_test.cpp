@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+
+#include <compel/process.hpp>
 
 #include "amdgpu_fake_kernel.hpp"
 #include "amdgpu_machine.hpp"
@@ -79,7 +84,7 @@ public:
                 found.push_back(entry.get());
         return found;
     }
-    [[nodiscard]] bool hasProcess(pid_t) const override { return true; }
+    [[nodiscard]] bool hasProcess(TreePid) const override { return true; }
     std::shared_ptr<files::RestoredFile> file(FileId) override { fail("not asked for"); }
     /// All are in one process.
     [[nodiscard]] std::vector<FileId> besides(FileId) const override {
@@ -88,7 +93,7 @@ public:
             found.push_back(FileId{entry->id});
         return found;
     }
-    [[nodiscard]] std::vector<pid_t> users(FileId) const override { return {1}; }
+    [[nodiscard]] std::vector<TreePid> users(FileId) const override { return {TreePid(1)}; }
 
     model::Options options_;
     StopRequest stop_;
@@ -125,6 +130,25 @@ TEST_CASE("amdgpu: images that have nothing of a GPU ask for nothing") {
     const Plan plan(images, Machine{});
     CHECK_FALSE(plan.restore.owns(FileId{1}));
     CHECK(plan.kernel.calls() == 0);
+}
+
+TEST_CASE("amdgpu: a driver that knows nothing of a process is an error if images say that it should") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 1);
+    images.addKfd(1, machine, 5);
+    Plan plan(images, machine);
+    const pid_t child = ::fork();
+    if (child == 0)
+        for (;;)
+            ::pause();
+    {
+        // In a pid namespace of its own the tree calls this process otherwise than criu does.
+        compel::FrozenProcess process = compel::FrozenProcess::freeze(child);
+        CHECK_THROWS_WITH(plan.restore.resume(process, TreePid(5)), Contains("doesn't know"));
+        CHECK_NOTHROW(plan.restore.resume(process, TreePid(6)));
+        process.kill();
+    }
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("amdgpu: render nodes are opened before the compute state that uses them") {

@@ -49,7 +49,7 @@ TEST_CASE("values are attached or follow, short options come in bundles") {
     CHECK(bundle.finalState == model::FinalState::Stopped);
     CHECK(bundle.shellJob);
     CHECK(bundle.detached);
-    CHECK(bundle.tree == 12);
+    CHECK(bundle.tree == criu::HostPid(12));
 }
 
 TEST_CASE("the many ways to set verbosity") {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <iterator>
 #include <map>
 #include <random>
@@ -10,6 +11,7 @@
 
 #include "criu/base/error.hpp"
 
+using criu::TreePid;
 using criu::model::Birth;
 using criu::model::BirthFacts;
 using criu::model::BirthPlan;
@@ -17,55 +19,55 @@ using criu::model::BirthPlan;
 namespace {
 
 struct Outcome {
-    pid_t parent = 0;
-    pid_t sid = 0;
+    TreePid parent;
+    TreePid sid;
 };
 
 /// Plays the plan by the kernel's rules and tells where everybody ended up.
 class Kernel {
 public:
-    Kernel(const BirthPlan& plan, pid_t outerSid) : plan_(plan) {
-        start(plan.root().pid, 0, outerSid);
-        for (const pid_t adopter : plan.adopters())
+    Kernel(const BirthPlan& plan, TreePid outerSid) : plan_(plan) {
+        start(plan.root().pid, TreePid(), outerSid);
+        for (const TreePid adopter : plan.adopters())
             for (const Birth& birth : plan.all())
                 if (const auto turn = plan.endOf(birth); turn && *turn == *plan.turnOf(adopter))
                     end(birth.pid, adopter);
         for (const Birth& birth : plan.all())
             if (birth.helper && !plan.endOf(birth))
-                end(birth.pid, 0);
+                end(birth.pid, TreePid());
     }
-    Outcome operator[](pid_t pid) { return now_.at(pid); }
+    Outcome operator[](TreePid pid) { return now_.at(pid); }
     [[nodiscard]] std::size_t size() const { return now_.size(); }
 
 private:
-    void start(pid_t pid, pid_t parent, pid_t sid) {
+    void start(TreePid pid, TreePid parent, TreePid sid) {
         REQUIRE_FALSE(now_.contains(pid));
         now_[pid] = {parent, sid};
         const Birth& birth = plan_.of(pid);
-        for (const pid_t child : birth.beforeSession)
+        for (const TreePid child : birth.beforeSession)
             clone(pid, child);
         if (birth.leadsSession)
             now_[pid].sid = pid;
-        for (const pid_t child : birth.afterSession)
+        for (const TreePid child : birth.afterSession)
             clone(pid, child);
     }
-    void clone(pid_t creator, pid_t child) {
+    void clone(TreePid creator, TreePid child) {
         REQUIRE(plan_.of(child).creator == creator);
         const Outcome who = now_.at(creator);
         start(child, plan_.of(child).viaCloneParent ? who.parent : creator, who.sid);
     }
     /// Children of `pid` go to the one subreaper, if that is above them, else out of the tree.
-    void end(pid_t pid, pid_t subreaper) {
-        pid_t above = now_.at(pid).parent;
-        while (above != 0 && above != subreaper)
+    void end(TreePid pid, TreePid subreaper) {
+        TreePid above = now_.at(pid).parent;
+        while (above && above != subreaper)
             above = now_.at(above).parent;
         for (auto& [child, outcome] : now_)
             if (outcome.parent == pid)
-                outcome.parent = above != 0 ? above : -1;
+                outcome.parent = above ? above : TreePid(-1);
     }
 
     const BirthPlan& plan_;
-    std::map<pid_t, Outcome> now_;
+    std::map<TreePid, Outcome> now_;
 };
 
 /// A tree that came about by what processes really do: they create children and siblings, begin sessions, become and
@@ -73,7 +75,7 @@ private:
 class History {
 public:
     explicit History(unsigned seed) : random_(seed) {
-        add(kRoot, 0, kRoot);
+        add(kRoot, TreePid(), kRoot);
         processes_.at(kRoot).subreaper = true;
     }
 
@@ -86,22 +88,22 @@ public:
     }
 
 private:
-    static constexpr pid_t kRoot = 10;
+    static constexpr TreePid kRoot{10};
     struct Process {
-        pid_t parent = 0;
-        pid_t sid = 0;
+        TreePid parent;
+        TreePid sid;
         bool subreaper = false;
         bool alive = true;
     };
 
     unsigned number(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
 
-    void add(pid_t pid, pid_t parent, pid_t sid) {
+    void add(TreePid pid, TreePid parent, TreePid sid) {
         processes_[pid] = {parent, sid};
         last_ = pid;
     }
 
-    pid_t any() {
+    TreePid any() {
         for (;;) {
             auto at = processes_.begin();
             std::advance(at, number(static_cast<unsigned>(processes_.size())));
@@ -111,8 +113,8 @@ private:
     }
 
     /// One of the youngest, so that trees become deep.
-    pid_t young() {
-        std::vector<pid_t> alive;
+    TreePid young() {
+        std::vector<TreePid> alive;
         for (const auto& [pid, process] : processes_)
             if (process.alive)
                 alive.push_back(pid);
@@ -122,11 +124,11 @@ private:
 
     void act() {
         const unsigned what = number(31);
-        const pid_t pid = what < 10 && number(4) != 0 ? young() : any();
+        const TreePid pid = what < 10 && number(4) != 0 ? young() : any();
         Process& who = processes_.at(pid);
         if (what < 10) {
             const bool sibling = pid != kRoot && number(2) == 0;
-            add(last_ + 1, sibling ? who.parent : pid, who.sid);
+            add(TreePid(last_.value + 1), sibling ? who.parent : pid, who.sid);
         } else if (what < 17) {
             const bool leadsGroup = who.sid == pid;
             if (!leadsGroup)
@@ -140,8 +142,8 @@ private:
         }
     }
 
-    void end(pid_t pid, bool reaped) {
-        pid_t above = processes_.at(pid).parent;
+    void end(TreePid pid, bool reaped) {
+        TreePid above = processes_.at(pid).parent;
         while (above != kRoot && !processes_.at(above).subreaper)
             above = processes_.at(above).parent;
         for (auto& [child, process] : processes_)
@@ -152,7 +154,7 @@ private:
             processes_.erase(pid);
     }
 
-    void list(pid_t pid, std::vector<BirthFacts>& out) {
+    void list(TreePid pid, std::vector<BirthFacts>& out) {
         const Process& who = processes_.at(pid);
         out.push_back({pid, who.parent, who.sid, who.sid});
         for (const auto& [child, process] : processes_)
@@ -161,17 +163,29 @@ private:
     }
 
     std::mt19937 random_;
-    std::map<pid_t, Process> processes_;
-    pid_t last_ = 0;
+    std::map<TreePid, Process> processes_;
+    TreePid last_;
 };
 
-void checkPlan(const std::vector<BirthFacts>& facts, pid_t outerSid, std::size_t helpers) {
+/// pid, parent, process group and session of one process.
+using Row = std::array<pid_t, 4>;
+
+std::vector<BirthFacts> factsOf(const std::vector<Row>& rows) {
+    std::vector<BirthFacts> facts;
+    for (const auto& [pid, ppid, pgid, sid] : rows)
+        facts.push_back({TreePid(pid), TreePid(ppid), TreePid(pgid), TreePid(sid)});
+    return facts;
+}
+
+void checkPlan(const std::vector<Row>& rows, pid_t outer, std::size_t helpers) {
+    const std::vector<BirthFacts> facts = factsOf(rows);
+    const TreePid outerSid(outer);
     const BirthPlan plan = BirthPlan::make(facts, outerSid);
     Kernel kernel(plan, outerSid);
     CHECK(plan.helpers() == helpers);
     CHECK(kernel.size() == facts.size() + helpers);
     for (const BirthFacts& wanted : facts) {
-        INFO("process " << wanted.pid);
+        INFO("process " << wanted.pid.value);
         CHECK(kernel[wanted.pid].parent == wanted.ppid);
         CHECK(kernel[wanted.pid].sid == wanted.sid);
     }
@@ -188,7 +202,7 @@ TEST_CASE("a tree that is part of the caller's session") {
 }
 
 TEST_CASE("a root in a foreign session is refused") {
-    CHECK_THROWS_AS(BirthPlan::make(std::vector<BirthFacts>{{10, 0, 10, 6}}, 5), criu::Error);
+    CHECK_THROWS_AS(BirthPlan::make(factsOf({{10, 0, 10, 6}}), TreePid(5)), criu::Error);
 }
 
 TEST_CASE("a child born before its parent's setsid keeps the old session") {
@@ -213,11 +227,11 @@ TEST_CASE("an adopted orphan whose leader lives deeper in the tree") {
 }
 
 TEST_CASE("a process group without its leader gets a helper") {
-    const std::vector<BirthFacts> facts{{10, 0, 10, 10}, {11, 10, 40, 10}, {12, 10, 40, 10}};
-    checkPlan(facts, 1, 1);
-    const BirthPlan plan = BirthPlan::make(facts, 1);
-    CHECK(plan.of(40).helper);
-    CHECK(plan.of(40).pgid == 40);
+    const std::vector<Row> rows{{10, 0, 10, 10}, {11, 10, 40, 10}, {12, 10, 40, 10}};
+    checkPlan(rows, 1, 1);
+    const BirthPlan plan = BirthPlan::make(factsOf(rows), TreePid(1));
+    CHECK(plan.of(TreePid(40)).helper);
+    CHECK(plan.of(TreePid(40)).pgid == TreePid(40));
 }
 
 TEST_CASE("a leader that comes later than a member of its session, and so do the leader's ancestors") {
@@ -248,10 +262,10 @@ TEST_CASE("trees that processes have come to by themselves") {
     for (unsigned seed = 0; seed < 500; ++seed) {
         INFO("seed " << seed);
         const std::vector<BirthFacts> facts = History(seed).play(20 + 3 * seed);
-        const BirthPlan plan = BirthPlan::make(facts, 1);
-        Kernel kernel(plan, 1);
+        const BirthPlan plan = BirthPlan::make(facts, TreePid(1));
+        Kernel kernel(plan, TreePid(1));
         for (const BirthFacts& wanted : facts) {
-            INFO("process " << wanted.pid);
+            INFO("process " << wanted.pid.value);
             REQUIRE(kernel[wanted.pid].parent == wanted.ppid);
             REQUIRE(kernel[wanted.pid].sid == wanted.sid);
         }

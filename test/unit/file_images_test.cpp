@@ -42,10 +42,10 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(criu::kernel::NamespaceKind) const override {
         return std::nullopt;
     }
-    [[nodiscard]] bool hasProcess(pid_t pid) const override { return pid == kKnown; }
+    [[nodiscard]] bool hasProcess(criu::TreePid pid) const override { return pid == criu::TreePid(kKnown); }
     std::shared_ptr<criu::files::RestoredFile> file(FileId id) override { criu::fail("no file {}", id); }
     [[nodiscard]] std::vector<FileId> besides(FileId) const override { return {}; }
-    [[nodiscard]] std::vector<pid_t> users(FileId) const override { return {}; }
+    [[nodiscard]] std::vector<criu::TreePid> users(FileId) const override { return {}; }
 
 private:
     criu::test::TemporaryDir directory_;
@@ -153,7 +153,7 @@ TEST_CASE("the master of a pseudoterminal must have settings") {
     auto image = images.images().create(ImageKind::TtyInfo);
     image.write(info);
     image.finish();
-    const criu::tty::OutsideTerminals outside([](pid_t) { return 0; });
+    const criu::tty::OutsideTerminals outside([](criu::TreePid) { return criu::TreePid(); });
     const auto kind = criu::tty::makeTtyRestore(outside);
     kind->prepare(images);
 

@@ -12,6 +12,7 @@
 
 using Catch::Contains;
 using criu::FileId;
+using criu::TreePid;
 using criu::model::Birth;
 using criu::model::BirthFacts;
 using criu::model::BirthPlan;
@@ -23,8 +24,8 @@ using criu::model::FileUser;
 
 namespace {
 
-constexpr pid_t kRoot = 10;
-constexpr pid_t kOuterSession = 5;
+constexpr TreePid kRoot{10};
+constexpr TreePid kOuterSession{5};
 
 /// A tree with its files, as images have it.
 struct Scene {
@@ -32,7 +33,7 @@ struct Scene {
     std::vector<FileUser> processes;
     std::vector<FileFacts> files;
 
-    [[nodiscard]] const FileUser& process(pid_t pid) const {
+    [[nodiscard]] const FileUser& process(TreePid pid) const {
         return *std::find_if(processes.begin(), processes.end(), [&](const FileUser& at) { return at.pid == pid; });
     }
     [[nodiscard]] std::size_t fileOf(FileId id) const {
@@ -49,7 +50,7 @@ struct Scene {
                 needs.push_back(needed);
         return needs;
     }
-    [[nodiscard]] bool uses(pid_t pid, std::size_t file) const {
+    [[nodiscard]] bool uses(TreePid pid, std::size_t file) const {
         const std::vector<FileId>& table = process(pid).files;
         return std::any_of(table.begin(), table.end(), [&](FileId id) { return fileOf(id) == file; });
     }
@@ -86,31 +87,31 @@ public:
             check(file);
         for (const FileUser& process : scene.processes)
             for (const FileId id : process.files) {
-                INFO("process " << process.pid << ", file " << id.value);
+                INFO("process " << process.pid.value << ", file " << id.value);
                 const std::size_t file = scene.fileOf(id);
                 REQUIRE((has_[process.pid].contains(id) || plan.of(file).stage == FileStage::Late));
             }
     }
 
 private:
-    void live(pid_t pid, const std::set<FileId>& inherited) {
+    void live(TreePid pid, const std::set<FileId>& inherited) {
         has_[pid] = inherited;
         open(pid, FileStage::BeforeChildren);
         const Birth& birth = births_.of(pid);
-        for (const pid_t child : birth.beforeSession)
+        for (const TreePid child : birth.beforeSession)
             live(child, has_[pid]);
         for (const std::size_t file : plan_.controlledBy(pid))
             if (birth.leadsSession && pid == scene_.files[file].session)
                 REQUIRE(std::any_of(scene_.files[file].ids.begin(), scene_.files[file].ids.end(),
                                     [&](FileId id) { return has_[pid].contains(id); }));
-        for (const pid_t child : birth.afterSession)
+        for (const TreePid child : birth.afterSession)
             live(child, has_[pid]);
         open(pid, FileStage::AfterChildren);
     }
 
-    void open(pid_t pid, FileStage stage) {
+    void open(TreePid pid, FileStage stage) {
         for (const std::size_t file : plan_.openedBy(pid, stage)) {
-            INFO("process " << pid << " opens " << scene_.files[file].ids.front().value);
+            INFO("process " << pid.value << " opens " << scene_.files[file].ids.front().value);
             REQUIRE(plan_.of(file).opener == pid);
             REQUIRE(plan_.of(file).stage == stage);
             for (const FileId id : scene_.files[file].needs)
@@ -126,7 +127,7 @@ private:
     }
 
     /// Whether something that is opened there needs it.
-    bool isNeededBy(pid_t pid, std::size_t file) {
+    bool isNeededBy(TreePid pid, std::size_t file) {
         for (std::size_t other = 0; other < scene_.files.size(); ++other) {
             const std::vector<std::size_t> needs = scene_.needsOf(other);
             if (plan_.of(other).opener == pid && std::count(needs.begin(), needs.end(), file) != 0)
@@ -135,8 +136,8 @@ private:
         return false;
     }
 
-    [[nodiscard]] bool isAbove(pid_t creator, pid_t pid) const {
-        for (; pid != 0; pid = births_.of(pid).creator)
+    [[nodiscard]] bool isAbove(TreePid creator, TreePid pid) const {
+        for (; pid; pid = births_.of(pid).creator)
             if (pid == creator)
                 return true;
         return false;
@@ -164,7 +165,7 @@ private:
     /// Nobody further down would do, and nobody inherits what only its opener needs.
     void checkNearest(std::size_t file) {
         const FileOpening& opening = plan_.of(file);
-        std::set<pid_t> wanted;
+        std::set<TreePid> wanted;
         bool before = scene_.files[file].early;
         for (const FileUser& process : scene_.processes)
             if (process.hasTable && scene_.uses(process.pid, file))
@@ -176,23 +177,23 @@ private:
             wanted.insert(plan_.of(other).opener);
             before = before || plan_.of(other).stage == FileStage::BeforeChildren;
         }
-        if (opening.controller != 0 && opening.controller == scene_.files[file].session) {
+        if (opening.controller && opening.controller == scene_.files[file].session) {
             wanted.insert(opening.controller);
             before = true;
         }
-        for (const pid_t pid : wanted)
+        for (const TreePid pid : wanted)
             REQUIRE(isAbove(opening.opener, pid));
         for (const Birth& birth : births_.all())
             if (birth.creator == opening.opener)
                 REQUIRE_FALSE(
-                    std::all_of(wanted.begin(), wanted.end(), [&](pid_t pid) { return isAbove(birth.pid, pid); }));
+                    std::all_of(wanted.begin(), wanted.end(), [&](TreePid pid) { return isAbove(birth.pid, pid); }));
         REQUIRE((opening.stage == FileStage::BeforeChildren) == (before || wanted.size() > 1));
     }
 
     const Scene& scene_;
     const BirthPlan& births_;
     const FilePlan& plan_;
-    std::map<pid_t, std::set<FileId>> has_;
+    std::map<TreePid, std::set<FileId>> has_;
     std::vector<int> opened_;
 };
 
@@ -216,20 +217,20 @@ public:
 
 private:
     void addProcess(Scene& scene) {
-        const pid_t pid = kRoot + static_cast<pid_t>(scene.births.size());
+        const TreePid pid(kRoot.value + static_cast<pid_t>(scene.births.size()));
         if (scene.births.empty()) {
             rootSession_ = once(3) ? kOuterSession : pid;
-            scene.births.push_back({pid, 0, pid, rootSession_});
+            scene.births.push_back({pid, TreePid(), pid, rootSession_});
             scene.processes.push_back({pid, rootSession_, true, {}});
             return;
         }
         const unsigned count = static_cast<unsigned>(scene.births.size());
         const BirthFacts parent = scene.births[once(2) ? count - 1 : number(count)];
-        pid_t sid = parent.sid;
+        TreePid sid = parent.sid;
         if (once(4))
             sid = pid;
-        else if (parent.sid == parent.pid && parent.ppid != 0 && once(3))  // born before its parent's setsid
-            sid = scene.births[static_cast<std::size_t>(parent.ppid - kRoot)].sid;
+        else if (parent.sid == parent.pid && parent.ppid && once(3))  // born before its parent's setsid
+            sid = scene.births[static_cast<std::size_t>(parent.ppid.value - kRoot.value)].sid;
         scene.births.push_back({pid, parent.pid, pid, sid});
         scene.processes.push_back({pid, sid, !once(6), {}});
     }
@@ -280,7 +281,7 @@ private:
 
     std::mt19937 random_;
     unsigned last_ = 0;
-    pid_t rootSession_ = kRoot;
+    TreePid rootSession_ = kRoot;
 };
 
 FilePlan planOf(const Scene& scene) {
@@ -302,14 +303,20 @@ std::string errorOf(const Scene& scene) {
 /// Process 10 with the children 11 and 12, of which 11 has the child 13.
 Scene family() {
     Scene scene;
-    scene.births = {{10, 0, 10, 10}, {11, 10, 10, 10}, {13, 11, 10, 10}, {12, 10, 12, 12}};
-    scene.processes = {{10, 10, true, {}}, {11, 10, true, {}}, {13, 10, true, {}}, {12, 12, true, {}}};
+    const auto add = [&](pid_t pid, pid_t parent, pid_t sid) {
+        scene.births.push_back({TreePid(pid), TreePid(parent), TreePid(sid), TreePid(sid)});
+        scene.processes.push_back({TreePid(pid), TreePid(sid), true, {}});
+    };
+    add(10, 0, 10);
+    add(11, 10, 10);
+    add(13, 11, 10);
+    add(12, 10, 12);
     return scene;
 }
 
-std::vector<FileId>& table(Scene& scene, pid_t pid) {
+std::vector<FileId>& table(Scene& scene, pid_t number) {
     return std::find_if(scene.processes.begin(), scene.processes.end(),
-                        [&](const FileUser& at) { return at.pid == pid; })
+                        [&](const FileUser& at) { return at.pid == TreePid(number); })
         ->files;
 }
 
@@ -322,12 +329,12 @@ TEST_CASE("a file is opened by the nearest common creator of its users") {
     table(scene, 13) = ids({2, 3});
     table(scene, 12) = ids({4});
     const FilePlan plan = planOf(scene);
-    CHECK(plan.of(0).opener == 11);
+    CHECK(plan.of(0).opener == TreePid(11));
     CHECK(plan.of(0).stage == FileStage::AfterChildren);
-    CHECK(plan.of(1).opener == 11);
+    CHECK(plan.of(1).opener == TreePid(11));
     CHECK(plan.of(1).stage == FileStage::BeforeChildren);
-    CHECK(plan.of(2).opener == 10);
-    CHECK(plan.of(2).completer == 13);
+    CHECK(plan.of(2).opener == TreePid(10));
+    CHECK(plan.of(2).completer == TreePid(13));
 }
 
 TEST_CASE("a file in flight is opened where the socket is, before it") {
@@ -335,9 +342,9 @@ TEST_CASE("a file in flight is opened where the socket is, before it") {
     scene.files = {file({1}, {2}), file({2}, {3}), file({3})};
     table(scene, 13) = ids({1});
     const FilePlan plan = planOf(scene);
-    const auto opened = plan.openedBy(13, FileStage::AfterChildren);
+    const auto opened = plan.openedBy(TreePid(13), FileStage::AfterChildren);
     CHECK(std::vector<std::size_t>(opened.begin(), opened.end()) == std::vector<std::size_t>{2, 1, 0});
-    CHECK(plan.of(2).completer == 13);
+    CHECK(plan.of(2).completer == TreePid(13));
 }
 
 TEST_CASE("a file that somebody has and that is in flight elsewhere is inherited by both") {
@@ -346,7 +353,7 @@ TEST_CASE("a file that somebody has and that is in flight elsewhere is inherited
     table(scene, 13) = ids({1});
     table(scene, 12) = ids({2});
     const FilePlan plan = planOf(scene);
-    CHECK(plan.of(1).opener == 10);
+    CHECK(plan.of(1).opener == TreePid(10));
     CHECK(plan.of(1).stage == FileStage::BeforeChildren);
     CHECK(plan.of(0).stage == FileStage::AfterChildren);
 }
@@ -359,9 +366,9 @@ TEST_CASE("what needs a late file is late, in the same process, and inherits wha
     table(scene, 12) = ids({3});
     const FilePlan plan = planOf(scene);
     CHECK(plan.of(0).stage == FileStage::Late);
-    CHECK(plan.of(0).opener == 13);
-    CHECK(plan.of(1).opener == 13);
-    CHECK(plan.of(2).opener == 10);
+    CHECK(plan.of(0).opener == TreePid(13));
+    CHECK(plan.of(1).opener == TreePid(13));
+    CHECK(plan.of(2).opener == TreePid(10));
 }
 
 TEST_CASE("two that need one late file are opened by one process") {
@@ -378,36 +385,36 @@ TEST_CASE("two that need one late file are opened by one process") {
 TEST_CASE("a terminal is there when its session begins") {
     Scene scene = family();
     scene.files = {file({1})};
-    scene.files[0].session = 12;
+    scene.files[0].session = TreePid(12);
     table(scene, 13) = ids({1});
     const FilePlan plan = planOf(scene);
-    CHECK(plan.of(0).opener == 10);
-    CHECK(plan.of(0).controller == 12);
-    CHECK(plan.controlledBy(12).size() == 1);
+    CHECK(plan.of(0).opener == TreePid(10));
+    CHECK(plan.of(0).controller == TreePid(12));
+    CHECK(plan.controlledBy(TreePid(12)).size() == 1);
 }
 
 TEST_CASE("the terminal of criu's own session is controlled by the root") {
     Scene scene = family();
     for (BirthFacts& birth : scene.births)
-        birth.sid = birth.pid == 12 ? 12 : kOuterSession;
+        birth.sid = birth.pid == TreePid(12) ? TreePid(12) : kOuterSession;
     for (FileUser& process : scene.processes)
-        process.sid = process.pid == 12 ? 12 : kOuterSession;
+        process.sid = process.pid == TreePid(12) ? TreePid(12) : kOuterSession;
     scene.files = {file({1})};
     scene.files[0].session = kOuterSession;
     table(scene, 13) = ids({1});
     const FilePlan plan = planOf(scene);
-    CHECK(plan.of(0).controller == 10);
-    CHECK(plan.of(0).opener == 13);
+    CHECK(plan.of(0).controller == TreePid(10));
+    CHECK(plan.of(0).opener == TreePid(13));
 }
 
 TEST_CASE("/dev/tty is opened in its session, if need be by one that doesn't use it") {
     Scene scene = family();
     scene.files = {file({1})};
     scene.files[0].late = true;
-    scene.files[0].session = 12;
+    scene.files[0].session = TreePid(12);
     scene.files[0].opensOnlyInSession = true;
     table(scene, 13) = ids({1});
-    CHECK(planOf(scene).of(0).opener == 12);
+    CHECK(planOf(scene).of(0).opener == TreePid(12));
     scene.processes.back().hasTable = false;
     CHECK_THAT(errorOf(scene), Contains("can be opened in session 12 only"));
 }
@@ -436,7 +443,7 @@ TEST_CASE("a long chain of needs takes no stack") {
     table(scene, 13) = ids({1});
     const BirthPlan births = BirthPlan::make(scene.births, kOuterSession);
     const FilePlan plan = FilePlan::make(scene.files, scene.processes, births);
-    CHECK(plan.openedBy(13, FileStage::AfterChildren).front() == kLong - 1);
+    CHECK(plan.openedBy(TreePid(13), FileStage::AfterChildren).front() == kLong - 1);
 }
 
 TEST_CASE("plans of all sorts of trees and files can be carried out") {

@@ -81,8 +81,8 @@ TEST_CASE("a whole mount is searched when it is added") {
 }
 
 TEST_CASE("paths below a process' directory") {
-    CHECK(files::processOfPath("/proc/12") == 12);
-    CHECK(files::processOfPath("/proc/12/status") == 12);
+    CHECK(files::processOfPath("/proc/12") == TreePid(12));
+    CHECK(files::processOfPath("/proc/12/status") == TreePid(12));
     CHECK_FALSE(files::processOfPath("/proc/self"));
     CHECK_FALSE(files::processOfPath("/proc/12x/status"));
     CHECK_FALSE(files::processOfPath("/proc/0"));

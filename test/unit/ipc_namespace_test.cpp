@@ -109,16 +109,17 @@ TEST_CASE("semaphore sets are read as they were written, and values no semaphore
         return parseSemaphoreSets(reader);
     };
     const auto again =
-        written({{described(1), {1, 2, 32767}, {}}, {described(2), {4, 3, 2, 1}, {{7, {3, -5}}, {8, {0, 1}}}}});
+        written({{described(1), {1, 2, 32767}, {}},
+                 {described(2), {4, 3, 2, 1}, {{criu::TreePid(7), {3, -5}}, {criu::TreePid(8), {0, 1}}}}});
     REQUIRE(again.size() == 2);
     CHECK(again[0].values == std::vector<std::uint16_t>{1, 2, 32767});
     CHECK(again[1].values == std::vector<std::uint16_t>{4, 3, 2, 1});
     CHECK(again[1].desc.id == 2);
     CHECK(again[0].adjustments.empty());
-    CHECK(again[1].adjustments == std::vector<HeldAdjustment>{{7, {3, -5}}, {8, {0, 1}}});
+    CHECK(again[1].adjustments == std::vector<HeldAdjustment>{{criu::TreePid(7), {3, -5}}, {criu::TreePid(8), {0, 1}}});
     CHECK_THAT(errorOf([&] { static_cast<void>(written({{described(1), {32768}, {}}})); }), Catch::Contains("32767"));
     CHECK_THAT(errorOf([&] {
-                   static_cast<void>(written({{described(1), {5}, {{7, {1, 1}}}}}));
+                   static_cast<void>(written({{described(1), {5}, {{criu::TreePid(7), {1, 1}}}}}));
                }),
                Catch::Contains("is adjusted"));
 }

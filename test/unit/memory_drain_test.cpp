@@ -18,7 +18,7 @@ using namespace criu::memory;
 
 namespace {
 
-constexpr MemoryObject kObject = MemoryObject::process(7);
+constexpr MemoryObject kObject = MemoryObject::process(criu::TreePid(7));
 
 /// A sink of a storage of its own.
 struct Target {

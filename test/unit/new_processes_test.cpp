@@ -53,11 +53,14 @@ TEST_CASE("a failed restore ends its processes, and nobody who has the number of
     pid_t root = 0;
     pid_t child = 0;
     {
-        const NewProcesses processes(control, false, log, [&root] { return root = sleeper(); });
+        const NewProcesses processes(control, false, log, [&root] {
+            root = sleeper();
+            return HostPid(root);
+        });
         child = sleeper();
-        control.noteCreated(root);
-        control.noteCreated(child);
-        control.noteCreated(other);
+        control.noteCreated(TreePid(root));
+        control.noteCreated(TreePid(child));
+        control.noteCreated(TreePid(other));
     }
     CHECK(::kill(root, 0) == -1);
     CHECK(::kill(child, 0) == -1);

@@ -17,7 +17,7 @@ using State = PageJob::State;
 
 namespace {
 
-constexpr MemoryObject kTask = MemoryObject::process(7);
+constexpr MemoryObject kTask = MemoryObject::process(criu::TreePid(7));
 constexpr PageFlags kPresentLazy = PageFlags::Present | PageFlags::Lazy;
 
 /// Adds runs whose content is one letter for each page.

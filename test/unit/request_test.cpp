@@ -210,12 +210,12 @@ TEST_CASE("directories and logs of a client") {
 
 TEST_CASE("a client without a pid is dumped itself") {
     CriuOpts opts = message();
-    CHECK(optionsOf(opts).tree == kClient);
+    CHECK(optionsOf(opts).tree == criu::HostPid(kClient));
     CHECK_FALSE(optionsOf(opts, Command::Restore).tree);
     opts.has_pid = 1;
-    CHECK(optionsOf(opts).tree == kClient);
+    CHECK(optionsOf(opts).tree == criu::HostPid(kClient));
     opts.pid = 12;
-    CHECK(optionsOf(opts, Command::PreDump).tree == 12);
+    CHECK(optionsOf(opts, Command::PreDump).tree == criu::HostPid(12));
     opts.pid = -2;
     CHECK_THROWS_WITH(optionsOf(opts), Contains("-2 is no pid"));
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kInstruction = 8;
 class Threads {
 public:
     explicit Threads(const std::vector<int>& firsts) {
-        task.pid = 1;
+        task.pid = criu::TreePid(1);
         for (const int first : firsts) {
             auto* const core = static_cast<CoreEntry*>(std::calloc(1, sizeof(CoreEntry)));
             core_entry__init(core);
@@ -33,7 +33,8 @@ public:
                 core->thread_core->seccomp_mode = first == -2 ? SECCOMP_MODE__strict : SECCOMP_MODE__filter;
                 core->thread_core->seccomp_filter = first < 0 ? 0 : static_cast<std::uint32_t>(first);
             }
-            task.threads.push_back({static_cast<pid_t>(task.threads.size() + 1), criu::Record<CoreEntry>(core)});
+            task.threads.push_back(
+                {criu::TreePid(static_cast<pid_t>(task.threads.size() + 1)), criu::Record<CoreEntry>(core)});
         }
     }
 

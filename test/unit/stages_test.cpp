@@ -67,7 +67,7 @@ TEST_CASE("listeners are told in their order, with what is known then") {
     StageListeners listeners({&client, &scripts});
     listeners.setImagesDir(5);
     listeners.require(Stage::PreRestore);
-    listeners.setRoot(77);
+    listeners.setRoot(criu::HostPid(77));
     CHECK(listeners.notify(Stage::PostRestore) == 0);
     CHECK(notes ==
           "client:pre-restore:0:5 scripts:pre-restore:0:5 "

@@ -115,7 +115,7 @@ def _attempt(subject, folder):
                        if before.get(path) != after.get(path)]:
             raise Failed("the failed restore changed the program's folder: " + "; ".join(changed))
     subject.init.kill_all()
-    subject.settle()
+    subject.await_free_ids()
     if changes := subject.watched.changes():
         raise Failed("files changed: " + "; ".join(changes[:5]))
 

@@ -25,7 +25,7 @@ def pid_taken(subject, _task):
     require_failed_restore(subject, "images", rf"\b{wanted}\b.*sleep", {squatter})
     os.kill(squatter, signal.SIGKILL)
     subject.init.wait(squatter, 5)
-    subject.settle()
+    subject.await_free_ids()
     subject.restore(subject.ours, "images")
     subject.check()
 

@@ -100,7 +100,7 @@ class Subject:
             if ended.code != -signal.SIGKILL:
                 raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
             self.require_nothing_left("after the dump")
-            self.settle()
+            self.await_free_ids()
             self.run_between()
 
     def run_between(self):
@@ -110,7 +110,7 @@ class Subject:
             shell = self.init.start(["/bin/sh", "-ec", self.between], self.folder, log)
             if self.init.wait(shell, 10, "the command between").code != 0:
                 raise Failed(f"the command between dump and restore failed, see {log}")
-            self.settle()
+            self.await_free_ids()
 
     def restore(self, by, name):
         """Restores the tree; it has to look as before."""
@@ -182,9 +182,9 @@ class Subject:
         ended = self.init.wait(self.root, self.CHECK_SECONDS, "the program's check")
         self._require(ended.code == 0 and self._said("PASS"), f"the program ended with {ended.code}")
         self.require_nothing_left("after the check")
-        self.settle()
+        self.await_free_ids()
 
-    def settle(self):
+    def await_free_ids(self):
         """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
         self.init.pause(0.05)
 
