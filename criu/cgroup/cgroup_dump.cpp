@@ -68,8 +68,9 @@ PropertyTable readProperties(const model::Options& options) {
     return table;
 }
 
-CgroupDump::CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer)
-    : options_(options), table_(readProperties(options)), hierarchies_(options.cgroupYard) {
+CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
+                       const Freezer* freezer)
+    : options_(options), table_(properties), hierarchies_(options.cgroupYard) {
     // The file is missing where the kernel has no cgroups.
     const std::vector<kernel::CgroupLine> own =
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));

@@ -28,10 +28,12 @@ class CgroupDump {
 public:
     static constexpr std::uint32_t kOwnSet = 1;
 
-    /// `root`: the root of the tree if that is in a cgroup namespace of its own, else null. `freezer`: the groups that
-    /// were frozen for the dump (--freeze-cgroup), whose images are to have the state that they were in before; null if
-    /// there are none. Throws Error.
-    CgroupDump(const model::Options& options, const kernel::ProcPid* root, const Freezer* freezer);
+    /// `properties`: those that groups are dumped with; they outlive this object. `root`: the root of the tree if that
+    /// is in a cgroup namespace of its own, else null. `freezer`: the groups that were frozen for the dump
+    /// (--freeze-cgroup), whose images are to have the state that they were in before; null if there are none. Throws
+    /// Error.
+    CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
+               const Freezer* freezer);
 
     /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
     /// of criu's cgroup namespace.
@@ -58,7 +60,7 @@ private:
 
     const model::Options& options_;
     Arena arena_;
-    PropertyTable table_;
+    const PropertyTable& table_;
     Hierarchies hierarchies_;
     std::vector<std::string> controllers_;                     ///< hierarchies with controllers, in the kernel's order
     std::optional<std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get

@@ -8,7 +8,8 @@ namespace criu::engine {
 
 ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
     : frozen_(frozen),
-      namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.guardian(), frozen.devices()) {
+      namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
+                  frozen.guardian(), frozen.devices()) {
     refuseUnsupported(frozen.tree(), frozen.options());
     namespaces_.lock();
     for (const auto& task : frozen.tree().tasks())

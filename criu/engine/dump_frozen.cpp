@@ -22,10 +22,10 @@ void removeOldImages(const ImageDir& images) {
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     : run_(run),
       guardian_(guardian),
+      cgroupProperties_(cgroup::readProperties(run.options)),
       images_(std::move(run.imagesDir), run.options.imagesDir),
       tree_(run.options.timeout, run.stop, run.log),
       devices_(run.devices, run.options, run.log, images_, run.stop) {
-    (void)cgroup::readProperties(run.options);  // mistakes there are found before anything is done
     removeOldImages(images_);
     guardian_.require(Stage::PreDump);
     log().info("Stage: freeze");

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
@@ -33,6 +34,9 @@ public:
     [[nodiscard]] DumpStatistics& statistics() noexcept { return statistics_; }
     [[nodiscard]] FrozenTree& tree() noexcept { return tree_; }
     [[nodiscard]] device::DumpDevices& devices() noexcept { return devices_; }
+    /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
+    /// leave everything as it was.
+    [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept { return cgroupProperties_; }
 
     /// The end: the tree goes on, or stays stopped. Throws Error.
     void resume(model::FinalState state);
@@ -44,6 +48,7 @@ private:
 
     Run& run_;
     Guardian& guardian_;
+    cgroup::PropertyTable cgroupProperties_;
     ImageDir images_;
     DumpStatistics statistics_;
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();

@@ -35,7 +35,8 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
 }
 
 DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
-                               Guardian& guardian, device::DumpDevices& devices)
+                               const cgroup::PropertyTable& cgroupProperties, Guardian& guardian,
+                               device::DumpDevices& devices)
     : tree_(look(tree, guardian)),
       numbers_(tree_.criu, tree_.root().ids),
       runId_(makeRunId()),
@@ -46,6 +47,7 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
               numbers_,
               runId_,
               tree.freezer(),
+              cgroupProperties,
               [&devices](const std::string& mountPoint, int id) { return devices.takeMount(mountPoint, id); },
               [&devices](const kernel::NetworkLink& link) {
                   return devices.takeLink(static_cast<int>(link.index), link.hardware, link.kind);

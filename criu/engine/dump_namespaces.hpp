@@ -20,8 +20,8 @@ class Guardian;
 class DumpNamespaces {
 public:
     /// Looks at all namespaces; throws Error for what can't be dumped. All arguments outlive this object.
-    DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree, Guardian& guardian,
-                   device::DumpDevices& devices);
+    DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
+                   const cgroup::PropertyTable& cgroupProperties, Guardian& guardian, device::DumpDevices& devices);
     ~DumpNamespaces();
     DumpNamespaces(const DumpNamespaces&) = delete;
     DumpNamespaces& operator=(const DumpNamespaces&) = delete;

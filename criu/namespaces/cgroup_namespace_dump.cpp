@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/namespace_dump.hpp"
 
-/// Cgroup namespaces (cgroup_namespaces(7)), and the groups themselves: what is in a namespace is told by which part of
+/// Cgroup namespaces (cgroup_namespaces(7)), and the groups themselves: what a namespace has follows from which part of
 /// a group's path its processes see.
 namespace criu::namespaces {
 namespace {
@@ -10,7 +10,7 @@ class CgroupNamespaceDump final : public NamespaceDump {
 public:
     explicit CgroupNamespaceDump(const DumpInputs& with)
         : NamespaceDump(kernel::NamespaceKind::Cgroup, with),
-          groups_(with.options, isOwn() ? &with.tree.root().dir : nullptr, with.freezer) {
+          groups_(with.options, with.cgroupProperties, isOwn() ? &with.tree.root().dir : nullptr, with.freezer) {
         requireOne();
         with.surroundings.cgroups = &groups_;
     }

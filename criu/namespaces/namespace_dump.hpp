@@ -82,6 +82,8 @@ struct DumpInputs {
     const std::string& runId;
     /// The cgroup that was frozen for the dump; null if there is none.
     const cgroup::Freezer* freezer;
+    /// Which properties of cgroups are dumped.
+    const cgroup::PropertyTable& cgroupProperties;
     /// Asks plugins to take over a mount (its mount point and id), or a network device; false if none does.
     std::function<bool(const std::string& mountPoint, int id)> takeMount;
     std::function<bool(const kernel::NetworkLink& link)> takeLink;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --freeze-cgroup /mnt/zdtm-frozen-resumed
+// zdtm: modes refused
+// zdtm: refused traced by
+// zdtm: fails-with-4.2 its message does not say by whom
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "zdtm.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Tasks that the freezer of version 1 holds do not answer their tracer. A dump that let them go one by one without
+// thawing the group first would wait two seconds for each of these threads.
+constexpr int kThreads = 8;
+constexpr std::chrono::seconds kLongest(8);
+
+std::atomic<bool> ended{false};
+
+// The longest time that this thread did not run.
+milliseconds longest_pause() {
+    auto longest = Clock::duration::zero();
+    for (auto last = Clock::now(); !ended;) {
+        std::this_thread::sleep_for(milliseconds(20));
+        const auto now = Clock::now();
+        longest = std::max(longest, now - last);
+        last = now;
+    }
+    return std::chrono::duration_cast<milliseconds>(longest);
+}
+
+}  // namespace
+
+ZDTM("a group of version 1 is thawed at once when a task in it can't be seized") {
+    SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+    if (mount("none", "/mnt", "cgroup", 0, "freezer") == -1) {
+        zdtm::skip("no freezer of version 1: %s", strerror(errno));
+    }
+    const std::string group = "/mnt/zdtm-frozen-resumed";
+    CHECK(mkdir(group.c_str(), 0755) == 0 || errno == EEXIST, "%s", strerror(errno));
+    zdtm::write_file(group + "/cgroup.procs", "0");
+    const pid_t child = me.start_child([](zdtm::Task& task) { task.wait_for_check(); });
+    SYS(ptrace(PTRACE_SEIZE, child, nullptr, nullptr));
+    std::vector<milliseconds> pauses(kThreads);
+    std::vector<std::thread> threads;
+    for (milliseconds& pause : pauses) {
+        threads.emplace_back([&pause] { pause = longest_pause(); });
+    }
+    me.wait_for_check();
+    ended = true;
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (const milliseconds pause : pauses) {
+        CHECK(pause < kLongest, "a thread stood still for %lld ms", static_cast<long long>(pause.count()));
+    }
+    const std::string state = zdtm::read_file(group + "/freezer.state");
+    CHECK(state == "THAWED\n", "%s", state.c_str());
+    SYS(ptrace(PTRACE_INTERRUPT, child, nullptr, nullptr));
+    zdtm::wait_status(child);
+    SYS(ptrace(PTRACE_DETACH, child, nullptr, nullptr));
+    me.finish(child);
+    zdtm::write_file("/mnt/cgroup.procs", "0");
+    CHECK(rmdir(group.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
+}
