@@ -2,8 +2,9 @@
 #include "criu/model/file_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include <boost/pending/disjoint_sets.hpp>
 
 #include "criu/base/error.hpp"
 
@@ -39,22 +40,6 @@ private:
 
     const BirthPlan& births_;
     std::unordered_map<TreePid, std::size_t> depths_;
-};
-
-/// Late files that need each other are opened by the same process: disjoint sets of them.
-class LateSets {
-public:
-    explicit LateSets(std::size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), 0U); }
-
-    std::size_t of(std::size_t file) {
-        while (parents_[file] != file)
-            file = parents_[file] = parents_[parents_[file]];
-        return file;
-    }
-    void join(std::size_t one, std::size_t other) { parents_[of(one)] = of(other); }
-
-private:
-    std::vector<std::size_t> parents_;
 };
 
 class Planner {
@@ -156,17 +141,18 @@ private:
     }
 
     void placeLate() {
-        LateSets sets(files_.size());
+        // Late files that need each other are opened by the same process.
+        boost::disjoint_sets_with_storage<> sets(files_.size());
         std::unordered_map<std::size_t, TreePid> sessions;  ///< that openers of sets must be in
         std::unordered_map<std::size_t, TreePid> openers;
         for (const std::size_t file : order_)
             for (const std::size_t needed : needs_[file])
                 if (late_[needed])
-                    sets.join(file, needed);
+                    sets.union_set(file, needed);
         for (const std::size_t file : order_)
             if (late_[file] && files_[file].opensOnlyInSession && files_[file].session) {
                 const TreePid session = *files_[file].session;
-                if (sessions.try_emplace(sets.of(file), session).first->second != session)
+                if (sessions.try_emplace(sets.find_set(file), session).first->second != session)
                     fail("file {} can be opened in session {} only, and a file that needs it in another", idOf(file),
                          session);
             }
@@ -176,12 +162,12 @@ private:
         };
         for (const FileUser& process : processes_)
             for (const FileId id : process.files)
-                if (const std::size_t file = find(id); late_[file] && suits(process, sets.of(file)))
-                    openers.try_emplace(sets.of(file), process.pid);
+                if (const std::size_t file = find(id); late_[file] && suits(process, sets.find_set(file)))
+                    openers.try_emplace(sets.find_set(file), process.pid);
         for (const std::size_t file : order_) {
             if (!late_[file])
                 continue;
-            const std::size_t set = sets.of(file);
+            const std::size_t set = sets.find_set(file);
             if (!openers.contains(set))
                 for (const FileUser& process : processes_)  // nobody who uses it, but somebody who can
                     if (suits(process, set) && (!openers.contains(set) || process.pid == process.sid))

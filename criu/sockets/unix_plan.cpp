@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <boost/pending/disjoint_sets.hpp>
+
 #include "criu/base/error.hpp"
 #include "images/fdinfo.hpp"
 
@@ -14,28 +16,6 @@ namespace criu::sockets {
 namespace {
 
 using kernel::UnixState;
-
-/// Which sockets belong together: disjoint sets.
-class Ties {
-public:
-    UnixSocket* rootOf(UnixSocket* socket) {
-        UnixSocket* root = socket;
-        while (parentOf(root) != root)
-            root = parentOf(root);
-        while (socket != root)
-            socket = std::exchange(parentOf(socket), root);
-        return root;
-    }
-    void tie(UnixSocket* one, UnixSocket* other) {
-        UnixSocket* const root = rootOf(other);
-        parentOf(rootOf(one)) = root;
-    }
-
-private:
-    UnixSocket*& parentOf(UnixSocket* socket) { return parents_.try_emplace(socket, socket).first->second; }
-
-    std::map<UnixSocket*, UnixSocket*> parents_;
-};
 
 void check(const UnixSkEntry& entry) {
     const auto state = static_cast<UnixState>(entry.state);
@@ -130,32 +110,36 @@ void UnixPlan::linkSenders() {
 }
 
 void UnixPlan::makeGroups() {
-    Ties ties;
+    std::unordered_map<const UnixSocket*, std::size_t> numbers;
+    for (const UnixSocket& socket : sockets_)
+        numbers.emplace(&socket, numbers.size());
+    boost::disjoint_sets_with_storage<> sets(numbers.size());
+    const auto tie = [&](const UnixSocket& one, const UnixSocket* other) {
+        if (other != nullptr)
+            sets.union_set(numbers.at(&one), numbers.at(other));
+    };
     std::map<std::tuple<int, std::string, std::string>, UnixSocket*> paths;
     for (UnixSocket& socket : sockets_) {
         if (socket.has(UnixFlag::Outside))
             continue;
         for (UnixSocket* const other : {socket.peer, socket.acceptor, socket.listener})
-            if (other != nullptr)
-                ties.tie(&socket, other);
+            tie(socket, other);
         for (UnixSocket* const sender : socket.senders)
-            if (sender != nullptr)
-                ties.tie(&socket, sender);
+            tie(socket, sender);
         for (const QueuedPacket& packet : socket.queue)
             for (const FileId right : packet.rights)
                 if (const auto found = byId_.find(right); found != byId_.end())
-                    ties.tie(&socket, found->second);
+                    tie(socket, found->second);
         // Those that had the same name one after the other.
         if (socket.name.isPath())
-            ties.tie(&socket,
-                     paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
-                         .first->second);
+            tie(socket, paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
+                            .first->second);
     }
-    std::map<UnixSocket*, std::shared_ptr<UnixGroup>> groups;
+    std::unordered_map<std::size_t, std::shared_ptr<UnixGroup>> groups;  ///< by a number of their set
     for (UnixSocket& socket : sockets_) {
         if (socket.has(UnixFlag::Outside))
             continue;
-        auto& group = groups[ties.rootOf(&socket)];
+        auto& group = groups[sets.find_set(numbers.at(&socket))];
         if (!group)
             group = std::make_shared<UnixGroup>(lock_, carried_);
         group->add(socket);
