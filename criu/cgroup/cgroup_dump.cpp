@@ -220,7 +220,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     for (const auto& [key, id] : sets_)
         if (const auto member = key.second.find(controllers); id != kOwnSet && member != key.second.end())
             paths.insert(rootOf(controllers, member->second));
-    // In this order whatever lies below comes behind.
+    // In this order a group comes before those below it.
     std::vector<std::string> heads;
     for (const std::string& path : paths)
         if (std::none_of(heads.begin(), heads.end(), [&](const std::string& head) { return isBelow(path, head); }))
@@ -230,7 +230,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     entry.dirs = arena_.messages<CgroupDirEntry>(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
-        // Nobody needs to know more of the root of a hierarchy without controllers, which may be about to go.
+        // Of the root of a hierarchy without controllers nothing is needed, and it may be about to vanish.
         if (controllers.starts_with(kNamed) && heads[i] == "/") {
             out.dir_name = arena_.string("");
             continue;
@@ -242,7 +242,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
         fillGroup(group.get(), controllers, out, threaded);
         if (freezer_ && freezer_->first == controllers)
             add(freezer_->second, out);
-        // Below the root are others' groups; those of the tree are heads of their own.
+        // Groups below the root belong to others; those that the tree is in have entries of their own.
         if (!isRoot)
             fillChildren(group.get(), controllers, out, threaded);
     }

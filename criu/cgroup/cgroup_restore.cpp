@@ -39,7 +39,7 @@ std::optional<std::string> moved(const std::string& path, const std::string& old
     return result.empty() ? "/" : result;
 }
 
-/// Names out of the images lead to nowhere but into a hierarchy.
+/// Throws Error for a name of the images that would lead out of its hierarchy.
 void checkPath(std::string_view path) {
     for (const std::string& part : split(path, '/'))
         if (part == "..")
@@ -247,7 +247,7 @@ void CgroupRestore::create(kernel::FdStore& store) {
             const ErrorContext context([&] { return label(group.controllers, group.path); });
             make(group);
         }
-    // Whoever moves finds the hierarchy open.
+    // Processes that are restored move themselves; the hierarchy is open for them.
     for (const auto& [id, set] : sets_)
         for (const Member& member : set) {
             const auto& own = sets_.at(ownSet_);
@@ -355,7 +355,7 @@ void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
         return;
     if (!image_)
         fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
-    // A namespace's roots are where its creator is.
+    // The root of a new cgroup namespace is the group that its creator is in (cgroup_namespaces(7)).
     std::vector<Member> roots = membersOf(set);
     for (Member& member : roots)
         member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);

@@ -92,7 +92,7 @@ std::string readAll(int fd, const std::string& name) {
     }
 }
 
-/// What is to be written to get what was read.
+/// The text to write into a property so that it reads again as it was read at the dump.
 std::string settable(const std::string& name, std::string text) {
     if (text.ends_with('\n'))
         text.pop_back();
@@ -241,7 +241,7 @@ void setProperty(int group, const std::string& name, const std::string& value) {
     if (name == kSubtreeControl) {
         setSubtreeControl(group, now->value, value);
     } else if (name == kType) {
-        // All other types come of themselves.
+        // The type of a group that isn't threaded itself follows from the groups around it (cgroups(7)).
         if (value == "threaded")
             writeFile(group, name, value);
     } else if (name == kDevices) {

@@ -67,7 +67,8 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
     for (const FeatureProbe& feature : features) {
         if (feature.name != name)
             continue;
-        // The answer is no failure of the command, so the reason is for the curious.
+        // That a feature is missing is an answer, not a failure of the command: the reason is a message for those who
+        // ask for more of them (-v).
         const bool there = supported(feature, LogLevel::Info, log);
         output = answer(name, there);
         if (there && feature.category == FeatureCategory::Device)

@@ -47,7 +47,7 @@ void logStart(const Invocation& invocation, Log& log) {
 }
 
 Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
-    // What is true now, not what an earlier run found.
+    // Probed anew: the file that features are remembered in may be of an earlier state of the machine.
     kernel::Features features{std::string()};
     auto probes = featureProbes(features);
     for (const auto& device : devices)

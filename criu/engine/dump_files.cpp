@@ -83,7 +83,7 @@ const FileCollector::Kind& FileCollector::kindOf(const files::OpenFd& file) cons
     fail("{} is of a kind that can't be dumped yet", file.describe());
 }
 
-/// Of what isn't in a network namespace: that of the root.
+/// The network namespace of a file; that of the root for files that are in none.
 std::uint32_t FileCollector::networkOf(const files::OpenFd& file) const {
     if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
         return networks_.ofSocket(file);
@@ -111,7 +111,7 @@ void FileCollector::dump(const files::OpenFd& file, files::FileKindDump& kind, F
         networks_.inside(file.network, [&] { kind.dump(file, entry, *this); });
 }
 
-/// The more it says, the fewer descriptions have to be told apart by kcmp.
+/// What descriptions are first compared by. The more it says, the fewer of them kcmp(2) has to compare.
 FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
     Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
     if (!file.link.starts_with("anon_inode:"))

@@ -103,7 +103,7 @@ private:
         return std::make_shared<const TracedThread>(asked.thread, run, task_.compat);
     }
 
-    /// The rest, and the image, is other threads' work if there are many images to write.
+    /// If there are many images to write, other threads of criu complete and write them.
     void finish(std::unique_ptr<ThreadQuestions> asked, const std::shared_ptr<const TracedThread>& traced,
                 const std::shared_ptr<pie::RemoteData>& answers) {
         if (asked->process) {

@@ -188,7 +188,8 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
             addAll();
         }
     } catch (...) {
-        // Who is seized can be resumed only when it runs.
+        // A thread that the freezer of version 1 holds doesn't stop for its tracer, and only a stopped one can be
+        // detached.
         if (onlySeizing_)
             freezer_->thaw();
         tasks_.clear();

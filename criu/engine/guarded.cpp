@@ -25,7 +25,8 @@ namespace {
 
 using model::Stage;
 
-/// What the working process asks the guardian for: to tell listeners of the Stage of this number, or this.
+/// What the working process asks the guardian for: to notify listeners of the Stage that has this number, or to end the
+/// root (kEndNamespace).
 constexpr std::int32_t kEndNamespace = -1;
 
 /// How long the end of a whole pid namespace may take: its memory may be large, and slow to free.

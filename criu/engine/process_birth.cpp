@@ -68,7 +68,7 @@ std::optional<kernel::TaskStat> memberOf(pid_t number) {
     return std::nullopt;
 }
 
-/// For messages.
+/// Who has a pid, for messages.
 std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
     const std::string name = task.pid == pid
                                  ? task.comm
@@ -111,7 +111,7 @@ pid_t createSpare(const model::ProcessTree& tree, std::uint64_t flags) {
     const std::set<TreePid> needed = numbersOf(tree);
     // Numbers are tried from the highest downwards, far from where trees usually are.
     for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
-        // The kernel finds a number taken only when it has made a whole process.
+        // clone3 notices that a number is taken only after it has copied the whole process.
         if (needed.contains(TreePid(candidate)) || ::kill(candidate, 0) == 0)
             continue;
         const pid_t pid = clonePid(TreePid(candidate), flags);

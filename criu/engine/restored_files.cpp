@@ -130,7 +130,7 @@ void RestoredFiles::collectAll() {
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
-    // What is in flight, and what is in flight in that: the list grows meanwhile.
+    // Files in flight in sockets of the list, and files in flight in those: they are appended to the list meanwhile.
     const std::size_t held = indices_.size();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         for (const FileId id : collected_[at].file->needs())

@@ -49,7 +49,7 @@ void TaskFiles::open(std::size_t index) {
     pending_.push_back(index);
 }
 
-/// Tries again; whether any could be opened.
+/// Tries again to open what was postponed. Returns whether that went for any of them.
 bool TaskFiles::openPostponed() {
     const std::vector<std::size_t> waiting = std::exchange(pending_, {});
     for (const std::size_t file : waiting)
@@ -156,7 +156,7 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
         else
             sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
     }
-    // It may have come to life at one of its numbers: then it stays.
+    // The descriptor may have got one of the numbers that it is to have: then it stays there.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
 }

@@ -26,7 +26,7 @@ bool hasContent(const PageSource& pages, const VmaEntry& vma) {
     return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
 }
 
-/// Their place is taken before they can be mapped.
+/// Mappings whose addresses are reserved before they can be made.
 bool isReserved(MapStage stage) {
     return stage == MapStage::Descriptors || stage == MapStage::Program;
 }

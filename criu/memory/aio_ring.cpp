@@ -48,7 +48,8 @@ void check(const RingHead& head, std::uint64_t bytes) {
              head.events, head.head, head.tail);
 }
 
-/// The kernel doubles what was asked for and adds two, and then takes whole pages: this asks for as many pages again.
+/// The number to give to io_setup(2) so that the ring has as many pages as before: the kernel doubles the number, adds
+/// two, and rounds up to whole pages (fs/aio.c).
 std::uint32_t requestsFor(std::uint64_t bytes) {
     return static_cast<std::uint32_t>((eventsIn(bytes) - 2) / 2);
 }

@@ -62,7 +62,7 @@ public:
         work_.notify_all();
     }
 
-    /// Ends everybody's work.
+    /// Makes all threads stop working.
     void abandon() noexcept {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;
@@ -70,7 +70,7 @@ public:
         room_.notify_all();
     }
 
-    /// False when there is nothing to do, after `wait`ing for it until close().
+    /// False if there is no job; with `wait` only when close() was called.
     bool next(Block& block, bool wait) {
         std::unique_lock lock(mutex_);
         if (wait)

@@ -44,13 +44,13 @@ bool isTouched(const kernel::Vma& vma) {
     return vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
-/// Pages copied on write that a relative of the process still has in common with it; smaps tells of those in memory
-/// only.
+/// Pages copied on write that a relative of the process still has in common with it; smaps shows only those that are
+/// in memory.
 bool hasSharedPages(const kernel::Vma& vma) {
     return vma.inCommon != 0 || vma.swap != 0;
 }
 
-/// Has no page tables that can be walked.
+/// Whether a mapping has no page tables that can be walked.
 bool isKernels(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) || is(vma, VmaStatus::Guard) ||
            is(vma, VmaStatus::Plugin);
@@ -108,7 +108,7 @@ private:
         return hasPagesToDump(entry) && (isWhole(entry) || isTouched(*vma.source));
     }
 
-    /// The last mapping that is worth being looked at in the same go as the one with number `first`.
+    /// The number of the last mapping that the walk which begins at mapping `first` should include.
     [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
         std::size_t last = first;
         if (!walksTables())

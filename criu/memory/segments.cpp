@@ -33,7 +33,7 @@ UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
 }
 
 UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
-    // Without leave to seal a memfd has one seal: the one against others.
+    // A memfd that was made without MFD_ALLOW_SEALING has just one seal, F_SEAL_SEAL (memfd_create(2)).
     unsigned flags = MFD_CLOEXEC;
     if (inode.seals != F_SEAL_SEAL)
         flags |= MFD_ALLOW_SEALING;
@@ -122,7 +122,7 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, c
                          vma->start, id);
                 inodeOfFile_[vma->shmid] = inode;
                 Segment& segment = byInode_[inode];
-                // Who had it mapped before the seal may go on writing.
+                // F_SEAL_FUTURE_WRITE leaves mappings writable that were made before it (fcntl(2), Linux 5.1).
                 if (mapsForWriting(*vma) && (segment.memfd->seals & kFutureWrite) != 0)
                     segment.sealLate = true;
             } else if (is(*vma, VmaStatus::AnonShared) && !is(*vma, VmaStatus::SysvIpc)) {

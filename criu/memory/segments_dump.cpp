@@ -144,7 +144,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
         copying.add(jobs);
         jobs.clear();
     };
-    // The file knows of pages that are swapped out, and of those that no process has mapped.
+    // SEEK_DATA (lseek(2)) also finds pages that are swapped out, and those that no process has mapped.
     std::uint64_t at = 0;
     while (at < size) {
         const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
@@ -220,7 +220,7 @@ bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& v
     struct stat file {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
-    // 1:5 is /dev/zero everywhere.
+    // The kernel gives /dev/zero this number everywhere (Documentation/admin-guide/devices.txt).
     return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
 }
 

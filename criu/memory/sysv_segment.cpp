@@ -39,7 +39,8 @@ void makeSegment(const IpcShmEntry& entry) {
         made = ::shmget(static_cast<key_t>(desc.key), entry.size, flags);
         code = errno;
     };
-    // Huge pages aren't for everybody: their creator may have had rights that aren't known.
+    // Huge pages need CAP_IPC_LOCK or the group of vm.hugetlb_shm_group (shmget(2)); criu can't know which of the two
+    // the creator had.
     if (entry.has_hugetlb_flag != 0)
         create();
     else

@@ -29,7 +29,7 @@ void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
-/// Sums, since images merge neighbours that the kernel keeps apart.
+/// The sizes of all data mappings together, because images merge neighbours that are several mappings to the kernel.
 std::uint64_t totalSize(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges)
@@ -54,7 +54,7 @@ std::span<const std::byte> codeOf(const VdsoLayout& here) {
     return {reinterpret_cast<const std::byte*>(here.code.start), here.code.size()};
 }
 
-/// Data lie where the code expects them.
+/// Whether the data mappings lie where the code expects them.
 bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
     if (here.code.size() != wanted.code.size() || totalSize(here.data) != totalSize(wanted.data))
         return false;
@@ -203,7 +203,7 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
         return *hole;
     };
 
-    // The kernel's may stay unless it's in the way.
+    // The vDSO that the kernel has mapped may stay where it is unless it is in the way.
     std::uint64_t presentAt = here.code.start;
     Range whole = here.code;
     for (const Range& range : here.data)

@@ -55,7 +55,7 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).judge = pie::Judge::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
-    // Kernels before 6.3 can't say; then there is nothing to keep.
+    // Kernels before 6.3 can't say which commands a process has registered; then nothing is stored.
     steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).judge = pie::Judge::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).judge = pie::Judge::Any;
     // From 6.3 and 6.4 on.

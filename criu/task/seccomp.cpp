@@ -29,7 +29,8 @@ std::size_t hashOf(const SeccompChain& chain) {
     return hash;
 }
 
-/// Such a filter leaves the decision to whoever holds the descriptor it was installed with, which isn't kept.
+/// Such a filter (SECCOMP_RET_USER_NOTIF) leaves the decision to whoever holds the descriptor that seccomp(2) returned
+/// for it. That descriptor can't be dumped.
 void refuseListeners(const compel::SeccompFilter& filter) {
     for (std::size_t at = 0; at + kInstruction <= filter.program.size(); at += kInstruction) {
         sock_filter instruction{};

@@ -128,7 +128,7 @@ void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
         return vma->start <= start && start < vma->end && size <= vma->end - start && (vma->flags & MAP_PRIVATE) != 0 &&
                (vma->prot & PROT_WRITE) != 0;
     };
-    // They are in the order of addresses, unless somebody has made the image who didn't care.
+    // Criu writes mappings in the order of addresses, but an image may come from elsewhere.
     const auto vmas = list(mm.vmas, mm.n_vmas);
     const auto behind = std::upper_bound(vmas.begin(), vmas.end(), start,
                                          [](std::uint64_t at, const VmaEntry* vma) { return at < vma->start; });
