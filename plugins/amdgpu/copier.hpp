@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "criu/device/content.hpp"
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/gpu.hpp"
+#include "plugins/amdgpu/kernel.hpp"
 
 namespace criu::amdgpu {
 
@@ -28,7 +29,6 @@ class Copier {
 public:
     /// `limit`: most bytes of the bounce buffer.
     Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, device::StopCheck checkStop);
-    ~Copier();
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
 
@@ -36,41 +36,27 @@ public:
     void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
 
 private:
-    /// A buffer of this copier's own in the GPU's address space and, with `data`, in this process'.
-    struct Own {
-        std::uint32_t handle = 0;
-        std::uint64_t address = 0;
-        std::uint64_t size = 0;
-        Mapping data;
-    };
     struct Pending {
-        std::uint64_t sequence = 0;
+        std::uint64_t fence = 0;
         std::uint64_t done = 0;  ///< bytes before this piece
         std::uint64_t size = 0;  ///< 0: none
     };
     class Target;
 
-    [[nodiscard]] Own makeOwn(std::uint64_t size, std::uint64_t at);
-    void dropOwn(Own& own) noexcept;
     void prepare(std::uint64_t size);
-    void submit(std::size_t half, std::uint64_t from, std::uint64_t to, std::uint64_t size, std::uint32_t list,
+    void submit(std::size_t half, std::uint64_t from, std::uint64_t to, std::uint64_t size, const Gpu::BufferList& list,
                 Pending& pending);
     void await(Pending& pending);
     void finishSubmitted() noexcept;
-    [[nodiscard]] std::uint64_t halfSize() const noexcept { return bounce_.size / 2; }
+    [[nodiscard]] std::uint64_t halfSize() const noexcept { return bounce_->size() / 2; }
 
-    Kernel& kernel_;
-    UniqueFd fd_;
-    Drm drm_;
     std::uint64_t limit_;
     device::StopCheck checkStop_;
-    std::uint32_t family_ = 0;
-    std::uint64_t base_ = 0;
-    std::uint32_t context_ = 0;
-    std::uint64_t submitted_ = 0;  ///< the last copy
-    std::uint64_t awaited_ = 0;    ///< the last one that is known to have ended
-    Own commands_;
-    Own bounce_;
+    std::unique_ptr<Gpu> gpu_;
+    std::uint64_t submitted_ = 0;  ///< the fence of the last copy
+    std::uint64_t awaited_ = 0;    ///< of the last one that is known to have ended
+    std::unique_ptr<Gpu::Buffer> commands_;
+    std::unique_ptr<Gpu::Buffer> bounce_;
 };
 
 }  // namespace criu::amdgpu

@@ -111,15 +111,6 @@ void Drm::mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, st
     kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("map buffer {} at GPU address {:#x}", handle, at));
 }
 
-void Drm::unmapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t size) const {
-    drm_amdgpu_gem_va args{};
-    args.handle = handle;
-    args.operation = AMDGPU_VA_OP_UNMAP;
-    args.va_address = at;
-    args.map_size = size;
-    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("unmap GPU address {:#x}", at));
-}
-
 UniqueFd Drm::exportBuffer(std::uint32_t handle) const {
     drm_prime_handle args{};
     args.handle = handle;
@@ -140,16 +131,6 @@ void Drm::close(std::uint32_t handle) const noexcept {
     drm_gem_close args{};
     args.handle = handle;
     kernel_.tryIoctl(fd_, DRM_IOCTL_GEM_CLOSE, &args);
-}
-
-drm_amdgpu_info_device Drm::information() const {
-    drm_amdgpu_info_device device{};
-    drm_amdgpu_info args{};
-    args.return_pointer = reinterpret_cast<std::uint64_t>(&device);
-    args.return_size = sizeof(device);
-    args.query = AMDGPU_INFO_DEV_INFO;
-    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_INFO, &args, "ask for the properties of a GPU");
-    return device;
 }
 
 }  // namespace criu::amdgpu

@@ -11,11 +11,9 @@
 
 namespace criu::amdgpu {
 
-/// The unit that the driver measures buffers and addresses of the GPU in, whatever the pages of the processor are
-/// (AMDGPU_GPU_PAGE_SIZE of Linux).
-inline constexpr std::uint64_t kGpuPageSize = 4096;
-
-/// An open render node; the descriptor stays the caller's.
+/// An open render node of a process, or for its buffers; the descriptor stays the caller's. By ioctls, since
+/// libdrm_amdgpu has no words for most of it: buffers of a file that others opened, with handles and addresses that
+/// were given before, and calls of Linux 6.17.
 class Drm {
 public:
     Drm(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
@@ -35,11 +33,9 @@ public:
     void changeHandle(std::uint32_t handle, std::uint32_t wanted) const;
     void mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, std::uint64_t size,
                std::uint32_t flags) const;
-    void unmapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t size) const;
     [[nodiscard]] UniqueFd exportBuffer(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t importBuffer(int dmabuf) const;
     void close(std::uint32_t handle) const noexcept;
-    [[nodiscard]] drm_amdgpu_info_device information() const;
 
 private:
     [[nodiscard]] std::optional<std::uint32_t> tryList(std::vector<uapi::GemListEntry>& entries) const;

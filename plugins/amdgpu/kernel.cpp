@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mutex>
+
+#include "plugins/amdgpu/libdrm_gpu.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {
@@ -31,6 +34,10 @@ public:
         }
         return EAGAIN;
     }
+    std::unique_ptr<Gpu> openGpu(std::uint32_t renderMinor) override {
+        return openLibdrmGpu(open(renderPath(renderMinor), O_RDWR), making_);
+    }
+    void loadLibraries() noexcept override { loadLibdrm(); }
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
         void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
         if (at == MAP_FAILED)
@@ -47,6 +54,9 @@ public:
         return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
     }
     [[nodiscard]] std::string topology() const override { return Topology::kSysfs; }
+
+private:
+    std::mutex making_;  ///< of GPUs
 };
 
 }  // namespace

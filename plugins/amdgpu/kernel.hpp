@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "plugins/amdgpu/gpu.hpp"
 
 namespace criu::amdgpu {
 
@@ -23,6 +24,11 @@ public:
     virtual UniqueFd open(const std::string& path, int flags) = 0;
     /// 0, or the errno value. Interrupted calls are repeated.
     virtual int tryIoctl(int fd, unsigned long request, void* arguments) = 0;
+    /// Opens a GPU to have its engine copy.
+    virtual std::unique_ptr<Gpu> openGpu(std::uint32_t renderMinor) = 0;
+    /// Loads what openGpu() needs, if it is there: to be called where the paths of this process don't lead elsewhere
+    /// yet.
+    virtual void loadLibraries() noexcept = 0;
     virtual Mapping map(int fd, std::uint64_t offset, std::size_t size) = 0;
     /// Of an open file.
     virtual struct stat status(int fd) = 0;

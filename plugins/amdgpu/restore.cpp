@@ -70,6 +70,7 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
         for (const auto& [users, other] : candidates)
             companions_[id].push_back(other);
     }
+    kernel_.loadLibraries();  // processes that fill their own buffers have other paths
     here_ = Topology::read(kernel_.topology());
     chooseGpus();
     numberObjects();

@@ -18,7 +18,7 @@
 namespace criu::amdgpu::test {
 
 /// Render nodes of a driver that has its buffers in memfds; a DMA-BUF is a copy of such a descriptor. Copy commands are
-/// executed when they are submitted.
+/// executed when they are submitted. What the processor copies goes by ioctls.
 class FakeKernel final : public Kernel {
 public:
     explicit FakeKernel(std::uint32_t family) : family_(family) {}
@@ -64,21 +64,6 @@ public:
             return EIO;
         File& file = files_.at(inode(fd));
         switch (request) {
-            case DRM_IOCTL_AMDGPU_INFO: {
-                auto& args = *static_cast<drm_amdgpu_info*>(arguments);
-                auto& device = *reinterpret_cast<drm_amdgpu_info_device*>(args.return_pointer);
-                device.family = family_;
-                device.virtual_address_offset = 0x200000;
-                return 0;
-            }
-            case DRM_IOCTL_AMDGPU_CTX:
-                static_cast<drm_amdgpu_ctx*>(arguments)->out.alloc.ctx_id = 1;
-                return 0;
-            case DRM_IOCTL_AMDGPU_GEM_CREATE: {
-                auto& args = *static_cast<drm_amdgpu_gem_create*>(arguments);
-                args.out.handle = add(file, makeBuffer(args.in.bo_size));
-                return 0;
-            }
             case DRM_IOCTL_AMDGPU_GEM_MMAP: {
                 auto& args = *static_cast<drm_amdgpu_gem_mmap*>(arguments);
                 if (hidden_ && file.imported.contains(args.in.handle))
@@ -95,33 +80,20 @@ public:
             case DRM_IOCTL_GEM_CLOSE:
                 file.buffers.erase(static_cast<drm_gem_close*>(arguments)->handle);
                 return 0;
-            case DRM_IOCTL_AMDGPU_GEM_VA: {
-                auto& args = *static_cast<drm_amdgpu_gem_va*>(arguments);
-                if (args.operation == AMDGPU_VA_OP_UNMAP)
-                    return file.space.erase(args.va_address) == 1 ? 0 : ENOENT;
-                for (const auto& [at, range] : file.space)
-                    if (args.va_address < at + range.size && at < args.va_address + args.map_size)
-                        return EBUSY;
-                file.space[args.va_address] = {args.handle, args.map_size};
-                return 0;
-            }
-            case DRM_IOCTL_AMDGPU_BO_LIST: {
-                auto& args = *static_cast<drm_amdgpu_bo_list*>(arguments);
-                if (args.in.operation == AMDGPU_BO_LIST_OP_CREATE)
-                    args.out.list_handle = 1;
-                return 0;
-            }
-            case DRM_IOCTL_AMDGPU_CS:
-                return refusal_ != 0 ? refusal_ : execute(file, *static_cast<drm_amdgpu_cs*>(arguments));
-            case DRM_IOCTL_AMDGPU_WAIT_CS:
-                static_cast<drm_amdgpu_wait_cs*>(arguments)->out.status = 0;
-                return 0;
             case uapi::kKfdCriu:
                 return ESRCH;  // no process has compute state
             default:
                 return ENOTTY;
         }
     }
+
+    std::unique_ptr<Gpu> openGpu(std::uint32_t) override {
+        const std::lock_guard lock(mutex_);
+        if (failsNow())
+            failWith(EIO, "open a GPU");
+        return std::make_unique<FakeGpu>(*this);
+    }
+    void loadLibraries() noexcept override {}
 
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
         const std::lock_guard lock(mutex_);
@@ -144,13 +116,91 @@ public:
 
 private:
     struct Range {
-        std::uint32_t handle = 0;
+        int buffer = -1;
         std::uint64_t size = 0;
     };
+    using Space = std::map<std::uint64_t, Range>;
     struct File {
         std::map<std::uint32_t, UniqueFd> buffers;
         std::set<std::uint32_t> imported;
-        std::map<std::uint64_t, Range> space;
+    };
+
+    /// A buffer in the address space of a GPU, behind what lies there already.
+    class FakeBuffer final : public Gpu::Buffer {
+    public:
+        FakeBuffer(Space& space, UniqueFd fd, std::uint64_t size)
+            : space_(space),
+              fd_(std::move(fd)),
+              size_(size),
+              address_(space.empty() ? 0x200000 : space.rbegin()->first + space.rbegin()->second.size) {
+            space_[address_] = {fd_.get(), size_};
+        }
+        ~FakeBuffer() override { space_.erase(address_); }
+        FakeBuffer(const FakeBuffer&) = delete;
+        FakeBuffer& operator=(const FakeBuffer&) = delete;
+
+        void mapHere() {
+            void* const at = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+            if (at == MAP_FAILED)
+                failErrno("map a buffer");
+            memory_ = Mapping(at, size_);
+        }
+        [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+        [[nodiscard]] std::uint64_t address() const noexcept override { return address_; }
+        [[nodiscard]] std::span<std::byte> memory() const noexcept override { return memory_.bytes(); }
+
+    private:
+        Space& space_;
+        UniqueFd fd_;
+        std::uint64_t size_;
+        std::uint64_t address_;
+        Mapping memory_;
+    };
+
+    /// Each operation counts as a call of the driver.
+    class FakeGpu final : public Gpu {
+    public:
+        explicit FakeGpu(FakeKernel& kernel) : kernel_(kernel) {}
+
+        [[nodiscard]] std::uint32_t family() const override { return kernel_.family_; }
+        std::unique_ptr<Buffer> allocate(std::uint64_t size) override {
+            count("make a buffer");
+            auto buffer = std::make_unique<FakeBuffer>(space_, makeBuffer(size), size);
+            buffer->mapHere();
+            return buffer;
+        }
+        std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t size) override {
+            count("import a DMA-BUF");
+            return std::make_unique<FakeBuffer>(space_, UniqueFd(::dup(dmabuf)), size);
+        }
+        std::unique_ptr<BufferList> list(const std::vector<const Buffer*>&) override {
+            count("list buffers");
+            return std::make_unique<BufferList>();
+        }
+        std::uint64_t submit(std::uint64_t address, std::uint64_t bytes, const BufferList&) override {
+            const std::lock_guard lock(kernel_.mutex_);
+            int code = kernel_.failsNow() ? EIO : kernel_.refusal_;
+            if (code == 0)
+                code = kernel_.execute(space_, address, bytes);
+            if (code != 0)
+                failWith(code, "submit a copy to the GPU");
+            return ++last_;
+        }
+        bool wait(std::uint64_t, std::uint64_t) override {
+            count("wait for the GPU");
+            return true;
+        }
+
+    private:
+        void count(const char* what) {
+            const std::lock_guard lock(kernel_.mutex_);
+            if (kernel_.failsNow())
+                failWith(EIO, "{}", what);
+        }
+
+        FakeKernel& kernel_;
+        Space space_;
+        std::uint64_t last_ = 0;
     };
 
     bool failsNow() {
@@ -173,27 +223,23 @@ private:
     }
 
     /// Reads or writes GPU memory; false for what isn't mapped.
-    static bool access(File& file, std::uint64_t at, void* data, std::size_t size, bool write) {
-        auto found = file.space.upper_bound(at);
-        if (found == file.space.begin())
+    static bool access(const Space& space, std::uint64_t at, void* data, std::size_t size, bool write) {
+        auto found = space.upper_bound(at);
+        if (found == space.begin())
             return false;
         --found;
         const std::uint64_t offset = at - found->first;
         if (offset + size > found->second.size)
             return false;
-        const int fd = file.buffers.at(found->second.handle).get();
+        const int fd = found->second.buffer;
         const ssize_t done = write ? ::pwrite(fd, data, size, static_cast<off_t>(offset))
                                    : ::pread(fd, data, size, static_cast<off_t>(offset));
         return done == static_cast<ssize_t>(size);
     }
 
-    int execute(File& file, const drm_amdgpu_cs& args) {
-        const auto* const chunks = reinterpret_cast<const std::uint64_t*>(args.in.chunks);
-        const auto& chunk = *reinterpret_cast<const drm_amdgpu_cs_chunk*>(chunks[0]);
-        const auto& ib = *reinterpret_cast<const drm_amdgpu_cs_chunk_ib*>(chunk.chunk_data);
-        std::vector<std::uint32_t> words(ib.ib_bytes / 4);
-        if (ib.ip_type != AMDGPU_HW_IP_DMA || words.size() % 8 != 0 ||
-            !access(file, ib.va_start, words.data(), ib.ib_bytes, false))
+    int execute(const Space& space, std::uint64_t commands, std::uint64_t bytes) {
+        std::vector<std::uint32_t> words(bytes / 4);
+        if (words.size() % 8 != 0 || !access(space, commands, words.data(), bytes, false))
             return EINVAL;
         for (std::size_t at = 0; at < words.size();) {
             if (words[at] == 0) {
@@ -206,7 +252,7 @@ private:
             const std::uint64_t from = words[at + 3] | std::uint64_t{words[at + 4]} << 32;
             const std::uint64_t to = words[at + 5] | std::uint64_t{words[at + 6]} << 32;
             std::vector<std::byte> data(size);
-            if (!access(file, from, data.data(), size, false) || !access(file, to, data.data(), size, true))
+            if (!access(space, from, data.data(), size, false) || !access(space, to, data.data(), size, true))
                 return EFAULT;
             at += 7;
             ++executed_;
