@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/effective_ids.hpp"
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,16 +27,75 @@ public:
     EffectiveIds(const EffectiveIds&) = delete;
     EffectiveIds& operator=(const EffectiveIds&) = delete;
 
-private:
     static void set(long call, unsigned id) {
         sys(static_cast<int>(::syscall(call, kUnchanged, id, kUnchanged)), "take the id {} for a moment", id);
     }
 
+private:
     uid_t user_;
     gid_t group_;
 };
 
+Identity currentIdentity() {
+    Identity now{::geteuid(), ::getegid(), {}};
+    now.groups.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
+    now.groups.resize(static_cast<std::size_t>(
+        sys(::getgroups(static_cast<int>(now.groups.size()), now.groups.data()), "read own groups")));
+    return now;
+}
+
+/// The kernel calls, which change one thread only.
+void setGroups(const std::vector<gid_t>& groups) {
+    sys(static_cast<int>(::syscall(SYS_setgroups, groups.size(), groups.data())), "take {} groups for a moment",
+        groups.size());
+}
+
+class TakenIdentity {
+public:
+    TakenIdentity(const Identity& now, const Identity& taken) : now_(now) {
+        sys(::prctl(PR_GET_PDEATHSIG, &deathSignal_), "read own death signal");
+        dumpable_ = sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable");
+        try {
+            if (now.groups != taken.groups)
+                setGroups(taken.groups);
+            EffectiveIds::set(SYS_setresgid, taken.group);
+            EffectiveIds::set(SYS_setresuid, taken.user);
+            // Returns the id before, whatever happens.
+            ::syscall(SYS_setfsuid, now.user);
+            ::syscall(SYS_setfsgid, now.group);
+        } catch (const Error&) {
+            giveBack();
+            throw;
+        }
+    }
+    ~TakenIdentity() { giveBack(); }
+    TakenIdentity(const TakenIdentity&) = delete;
+    TakenIdentity& operator=(const TakenIdentity&) = delete;
+
+private:
+    void giveBack() const noexcept {
+        ::syscall(SYS_setresuid, kUnchanged, now_.user, kUnchanged);
+        ::syscall(SYS_setresgid, kUnchanged, now_.group, kUnchanged);
+        ::syscall(SYS_setgroups, now_.groups.size(), now_.groups.data());
+        ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
+        if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
+            ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
+    }
+
+    const Identity& now_;
+    int deathSignal_ = 0;
+    int dumpable_ = 0;
+};
+
 }  // namespace
+
+void withIdentity(const Identity& identity, const std::function<void()>& work) {
+    const Identity now = currentIdentity();
+    if (now == identity)
+        return work();
+    const TakenIdentity taken(now, identity);
+    work();
+}
 
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work) {
     if (user == ::geteuid() && group == ::getegid())

@@ -64,7 +64,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
         provide(socket, create(SOCK_DGRAM));
         return;
     }
-    auto [end, other] = createPair(SOCK_DGRAM);
+    auto [end, other] = createPair(socket);
     provide(socket, std::move(end));
     if (partner != nullptr) {
         provide(*partner, std::move(other));

@@ -11,6 +11,7 @@
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"
 #include "criu/sockets/unix_name.hpp"
+#include "criu/sockets/unix_peer.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {
@@ -83,6 +84,7 @@ UnixSkEntry& UnixDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.flags = file.statusFlags();
     out.fown = files::readOwner(file.copy.get(), arena);
     out.opts = dumpSocketOptions(file.copy.get(), AF_UNIX, arena);
+    readPeer(file.copy.get(), out, arena);
     return out;
 }
 
@@ -97,6 +99,10 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     auto& out = *reinterpret_cast<UnixSkEntry*>(file.prepared);
     entry.usk = &out;
     files::translateOwner(*out.fown, dump.ids());
+    translatePeer(out, dump.ids());
+    out.has_owner_uid = out.has_owner_gid = 1;
+    out.owner_uid = dump.ids().seenUid(file.stat.st_uid);
+    out.owner_gid = dump.ids().seenGid(file.stat.st_gid);
     out.id = entry.id;
     out.type = static_cast<std::uint32_t>(info->type);
     out.state = static_cast<std::uint32_t>(info->state);

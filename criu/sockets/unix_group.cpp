@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
+#include "criu/sockets/unix_peer.hpp"
 
 namespace criu::sockets {
 
@@ -84,8 +85,16 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
         if (fd < 0)
             fail("{} isn't open where it should be", socket->shown());
         const ErrorContext context([&] { return socket->shown(); });
-        if (socket->in(kernel::UnixState::Listen))
-            sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}", entry.backlog);
+        if (socket->in(kernel::UnixState::Listen)) {
+            const auto listen = [&] {
+                sys(::listen(fd, static_cast<int>(entry.backlog)), "listen with a backlog of {}", entry.backlog);
+            };
+            if (const auto listener = peerOf(entry))
+                kernel::withIdentity(*listener, listen);
+            else
+                listen();
+        }
+        restoreOwner(fd, entry);
         restoreSocketOptions(fd, *entry.opts, placed.log(), placed.help());
         if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
             sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");

@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/sockets/unix_peer.hpp"
 #include "images/rpc.hpp"
 
 namespace criu::sockets {
@@ -32,8 +34,10 @@ void UnixGroupOpener::run() {
         if (socket->isEnd())
             openEnds(*socket);
     for (UnixSocket* const socket : group_.sockets_)  // those that wait, in order
-        if (socket->acceptor != nullptr && !connected_.contains(socket))
-            connectTo(fdOf(*socket), *socket->acceptor);
+        if (socket->acceptor != nullptr && !connected_.contains(socket)) {
+            listenAs(fdOf(*socket->acceptor), kWideBacklog, *socket);
+            as(callerOf(*socket->entry), [&] { connectTo(fdOf(*socket), *socket->acceptor); });
+        }
     // Unnamed ones first: they can only be connected as pairs.
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.empty(); });
@@ -47,6 +51,7 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             connectAndFillDatagram(*socket);
+    warnOfPeers();
 }
 
 int UnixGroupOpener::fdOf(const UnixSocket& socket) const {
@@ -60,9 +65,38 @@ UniqueFd UnixGroupOpener::create(int type) const {
     return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "create a unix socket"));
 }
 
-std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(int type) const {
+void UnixGroupOpener::as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work) {
+    if (doer)
+        return kernel::withIdentity(*doer, work);
+    unknownPeer_ = true;
+    work();
+}
+
+void UnixGroupOpener::listenAs(int fd, int backlog, const UnixSocket& peer) {
+    as(peerOf(*peer.entry), [&] { sys(::listen(fd, backlog), "listen"); });
+}
+
+/// What isn't as it was, in one line.
+void UnixGroupOpener::warnOfPeers() {
+    if (unknownPeer_)
+        opener_.log().warn("The images don't say who has made the connections of {}: SO_PEERCRED will name criu's user",
+                           group_.describe());
+    const pid_t self = ::getpid();
+    const auto others = std::count_if(group_.sockets_.begin(), group_.sockets_.end(), [&](const UnixSocket* socket) {
+        const UnixSkEntry& entry = *socket->entry;
+        return entry.has_peer_pid != 0 && entry.peer_pid != 0 && static_cast<pid_t>(entry.peer_pid) != self;
+    });
+    if (others != 0)
+        opener_.log().info("SO_PEERCRED of {} will name pid {}, which isn't who it was for {} of them",
+                           group_.describe(), self, others);
+}
+
+std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(const UnixSocket& socket) {
     int ends[2];
-    sys(::socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), "create a pair of unix sockets");
+    as(peerOf(*socket.entry), [&] {
+        sys(::socketpair(AF_UNIX, static_cast<int>(socket.entry->type) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+            "create a pair of unix sockets");
+    });
     UniqueFd one(ends[0]);
     UniqueFd other(ends[1]);
     one = opener_.toServiceRange(std::move(one));
@@ -122,7 +156,7 @@ void UnixGroupOpener::adoptGiven() {
 
 void UnixGroupOpener::answerAsService(UnixSocket& socket) {
     // The client waits for the answer to the dump it asked for; it learns that it has been restored.
-    auto [end, service] = createPair(static_cast<int>(socket.entry->type));
+    auto [end, service] = createPair(socket);
     CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
     dump.has_restored = 1;
     dump.restored = 1;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "criu/files/file_opener.hpp"
+#include "criu/kernel/effective_ids.hpp"
 #include "criu/sockets/unix_group.hpp"
 
 namespace criu::sockets {
@@ -18,15 +21,22 @@ public:
     void run();
 
 private:
+    /// While connections are made again, none of them may have to wait.
+    static constexpr int kWideBacklog = 1 << 16;
+
     // What is common to all types.
     [[nodiscard]] bool made(const UnixSocket& socket) const { return made_.contains(&socket); }
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
     [[nodiscard]] UniqueFd create(int type) const;
     /// Both ends beyond the numbers that provide() needs.
-    [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(int type) const;
+    [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
     void provide(UnixSocket& socket, UniqueFd fd);
     void giveName(UnixSocket& socket);
     void connectTo(int fd, const UnixSocket& target);
+    /// Does what the kernel remembers the doer of as whoever did it before, as far as that is known.
+    void as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work);
+    void listenAs(int fd, int backlog, const UnixSocket& peer);
+    void warnOfPeers();
     void connectOutside(UnixSocket& socket);
     /// Those that come from --inherit-fd or from carriers.
     void adoptGiven();
@@ -65,6 +75,7 @@ private:
     std::map<const UnixSocket*, UniqueFd> senders_;
     /// Stand for senders that are closed, by name.
     std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
+    bool unknownPeer_ = false;  ///< somebody has been taken for criu
 };
 
 }  // namespace criu::sockets

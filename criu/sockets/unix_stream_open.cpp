@@ -3,14 +3,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
+#include "criu/sockets/unix_peer.hpp"
 
 namespace criu::sockets {
-namespace {
-
-/// While connections are made again, none of them may have to wait.
-constexpr int kWideBacklog = 1 << 16;
-
-}  // namespace
 
 void UnixGroupOpener::openStandalone(UnixSocket& socket) {
     if (made(socket))
@@ -24,7 +19,7 @@ void UnixGroupOpener::openStandalone(UnixSocket& socket) {
     provide(socket, create(static_cast<int>(socket.entry->type)));
     giveName(socket);
     if (socket.in(kernel::UnixState::Listen))
-        sys(::listen(fdOf(socket), kWideBacklog), "make {} listen", socket.shown());
+        listenAs(fdOf(socket), kWideBacklog, socket);
     if (socket.outside != nullptr)
         connectOutside(socket);
 }
@@ -48,7 +43,9 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
     else if (other != nullptr && !other->name.empty())
         accepted = openAccepted(*other, &one, rest);
     if (!accepted) {
-        auto [end, otherEnd] = createPair(static_cast<int>(one.entry->type));
+        auto [end, otherEnd] = createPair(one);
+        if (other != nullptr && peerOf(*one.entry) != peerOf(*other->entry))
+            opener_.log().warn("{} and {} will say that the same user has made them both", one.shown(), other->shown());
         provide(one, std::move(end));
         if (other != nullptr)
             provide(*other, std::move(otherEnd));
@@ -85,8 +82,10 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         }
         if (file)
             file = opener_.toServiceRange(std::move(file));
-        sys(::listen(passing.get(), 1), "listen for the other end of {}", accepted.shown());
     }
+    // The caller gets to know who has made the listener listen, and that may have changed since.
+    const int from = listener != nullptr ? fdOf(*listener) : passing.get();
+    listenAs(from, kWideBacklog, other != nullptr ? *other : accepted);
 
     if (other != nullptr) {
         provide(*other, create(type));
@@ -95,11 +94,12 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         rest = opener_.toServiceRange(create(type));
     }
     const int caller = other != nullptr ? fdOf(*other) : rest.get();
-    if (listener != nullptr)
-        connectTo(caller, *listener);
-    else
-        connectName(caller, accepted.name, file.get());
-    const int from = listener != nullptr ? fdOf(*listener) : passing.get();
+    as(peerOf(*accepted.entry), [&] {
+        if (listener != nullptr)
+            connectTo(caller, *listener);
+        else
+            connectName(caller, accepted.name, file.get());
+    });
     provide(accepted, UniqueFd(sys(::accept4(from, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK),
                                    "accept the other end of {}", accepted.shown())));
     return true;
