@@ -18,8 +18,10 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
 }
 
 task::Credentials credentialsAtBirth(const PlannedRestore& plan) {
-    return plan.surroundings.ids.isOwnNamespace() ? task::Credentials::ofFirst(plan.surroundings.ids)
-                                                  : task::Credentials::ofSelf();
+    if (!plan.surroundings.ids.isOwnNamespace())
+        return task::Credentials::ofSelf();
+    const CoreEntry& root = plan.tree().root().core();
+    return task::Credentials::ofFirst(plan.surroundings.ids, task::Credentials::ofImage(*root.thread_core->creds));
 }
 
 /// In a user namespace of their own processes have made themselves dumpable (task::becomeFirst()).

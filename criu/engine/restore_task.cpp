@@ -20,6 +20,8 @@
 #include "criu/engine/task_directories.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/engine/task_memory.hpp"
+#include "criu/kernel/effective_ids.hpp"
+#include "criu/kernel/keyring.hpp"
 #include "criu/task/attributes.hpp"
 
 namespace criu::engine {
@@ -81,8 +83,10 @@ private:
         if (isRoot())
             awaitNamespaces();
         enterCgroups();
-        if (isRoot())
+        if (isRoot()) {
             buildNamespaces();
+            kernel::joinNewSessionKeyring();
+        }
         if (alive())
             for (const auto& kind : run_.namespaces)
                 kind->enter(*task_);
@@ -269,11 +273,20 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
     std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
     for (const auto& kind : run.namespaces)
         flags |= kind->birthFlags(run.content.tree.root());
-    const HostPid pid(createAs(root.pid, flags));
-    if (!pid) {
-        auto* const first = new TaskRestore(run, root, nullptr);
-        first->live();
-    }
+    HostPid pid;
+    const auto create = [&] {
+        pid = HostPid(createAs(root.pid, flags));
+        if (!pid) {
+            auto* const first = new TaskRestore(run, root, nullptr);
+            first->live();
+        }
+    };
+    // Where groups can't be changed they are those that the first process is born with.
+    const model::IdMap& ids = run.surroundings.ids;
+    if (ids.deniesSetgroups())
+        kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.credentials.groups, ids)}, create);
+    else
+        create();
     run.control.noteCreated(root.pid);
     return pid;
 }

@@ -96,13 +96,17 @@ std::vector<IdExtent> parseIdMap(std::string_view text) {
 }
 
 IdMap IdMap::ofProcess(const kernel::ProcPid& process) {
-    return {parseIdMap(process.readFile("uid_map")), parseIdMap(process.readFile("gid_map"))};
+    return {parseIdMap(process.readFile("uid_map")), parseIdMap(process.readFile("gid_map")),
+            process.readFile("setgroups").starts_with("deny")};
 }
 
 IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
     const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
     const ErrorContext context([&] { return imageName(ImageKind::Userns, number); });
-    return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), extentsOf(entry->gid_map, entry->n_gid_map));
+    std::vector<IdExtent> groups = extentsOf(entry->gid_map, entry->n_gid_map);
+    const bool denied = entry->has_setgroups_denied != 0 ? entry->setgroups_denied != 0
+                                                         : groups.size() == 1 && groups.front().count == 1;
+    return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), std::move(groups), denied);
 }
 
 void IdMap::write(const ImageDir& images, std::uint32_t number) const {
@@ -110,6 +114,8 @@ void IdMap::write(const ImageDir& images, std::uint32_t number) const {
     UsernsEntry entry = USERNS_ENTRY__INIT;
     store(users_, arena, entry.uid_map, entry.n_uid_map);
     store(groups_, arena, entry.gid_map, entry.n_gid_map);
+    entry.has_setgroups_denied = 1;
+    entry.setgroups_denied = deniesSetgroups_;
     ImageWriter image = images.create(ImageKind::Userns, number);
     image.write(entry);
     image.finish();

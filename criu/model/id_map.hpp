@@ -34,16 +34,21 @@ public:
 
     /// The same on both sides.
     IdMap() = default;
-    IdMap(std::vector<IdExtent> users, std::vector<IdExtent> groups) noexcept
-        : own_(true), users_(std::move(users)), groups_(std::move(groups)) {}
+    IdMap(std::vector<IdExtent> users, std::vector<IdExtent> groups, bool deniesSetgroups = false) noexcept
+        : own_(true), deniesSetgroups_(deniesSetgroups), users_(std::move(users)), groups_(std::move(groups)) {}
 
     /// Of a process in a user namespace below that of criu.
     static IdMap ofProcess(const kernel::ProcPid& process);
-    /// As an image says it; `number` is that of the namespace. Throws Error.
+    /// As an image says it; `number` is that of the namespace. Throws Error. Where an image doesn't say whether
+    /// setgroups(2) is denied, as those of CRIU 4.2, it is if there is one group only: such a map may have been written
+    /// by a user without rights, and then it is.
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
     void write(const ImageDir& images, std::uint32_t number) const;
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return own_; }
+    /// Nobody in the namespace may change his groups, so that nobody leaves one that keeps him from something
+    /// (user_namespaces(7), /proc/PID/setgroups).
+    [[nodiscard]] bool deniesSetgroups() const noexcept { return deniesSetgroups_; }
 
     /// kNone for those without a number.
     [[nodiscard]] std::uint32_t innerUid(std::uint32_t outer) const noexcept;
@@ -70,6 +75,7 @@ public:
 
 private:
     bool own_ = false;
+    bool deniesSetgroups_ = false;
     std::vector<IdExtent> users_;
     std::vector<IdExtent> groups_;
 };

@@ -20,8 +20,6 @@ public:
                 "restored there",
                 root.describe());
         with.surroundings.ids = model::IdMap::ofProcess(root.dir);
-        if (root.dir.tryReadFile("setgroups").value_or("").starts_with("deny"))
-            with.log.warn("the user namespace of the tree forbids setgroups(2); it won't after a restore");
     }
 
     void write(const DumpOutputs& outputs) override {

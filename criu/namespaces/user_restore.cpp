@@ -29,6 +29,8 @@ public:
     /// Maps of more than one id are for somebody outside to write, once.
     void meet(const kernel::ProcPid& first) override {
         first.write("uid_map", surroundings_.ids.uidText());
+        if (surroundings_.ids.deniesSetgroups())
+            first.write("setgroups", "deny");  // not any more when there is a map of groups
         first.write("gid_map", surroundings_.ids.gidText());
     }
 

@@ -183,8 +183,10 @@ Credentials Credentials::ofImage(const CredsEntry& entry) {
     return wanted;
 }
 
-Credentials Credentials::ofFirst(const model::IdMap& ids) {
+Credentials Credentials::ofFirst(const model::IdMap& ids, const Credentials& root) {
     Credentials first;
+    if (ids.deniesSetgroups())
+        first.groups = root.groups;
     const std::uint32_t uid = ids.firstUid();
     const std::uint32_t gid = ids.firstGid();
     first.uid = {uid, uid, uid, uid};
@@ -209,9 +211,20 @@ void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& sta
         requireSame<std::uint64_t>("no_new_privs", now.noNewPrivileges ? 1 : 0, wanted.noNewPrivileges ? 1 : 0);
 }
 
+std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups, const model::IdMap& ids) {
+    std::vector<std::uint32_t> outer;
+    for (const std::uint32_t group : groups) {
+        outer.push_back(ids.outerGid(group));
+        if (outer.back() == model::IdMap::kNone)
+            fail("group {} has no number outside of the user namespace of the tree", group);
+    }
+    return outer;
+}
+
 void becomeFirst(const model::IdMap& ids) {
     // By the kernel's calls: libc's would want to change its other threads as well.
-    sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
+    if (!ids.deniesSetgroups())
+        sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
     const std::uint32_t gid = ids.firstGid();
     sys(::syscall(SYS_setresgid, gid, gid, gid), "become group {} of the user namespace", gid);
     const std::uint32_t uid = ids.firstUid();

@@ -29,14 +29,14 @@ class Init:
         self.ended = {}
 
     def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False,
-              own_users=False):
+              own_users=None):
         """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid.
 
         own_pids: as the first process of a pid namespace; own_users: and as user 0 of a user namespace, which is
-        USERS outside."""
+        USERS outside; "denied": one that denies setgroups(2), with USERS + 5 as the only supplementary group."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
         if own_users:
-            pid = _fork_in_new_user_namespace()
+            pid = _fork_in_new_user_namespace(own_users == "denied")
         else:
             pid = _fork_in_new_pid_namespace() if own_pids else os.fork()
         if pid:
@@ -127,12 +127,14 @@ USERS = 100000
 USER_COUNT = 65536
 
 
-def _fork_in_new_user_namespace():
+def _fork_in_new_user_namespace(denied):
     """As fork(); the child is the first process of a pid namespace that belongs to a new user namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     here, there = socket.socketpair()
     helper = os.fork()
     if helper == 0:
+        if denied:
+            os.setgroups([USERS + 5])
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0:
             os._exit(1)
         there.send(b"ready")
@@ -143,13 +145,17 @@ def _fork_in_new_user_namespace():
             os._exit(0)  # its child becomes ours
         here.close()
         there.close()
-        os.setgroups([])
+        if not denied:
+            os.setgroups([])
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
         return 0
     there.close()
     if here.recv(5) != b"ready":
         raise OSError("no user namespace could be made")
+    if denied:
+        with open(f"/proc/{helper}/setgroups", "w", encoding="ascii") as file:
+            file.write("deny")
     for name in ("uid_map", "gid_map"):
         with open(f"/proc/{helper}/{name}", "w", encoding="ascii") as file:
             file.write(f"0 {USERS} {USER_COUNT}")

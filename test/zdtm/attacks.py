@@ -104,6 +104,24 @@ def fewer_rights(subject, _task):
     subject.check()
 
 
+# Starts criu in a session that has a key.
+WITH_KEY = r"""
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+ADD_KEY, KEYCTL, JOIN_SESSION, SESSION = 248, 250, 1, -3
+if libc.syscall(KEYCTL, JOIN_SESSION, None) < 0 or libc.syscall(ADD_KEY, b"user", b"zdtm-secret", b"x", 1, SESSION) < 0:
+    sys.exit(f"no key could be added: {os.strerror(ctypes.get_errno())}")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def own_keys(subject, _task):
+    """Keys that whoever restores a tree has in his session aren't there for the tree."""
+    subject.dump(subject.ours, "images")
+    subject.restore(ConfinedCriu(subject.ours, [sys.executable, "-c", WITH_KEY]), "images")
+    subject.check()
+
+
 class ConfinedCriu(criu_runs.Criu):
     """Criu started by another program."""
 
@@ -116,6 +134,7 @@ class ConfinedCriu(criu_runs.Criu):
 
 
 ATTACKS = [
+    modes.Mode("own-keys", own_keys, scenario=True, beyond_42=True),
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

@@ -17,6 +17,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own
     own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
+    own-users denied          the same, but nobody may change his groups there; they are 5 alone
     strangers yes             it starts processes outside of its tree, which end before it does
     timeout SECONDS           for each criu run, instead of 60
     fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
@@ -72,7 +73,7 @@ class Program:
         self.network = said.get("network") == "own"
         self.strangers = "strangers" in said
         self.own_pids = "own-pids" in said
-        self.own_users = "own-users" in said
+        self.own_users = said.get("own-users")
         self.timeout = float(said.get("timeout", 60))
         self.fails_with_42 = fails_with_42
 

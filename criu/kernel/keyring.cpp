@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/keyring.hpp"
+
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::kernel {
+
+void joinNewSessionKeyring() {
+    // The kernel has no rule that forbids it. A seccomp filter may; but criu's filters are also the tree's, which can't
+    // use keys then.
+    if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS && errno != EPERM)
+        failErrno("leave the session keyring of criu");
+}
+
+}  // namespace criu::kernel
