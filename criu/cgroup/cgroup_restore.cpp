@@ -369,9 +369,9 @@ void CgroupRestore::enter(std::uint32_t set, std::uint32_t from) {
         move("0", membersOf(from), membersOf(set), false);
 }
 
-void CgroupRestore::moveThread(pid_t tid, std::uint32_t set, std::uint32_t from) {
+void CgroupRestore::moveThread(HostPid tid, std::uint32_t set, std::uint32_t from) {
     if (image_ && set != from)
-        move(std::to_string(tid), membersOf(from), membersOf(set), true);
+        move(fmt::to_string(tid), membersOf(from), membersOf(set), true);
 }
 
 void CgroupRestore::setProperties() {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/cgroup/hierarchies.hpp"
@@ -77,7 +78,7 @@ public:
     void enter(std::uint32_t set, std::uint32_t from);
 
     /// Moves a thread of another process, whose process is in the groups of `from`.
-    void moveThread(pid_t tid, std::uint32_t set, std::uint32_t from);
+    void moveThread(HostPid tid, std::uint32_t set, std::uint32_t from);
 
     /// Sets properties, when every process exists.
     void setProperties();

@@ -40,7 +40,7 @@ MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
         if (is(*vma.entry, memory::VmaStatus::SysvIpc))
             sysvShm_.add(*vma.entry);
     }
-    memory::storeAioRings(task.pid().value, entries, *item.mm, arena_);
+    memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
     return *item.mm;
 }
 

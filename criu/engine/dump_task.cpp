@@ -66,7 +66,7 @@ private:
         }
         std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs, &context_.stop);
         for (std::size_t i = 0; i < asked.size(); ++i) {
-            asked[i]->rings.refuse(data, asked[i]->thread.tracee.tid());
+            asked[i]->rings.refuse(data, HostPid(asked[i]->thread.tracee.tid()));
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             finish(std::move(asked[i]), traced, answers);
         }

@@ -153,7 +153,7 @@ void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, c
     for (const model::Thread& thread : task.threads)
         if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
             if (const auto made = threads.find(thread.tid); made != threads.end())
-                cgroups.moveThread(made->second->tracee.tid(), set, ofProcess);
+                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
 }
 
 void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {

@@ -112,7 +112,7 @@ bool isAioRing(std::string_view name) noexcept {
     return name == "/[aio] (deleted)" || name == "/[aio]";
 }
 
-void storeAioRings(pid_t process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena) {
+void storeAioRings(HostPid process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena) {
     std::vector<AioRingEntry*> rings;
     for (const VmaEntry* vma : vmas) {
         if (!is(*vma, VmaStatus::AioRing))
@@ -120,7 +120,7 @@ void storeAioRings(pid_t process, std::span<const VmaEntry* const> vmas, MmEntry
         {
             const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma->start); });
             std::byte begin[sizeof(RingHead)];
-            kernel::readMemory(process, vma->start, begin);
+            kernel::readMemory(process.value, vma->start, begin);
             check(readHead(begin), vma->end - vma->start);
         }
         auto& ring = *arena.make<AioRingEntry>();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/memory/ranges.hpp"
 #include "images/mm.fwd.hpp"
@@ -21,7 +22,7 @@ namespace criu::memory {
 bool isAioRing(std::string_view name) noexcept;
 
 /// Dump half: fills mm.aios for the rings among `vmas`. Throws Error if the memory there isn't a ring as known here.
-void storeAioRings(pid_t process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
+void storeAioRings(HostPid process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
 /// Restore half: makes a context for the calling process, with the positions and results in `content`, the ring as it
 /// was. Returns where its ring is now; moving it (mremap) renames the context.

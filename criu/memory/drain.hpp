@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/page_sink.hpp"
@@ -24,7 +25,7 @@ struct DrainJob {
 
 /// Where pages come from: the memory of a stopped process, or a file (a memfd, shared memory).
 struct DrainSource {
-    pid_t pid = 0;                             ///< whose memory; 0 for a file
+    HostPid pid;                               ///< whose memory; none for a file
     const kernel::ProcPid* process = nullptr;  ///< the same process: for pages without PROT_READ
     int fd = -1;                               ///< the file; what lies beyond its end reads as zeroes
 };

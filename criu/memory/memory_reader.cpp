@@ -18,7 +18,7 @@ void MemoryReader::read(std::span<const kernel::RemoteRange> ranges, const std::
         return part;
     };
     for (std::size_t at = 0; at < ranges.size();) {
-        if (source_.pid == 0) {
+        if (!source_.pid) {
             readFile(ranges[at].start, take(ranges[at].size));
             ++at;
         } else if (shared[at]) {
@@ -36,7 +36,7 @@ void MemoryReader::read(std::span<const kernel::RemoteRange> ranges, const std::
 
 void MemoryReader::readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into) {
     while (!ranges.empty()) {
-        const kernel::VmTransfer done = kernel::readMemorySome(source_.pid, ranges, into);
+        const kernel::VmTransfer done = kernel::readMemorySome(source_.pid.value, ranges, into);
         if (done.code == 0)
             return;
         std::uint64_t inRange = done.bytes;

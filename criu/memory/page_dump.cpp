@@ -63,7 +63,7 @@ public:
           arena_(arena),
           scanner_(task.process, task.mode),
           sink_(sinks.open(MemoryObject::process(task.imageId))),
-          copying_(drainer, {task.pid.value, &task.process, -1}, *sink_) {}
+          copying_(drainer, {task.pid, &task.process, -1}, *sink_) {}
 
     PageDumpResult run() {
         const auto start = Clock::now();

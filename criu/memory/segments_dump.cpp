@@ -138,7 +138,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
                                  PageSinks& sinks, Drainer& drainer) {
     const std::unique_ptr<PageSink> sink = sinks.open(MemoryObject::shared(shmid));
-    Drainer::Run copying(drainer, {0, nullptr, fd}, *sink);
+    Drainer::Run copying(drainer, {HostPid(), nullptr, fd}, *sink);
     std::vector<DrainJob> jobs;
     const auto handOver = [&] {
         copying.add(jobs);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "images/core.hpp"
@@ -71,7 +72,7 @@ Credentials ofStatus(const kernel::TaskStatus& status) {
 }
 
 /// What credentials read outside are in the user namespace of the tree.
-Credentials inside(Credentials outside, const model::IdMap& ids, pid_t tid) {
+Credentials inside(Credentials outside, const model::IdMap& ids, HostPid tid) {
     if (!ids.isOwnNamespace())
         return outside;
     Credentials out = std::move(outside);
@@ -135,7 +136,7 @@ SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
 
 void SecureBitsQuery::store(pie::RemoteData& answers, const kernel::TaskStatus& status, const model::IdMap& ids,
                             ThreadCoreEntry& core, Arena& arena) const {
-    const Credentials now = inside(ofStatus(status), ids, status.pid);
+    const Credentials now = inside(ofStatus(status), ids, HostPid(status.pid));
     auto& entry = *arena.make<CredsEntry>();
     core.creds = &entry;
     entry.uid = now.uid.real;
@@ -198,7 +199,7 @@ Credentials Credentials::ofFirst(const model::IdMap& ids, const Credentials& roo
 
 void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
                         std::uint64_t known) {
-    const Credentials now = inside(ofStatus(status), ids, status.pid);
+    const Credentials now = inside(ofStatus(status), ids, HostPid(status.pid));
     requireSame("user ids", now.uid, wanted.uid);
     requireSame("group ids", now.gid, wanted.gid);
     requireSame("supplementary groups", sorted(now.groups), sorted(wanted.groups));

@@ -26,7 +26,7 @@ RegisteredRingsQuery::RegisteredRingsQuery(bool any, pie::StepList& steps, pie::
     }
 }
 
-void RegisteredRingsQuery::refuse(pie::RemoteData& answers, pid_t tid) const {
+void RegisteredRingsQuery::refuse(pie::RemoteData& answers, HostPid tid) const {
     for (std::uint64_t place = 0; resultsAt_ != 0 && place < kPlaces; ++place)
         if (answers.local<std::int64_t>(resultsAt_ + place * sizeof(std::uint64_t)) >= 0)
             fail(

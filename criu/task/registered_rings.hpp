@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/base/ids.hpp"
 #include "criu/pie/program_builder.hpp"
 
 namespace criu::task {
@@ -16,7 +17,7 @@ public:
     static constexpr std::size_t kRoom = 16 * (2 * sizeof(pie::Step) + 16);
 
     /// After the run: throws Error if there are some.
-    void refuse(pie::RemoteData& answers, pid_t tid) const;
+    void refuse(pie::RemoteData& answers, HostPid tid) const;
 
 private:
     std::uint64_t resultsAt_ = 0;

@@ -97,10 +97,10 @@ void Kfd::restore(KfdState& state) const {
                               state.objects, state.devices.size()));
 }
 
-bool Kfd::resume(pid_t pid) const {
+bool Kfd::resume(HostPid pid) const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::Resume;
-    args.pid = static_cast<std::uint32_t>(pid);
+    args.pid = static_cast<std::uint32_t>(pid.value);
     const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
     if (code != 0 && code != ESRCH)
         failWith(code, "start the queues of process {} (KFD_CRIU_OP_RESUME)", pid);

@@ -8,6 +8,8 @@
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/uapi.hpp"
 
+#include "criu/base/ids.hpp"
+
 namespace criu::amdgpu {
 
 /// How much there is of a process, as the driver says when it has stopped its queues.
@@ -50,7 +52,7 @@ public:
     /// In the process that is restored: `state` in, and out with new mmap offsets and DMA-BUF descriptors.
     void restore(KfdState& state) const;
     /// Starts a restored process' queues. False: the driver knows of no such process.
-    [[nodiscard]] bool resume(pid_t pid) const;
+    [[nodiscard]] bool resume(HostPid pid) const;
 
 private:
     Kernel& kernel_;

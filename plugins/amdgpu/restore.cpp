@@ -453,7 +453,7 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
-    if (!Kfd(kernel_, masterKfd_.get()).resume(process.pid()) && pids_.contains(pid))
+    if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && pids_.contains(pid))
         fail("the driver doesn't know of the process' compute state");
 }
 

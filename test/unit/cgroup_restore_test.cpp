@@ -117,6 +117,6 @@ TEST_CASE("a thread of a process without a set can be told to move", "[cgroup]")
     Image().write(images);
     CgroupRestore groups(options, log, images, kOwnSet);
     // No hierarchy of the image is one in which threads can be elsewhere than their process.
-    CHECK(errorOf([&] { groups.moveThread(1, kSet, 0); }).empty());
-    CHECK_THAT(errorOf([&] { groups.moveThread(1, kSet + 1, kSet); }), Contains("has no set 3"));
+    CHECK(errorOf([&] { groups.moveThread(criu::HostPid(1), kSet, 0); }).empty());
+    CHECK_THAT(errorOf([&] { groups.moveThread(criu::HostPid(1), kSet + 1, kSet); }), Contains("has no set 3"));
 }

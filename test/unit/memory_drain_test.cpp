@@ -59,7 +59,7 @@ DrainJob jobFor(const Mapping& memory, std::size_t page, std::size_t pages) {
 }
 
 DrainSource self() {
-    return {::getpid(), nullptr, -1};
+    return {criu::HostPid(::getpid()), nullptr, -1};
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ TEST_CASE("a file is a source, too; beyond its end there are zeroes") {
     const DrainJob jobs[] = {{{0, kImagePageSize}}, {{kImagePageSize, 2 * kImagePageSize}}};
     Target target;
     Drainer drainer;
-    drainer.drain({0, nullptr, source.get()}, *target.sink, jobs);
+    drainer.drain({{}, nullptr, source.get()}, *target.sink, jobs);
     std::string wanted = std::string(kImagePageSize, '\0') + content;
     wanted.resize(3 * kImagePageSize);
     CHECK(target.content() == wanted);
