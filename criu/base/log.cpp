@@ -2,9 +2,11 @@
 #include "criu/base/log.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <iterator>
+
+#include "criu/base/names.hpp"
 
 namespace criu {
 namespace {
@@ -22,17 +24,6 @@ void writeAll(int fd, std::string_view text) noexcept {
         }
         text.remove_prefix(static_cast<std::size_t>(written));
     }
-}
-
-/// Empties the log of an earlier run. A link in a directory of somebody else's may lead to any file (`path` is often
-/// relative to a directory of images that came from elsewhere): what isn't plainly a log is only appended to.
-void emptyIfPlain(int fd, const std::string& path) {
-    struct stat opened {};
-    struct stat named {};
-    sys(::fstat(fd, &opened), "stat {}", path);
-    if (S_ISREG(opened.st_mode) && opened.st_nlink == 1 && ::lstat(path.c_str(), &named) == 0 &&
-        named.st_dev == opened.st_dev && named.st_ino == opened.st_ino)
-        sys(::ftruncate(fd, 0), "empty the log file {}", path);
 }
 
 }  // namespace
@@ -53,9 +44,7 @@ void Log::open(const std::string& path) {
     } else if (path.empty()) {
         fd_.reset(sys(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), "use standard error as the log"));
     } else {
-        fd_.reset(
-            sys(::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600), "open the log file {}", path));
-        emptyIfPlain(fd_.get(), path);
+        fd_ = createLog(path);
     }
     opened_ = true;
     writeAll(fd_.get(), early_);

@@ -60,11 +60,11 @@ void checkNames(std::span<CgroupPropEntry* const> properties) {
 }
 
 /// Removes a group whose tasks are ending: the kernel may need a moment for that. 0 or an errno.
-int removeGroup(int root, const std::string& path, const kernel::Inode& inode) {
+int removeGroup(int root, const std::string& path, const Inode& inode) {
     constexpr int kTries = 20;
     constexpr useconds_t kPause = 1000;
     for (int tries = 1;; ++tries) {
-        const int code = kernel::removeIfSame(root, relative(path).c_str(), inode);
+        const int code = removeIfSame(root, relative(path).c_str(), inode);
         if (code != EBUSY || tries == kTries)
             return code;
         ::usleep(kPause);
@@ -82,11 +82,9 @@ void setOwner(int group, const CgroupPropEntry& property) {
     const UniqueFd file(::openat(group, property.name, O_PATH | O_CLOEXEC));
     if (!file || property.perms == nullptr)
         return;
-    const std::string path = fmt::format("/proc/self/fd/{}", file.get());
-    sys(::chown(path.c_str(), property.perms->uid, property.perms->gid), "give {} to {}:{}", property.name,
-        property.perms->uid, property.perms->gid);
-    sys(::chmod(path.c_str(), property.perms->mode & 07777), "set mode {:#o} of {}", property.perms->mode & 07777,
-        property.name);
+    const ErrorContext context([&] { return property.name; });
+    changeOwner(file.get(), property.perms->uid, property.perms->gid);
+    changeMode(file.get(), static_cast<mode_t>(property.perms->mode));
 }
 
 }  // namespace
@@ -313,14 +311,14 @@ void CgroupRestore::make(Group& group) {
 void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
     const int root = hierarchies_.root(group.controllers);
     constexpr mode_t kUsual = 0755;
-    if (::mkdirat(root, relative(path).c_str(), kUsual) != 0) {
-        if (errno == EEXIST)
+    if (const int code = tryMakeDirectory(root, relative(path).c_str(), kUsual); code != 0) {
+        if (code == EEXIST)
             return;
-        failErrno("make {}", path);
+        failWith(code, "make {}", path);
     }
     struct stat status {};
     sys(::fstatat(root, relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW), "stat {}", path);
-    made_.push_back({group.controllers, path, kernel::Inode::of(status)});
+    made_.push_back({group.controllers, path, Inode::of(status)});
     // Nobody can enter a cpuset that has neither processors nor memory.
     const UniqueFd fresh = openGroup(root, path);
     const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));

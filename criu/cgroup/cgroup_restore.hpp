@@ -105,7 +105,7 @@ private:
     struct Made {
         std::string controllers;
         std::string path;
-        kernel::Inode inode;
+        Inode inode;
     };
 
     void collectSets(const CgroupEntry& entry);

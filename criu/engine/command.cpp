@@ -2,12 +2,15 @@
 #include "criu/engine/command.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "criu/base/names.hpp"
 #include "criu/base/version.hpp"
 #include "criu/device/plugin.hpp"
 #include "criu/engine/action_scripts.hpp"
@@ -29,6 +32,25 @@ void chooseDevices(const model::Options& options, device::Subsystems& devices, c
                std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
     });
     device::loadPlugins(plugins, off, devices, log);
+}
+
+/// What others put into a directory while criu writes there or reads can't be told from its own work.
+void warnIfShared(int directory, const std::string& name, Log& log) {
+    struct stat status {};
+    sys(::fstat(directory, &status), "stat {}", name);
+    if (isWritableByOthers(status))
+        log.warn("Others may write to the directory {} (owner {}, mode {:#o})", name, status.st_uid,
+                 status.st_mode & 07777);
+}
+
+/// criu holds memory of others, which is not to get into a core file of it. Zero wouldn't do: the kernel sends such a
+/// core to the program in /proc/sys/kernel/core_pattern nevertheless. With one byte it neither writes nor sends it.
+void forgoCoreFile() noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_CORE, &limit) != 0)
+        return;
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 1);
+    ::setrlimit(RLIMIT_CORE, &limit);  // to lower it is always allowed
 }
 
 void logStart(const Invocation& invocation, Log& log) {
@@ -86,6 +108,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     switch (invocation.command) {
         case Command::Dump:
         case Command::Restore:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            forgoCoreFile();
             chooseDevices(options, devices, plugins, log);
             run.drivers = stageListeners(devices);
             return {invocation.command == Command::Dump ? dump(run) : restore(run), {}};

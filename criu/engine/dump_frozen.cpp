@@ -4,20 +4,9 @@
 #include <utility>
 
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/image/old_images.hpp"
 
 namespace criu::engine {
-namespace {
-
-/// Without an inventory the directory is recognisably no checkpoint, or an incomplete one. The others are images that
-/// are written only if there is something to put into them: those of an earlier dump mustn't be taken for this one's.
-void removeOldImages(const ImageDir& images) {
-    for (const ImageKind kind :
-         {ImageKind::Inventory, ImageKind::RemapFpath, ImageKind::PipesData, ImageKind::FifoData, ImageKind::SkQueues,
-          ImageKind::Memfd, ImageKind::BpfmapData, ImageKind::TtyInfo, ImageKind::TtyData, ImageKind::FileLocks})
-        images.unlink(kind);
-}
-
-}  // namespace
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     : run_(run),

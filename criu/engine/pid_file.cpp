@@ -10,14 +10,16 @@
 namespace criu::engine {
 
 PidFile::PidFile(const std::string& path, HostPid pid) : name_(path) {
-    const UniqueFd fd(::openat(name_.directory(), name_.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd) {
-        Error error(errno, fmt::format("create the pid file {}", path));
-        if (errno == EEXIST)
-            error.addHint("remove it if no process of that pid needs it");
-        throw error;
-    }
-    name_.noteCreated();
+    const UniqueFd fd = [&] {
+        try {
+            return name_.createFile(O_WRONLY);
+        } catch (const Error& failure) {
+            Error error(failure.code(), fmt::format("create the pid file {}", path));
+            if (failure.code() == EEXIST)
+                error.addHint("remove it if no process of that pid needs it");
+            throw error;
+        }
+    }();
     const std::string text = std::to_string(pid.value);
     const ssize_t written = ::write(fd.get(), text.data(), text.size());
     if (written != static_cast<ssize_t>(text.size()))

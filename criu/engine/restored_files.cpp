@@ -180,6 +180,7 @@ void RestoredFiles::make() {
     for (const Kind& kind : kinds_)
         kind.half->prepare(*this);
     collectAll();
+    rights_ = PathRights(content_.tree);
     plan_ = model::FilePlan::make(facts(), processes(), births_);
     for (std::size_t at = 0; at < collected_.size(); ++at)
         if (plan_.of(at).stage == model::FileStage::Late)

@@ -11,6 +11,7 @@
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/device_sockets.hpp"
 #include "criu/engine/late_files.hpp"
+#include "criu/engine/path_rights.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/service_fds.hpp"
@@ -87,6 +88,8 @@ public:
     /// When all processes stand still with everything in place: the last work of the kinds.
     void finish(const PidMap& pids);
 
+    [[nodiscard]] const PathRights& rights() const noexcept { return rights_; }
+
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
@@ -136,6 +139,7 @@ private:
     std::unordered_map<FileId, FileHolder> holders_;
     LateFiles late_;
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    PathRights rights_;
     const PidMap* pids_ = nullptr;
     const kernel::OutsideHelp* help_ = nullptr;
     std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from

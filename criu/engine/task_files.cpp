@@ -20,6 +20,18 @@ namespace {
 constexpr int kPostponedTries = 10'000;
 constexpr useconds_t kPostponedPause = 1000;
 
+/// Notes what is being opened while this lives.
+class Opening {
+public:
+    Opening(const CollectedFile*& note, const CollectedFile& file) : note_(note) { note_ = &file; }
+    ~Opening() { note_ = nullptr; }
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+
+private:
+    const CollectedFile*& note_;
+};
+
 }  // namespace
 
 void TaskFiles::inheritFrom(const TaskFiles& creator) {
@@ -37,6 +49,7 @@ void TaskFiles::open(std::size_t index) {
     postponed_ = false;
     {
         const ErrorContext context([&] { return file.describe(); });
+        const Opening whose(opening_, collected);
         const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
         surroundings_.whereSocketsAre(collected.network, move, [&] {
             surroundings_.whereNamesAre(collected.names, move, [&] { file.open(*this); });
@@ -181,7 +194,9 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) 
     const FileEntry& entry = all_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), all_.options(), check, all_.help());
+    const std::vector<kernel::FileRights> users =
+        opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
+    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.help()});
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {

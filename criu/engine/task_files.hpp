@@ -103,6 +103,7 @@ private:
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::vector<std::size_t> pending_;  ///< postponed
     bool postponed_ = false;
+    const CollectedFile* opening_ = nullptr;  ///< null: a path for the process itself
 };
 
 }  // namespace criu::engine

@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
+#include "criu/kernel/mount_calls.hpp"
 #include "images/ghost-file.hpp"
 
 namespace criu::files {
@@ -16,6 +17,10 @@ namespace {
 constexpr std::uint64_t kChunkedFrom = 12288;  // smaller bodies follow their record directly
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 constexpr std::uint64_t kBlock = 512;  // unit of st_blocks
+
+bool isDevice(mode_t mode) {
+    return S_ISCHR(mode) || S_ISBLK(mode);
+}
 
 Timeval timeOf(const timespec& time) {
     Timeval out = TIMEVAL__INIT;
@@ -89,51 +94,47 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-/// Gives `at` a new inode without content or owner. Regular files are returned open for writing.
+/// Gives `at` a new inode without content or owner. Regular files are returned open for writing, others as O_PATH.
 UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kernel::CreatedName& at) {
     const auto mode = static_cast<mode_t>(entry.mode);
-    const int directory = at.directory();
-    UniqueFd file;
-    if (S_ISREG(mode)) {
-        file.reset(
-            sys(::openat(directory, at.name(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "create {}", path));
-    } else if (S_ISDIR(mode)) {
-        sys(::mkdirat(directory, at.name(), 0700), "create directory {}", path);
-    } else if (S_ISLNK(mode)) {
+    const ErrorContext context([&] { return path; });
+    if (S_ISREG(mode))
+        return at.createFile(O_WRONLY);
+    if (S_ISDIR(mode))
+        return at.createDirectory();
+    if (S_ISLNK(mode)) {
         if (entry.symlnk_target == nullptr)
-            fail("the ghost of symbolic link {} has no target", path);
-        sys(::symlinkat(entry.symlnk_target, directory, at.name()), "create symbolic link {}", path);
-    } else if (S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) || S_ISBLK(mode)) {
-        sys(::mknodat(directory, at.name(), (mode & S_IFMT) | 0600, kernel::decodeDevice(entry.rdev)), "create node {}",
-            path);
-    } else {
-        fail("the ghost of {} has a mode of no known file type ({:#o})", path, entry.mode);
+            fail("the ghost of a symbolic link has no target");
+        return at.createSymbolicLink(entry.symlnk_target);
     }
-    at.noteCreated();
-    return file;
+    if (S_ISFIFO(mode) || S_ISSOCK(mode) || isDevice(mode))
+        return at.createNode(mode & S_IFMT, isDevice(mode) ? kernel::decodeDevice(entry.rdev) : 0);
+    fail("the ghost has a mode of no known file type ({:#o})", entry.mode);
 }
 
-void setMetadata(const GhostFileEntry& entry, const std::string& path, const kernel::CreatedName& at,
-                 const model::IdMap& ids) {
-    const uid_t uid = ids.outerUid(entry.uid);
-    const gid_t gid = ids.outerGid(entry.gid);
-    sys(::fchownat(at.directory(), at.name(), uid, gid, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}", path, uid, gid);
+/// `made` is what createInode() returned: nothing here goes by the name, which others may have given to something else.
+void setMetadata(const GhostFileEntry& entry, const std::string& path, int made, const model::IdMap& ids) {
+    const ErrorContext context([&] { return path; });
+    changeOwner(made, ids.outerUid(entry.uid), ids.outerGid(entry.gid));
     // After chown(2), which takes the set-user-id and set-group-id bits away.
     if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
-        sys(::fchmodat(at.directory(), at.name(), entry.mode & 07777, 0), "set mode {:#o} of {}", entry.mode & 07777,
-            path);
+        changeMode(made, static_cast<mode_t>(entry.mode) & 07777);
     if (entry.atim != nullptr && entry.mtim != nullptr) {
         const auto toSpec = [](const Timeval& time) {
             return timespec{static_cast<time_t>(time.tv_sec), static_cast<long>(time.tv_usec) * 1000};
         };
-        const timespec times[2] = {toSpec(*entry.atim), toSpec(*entry.mtim)};
-        sys(::utimensat(at.directory(), at.name(), times, AT_SYMLINK_NOFOLLOW), "set times of {}", path);
+        changeTimes(made, toSpec(*entry.atim), toSpec(*entry.mtim));
     }
 }
 
-UniqueFd openPathOnly(int directory, const std::string& name) {
-    return UniqueFd(
-        sys(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open the deleted file {}", name));
+/// Makes all directories on the way to `path` in a fresh file system that nobody sees.
+kernel::CreatedName nameApart(int fileSystem, const std::string& path) {
+    std::string at;
+    for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+        at = path.substr(1, slash - 1);
+        makeDirectory(fileSystem, at, IfThere::Used);
+    }
+    return kernel::CreatedName::below(fileSystem, path.substr(1));
 }
 
 }  // namespace
@@ -212,45 +213,54 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
 GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids) {
     ImageReader image = images.openRequired(ImageKind::GhostFile, id);
     const Record<GhostFileEntry> entry = image.one<GhostFileEntry>();
-    directory_ = S_ISDIR(static_cast<mode_t>(entry->mode));
+    const auto mode = static_cast<mode_t>(entry->mode);
     oldInode_ = {entry->dev, entry->ino};
-    // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name this
-    // restore's own.
-    struct stat there {};
-    if (!directory_ || ::lstat(path.c_str(), &there) == 0)
-        suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());
-    const std::string name = path + suffix_;
-    parents_.make(kernel::parentDirectory(path));
-    temporary_ = kernel::CreatedName(name);
-    const UniqueFd content = createInode(*entry, name, temporary_);
-    if (content)
-        fillRegular(image, *entry, content.get());
-    setMetadata(*entry, name, temporary_, ids);
+    std::string name = path;
+    if (isDevice(mode)) {
+        // A node in the file system is a way to the device for whoever may open it, be it for a moment: so it is made
+        // where nobody looks. The mount ends with the last descriptor that leads there.
+        const UniqueFd apart = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
+        temporary_ = nameApart(apart.get(), path);
+    } else {
+        // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name
+        // this restore's own.
+        struct stat there {};
+        if (!S_ISDIR(mode) || ::lstat(path.c_str(), &there) == 0)
+            suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());
+        name += suffix_;
+        parents_.make(parentDirectory(path));
+        temporary_ = kernel::CreatedName(name);
+    }
+    hasOneName_ = S_ISDIR(mode) || isDevice(mode);
+    const UniqueFd made = createInode(*entry, name, temporary_);
+    if (S_ISREG(mode))
+        fillRegular(image, *entry, made.get());
+    setMetadata(*entry, name, made.get(), ids);
 }
 
 UniqueFd GhostFile::openAs(const std::string& path, const LinkAcross& across) {
-    parents_.make(kernel::parentDirectory(path));
-    if (!directory_)
-        return openUnderName(temporary_.directory(), temporary_.name(), path, across);
-    return openPathOnly(temporary_.directory(), temporary_.name());
+    if (hasOneName_)
+        return temporary_.open();
+    parents_.make(parentDirectory(path));
+    return openUnderName(temporary_.open(), path, across);
 }
 
-UniqueFd openUnderName(int directory, const std::string& existing, const std::string& path, const LinkAcross& across) {
+UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across) {
     kernel::CreatedDirectories parents;
-    parents.make(kernel::parentDirectory(path));
+    parents.make(parentDirectory(path));
     kernel::CreatedName name(path);
     if (across) {
         struct stat there {};
         const std::string suffix = ::lstat(path.c_str(), &there) == 0 ? fmt::format(".cr.{}.link", ::getpid()) : "";
         name = kernel::CreatedName(path + suffix);
         across(suffix);
-    } else if (::linkat(directory, existing.c_str(), name.directory(), name.name(), 0) != 0) {
-        if (errno == EEXIST || errno == EPERM || errno == EXDEV)
-            return openPathOnly(directory, existing);
-        failErrno("link {} to {}", existing, path);
+        name.noteCreated(file.get());
+    } else if (const int code = name.link(file.get()); code != 0) {
+        if (code == EEXIST || code == EPERM || code == EXDEV)
+            return file;
+        failWith(code, "link a file to {}", path);
     }
-    name.noteCreated();
-    return openPathOnly(name.directory(), name.name());
+    return name.open();
 }
 
 }  // namespace criu::files

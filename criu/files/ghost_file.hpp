@@ -65,13 +65,12 @@ private:
     kernel::CreatedName temporary_;
     std::string suffix_;
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
-    bool directory_ = false;
+    bool hasOneName_ = false;  ///< of a directory, or of a node where nothing else is
 };
 
-/// Opens an existing file (O_PATH), named by an open directory and a path from there, so that its name reads `path`:
-/// links it there for a moment if that name is free. `across`: for a path on another mount than `existing`, since
-/// link(2) refuses that; the file comes back on that mount, or Error is thrown.
-UniqueFd openUnderName(int directory, const std::string& existing, const std::string& path,
-                       const LinkAcross& across = {});
+/// Opens an existing file (an O_PATH descriptor of it is given) so that its name reads `path`: links it there for a
+/// moment if that name is free. `across`: for a path on another mount than the file, since link(2) refuses that; the
+/// file comes back on that mount, or Error is thrown.
+UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across = {});
 
 }  // namespace criu::files

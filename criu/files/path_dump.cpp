@@ -15,6 +15,7 @@
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
+#include "criu/files/path_open.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/mount_calls.hpp"
@@ -41,6 +42,11 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
 
 int mountIdOf(const OpenFd& file) {
     return file.info.mountId ? *file.info.mountId : kernel::mountIdOf(file.copy.get()).value_or(-1);
+}
+
+/// After a restore such a node is in a file system of its own (GhostFile), which isn't mounted anywhere.
+bool isDeletedDevice(const OpenFd& file) {
+    return (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode)) && file.stat.st_nlink == 0;
 }
 
 [[noreturn]] void refuseOutside(const OpenFd& file) {
@@ -82,23 +88,19 @@ void dropSuffix(std::string& path, std::string_view suffix) {
         path.resize(path.size() - suffix.size());
 }
 
-/// linkat(2), also on file systems of the tree's user namespace, where only its users may create files. The calling
-/// thread becomes one of them for the call, and doesn't lose its capabilities by that.
-int linkFile(const std::string& from, const kernel::CreatedName& to, const model::IdMap& ids) {
-    const auto link = [&] { return ::linkat(AT_FDCWD, from.c_str(), to.directory(), to.name(), AT_SYMLINK_FOLLOW); };
-    int result = link();
-    if (result == 0 || errno != EOVERFLOW || !ids.isOwnNamespace())
-        return result;
-    int code = 0;
+/// CreatedName::link(), also on file systems of the tree's user namespace, where only its users may create files. The
+/// calling thread becomes one of them for the call, and doesn't lose its capabilities by that.
+int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
+    int code = to.link(file);
+    if (code != EOVERFLOW || !ids.isOwnNamespace())
+        return code;
     kernel::inOwnThread([&] {
         sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "make changes of the user leave capabilities alone");
         ::setfsgid(ids.outerGid(ids.firstGid()));
         ::setfsuid(ids.outerUid(ids.firstUid()));
-        result = link();
-        code = errno;
+        code = to.link(file);
     });
-    errno = code;
-    return result;
+    return code;
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     else
         findPath(file, path, out, dump);
 
-    if (tree.isOwn()) {
+    if (tree.isOwn() && !(isDeletedDevice(file) && !tree.hasMount(mountIdOf(file)))) {
         out.has_mnt_id = 1;
         out.mnt_id = mountOf(file, path, tree);
         if (tree.isOfFurther(out.mnt_id) && tree.isCovered(out.mnt_id))
@@ -131,6 +133,8 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
+    if (fileSystem != PROC_SUPER_MAGIC)  // where numbers of inodes change from look to look
+        storeInode(file.copy.get(), out);
     if (!S_ISREG(file.stat.st_mode))
         return;
     if (sizeMatters(flags)) {
@@ -172,7 +176,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     dropSuffix(path, kernel::kDeletedMark);
     if (leadsToFile())
         return;
-    if (!tree.hasMount(mount))
+    if (!tree.hasMount(mount) && !isDeletedDevice(file))
         refuseOutside(file);
     remap(file, path, out, dump);
 }
@@ -230,18 +234,17 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
     std::string link = stem;
     kernel::CreatedName created;
-    const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
     constexpr int kTries = 1000;  // others' links of the same name stay theirs
-    int result = -1;
+    int code = EEXIST;
     for (int next = 1; next <= kTries; ++next) {
         created = kernel::CreatedName(at(link));
-        result = linkFile(self, created, dump.ids());
-        if (result == 0 || errno != EEXIST)
+        code = linkFile(file.copy.get(), created, dump.ids());
+        if (code != EEXIST)
             break;
         link = fmt::format("{}.{}", stem, next);
     }
-    sys(result, "link {} to {}", file.describe(), link);
-    created.noteCreated();
+    if (code != 0)
+        failWith(code, "link {} to {}", file.describe(), link);
     links_.push_back(std::move(created));
     linked_.emplace(key, id);
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/files/build_id.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/kernel/short_process.hpp"
 #include "images/fdinfo.hpp"
@@ -28,33 +27,27 @@ std::string pathOf(const RegFileEntry& entry) {
     return entry.name[0] == '/' ? std::string(entry.name) : std::string("/") + entry.name;
 }
 
-void validate(const RegFileEntry& entry, int fd, const std::string& path, bool readable,
-              const model::Options& options) {
-    struct stat now {};
-    sys(::fstat(fd, &now), "stat {}", path);
-    if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
-        fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
-    if (entry.has_mode != 0 && now.st_mode != entry.mode && !options.skipFileRwxCheck) {
-        Error error(0,
-                    fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
-        error.addHint("--skip-file-rwx-check accepts other permissions");
-        throw error;
-    }
-    if (entry.n_build_id != 0 && readable && options.fileValidation == model::FileValidation::BuildId) {
-        const std::vector<std::byte> id = readBuildId(fd);
-        if (id.empty() || id.size() > entry.n_build_id * sizeof(std::uint32_t) ||
-            std::memcmp(id.data(), entry.build_id, id.size()) != 0)
-            fail("{} has another build id than when it was dumped", path);
-    }
+/// Whether the dump made that name for this file: a restore removes such names, and no others. They are
+/// link_remap.ID, or link_remap.ID.N where others had that.
+bool isLinkOfDump(std::string_view path, std::uint32_t id) {
+    path.remove_prefix(path.rfind('/') + 1);
+    const std::string name = fmt::format("{}{}", kLinkRemapPrefix, id);
+    if (!path.starts_with(name))
+        return false;
+    path.remove_prefix(name.size());
+    return path.empty() || (path.size() > 1 && path.front() == '.' &&
+                            path.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-/// Whether the dump made that name: a restore removes such names, and no others.
-bool isLinkOfDump(std::string_view path) {
-    path.remove_prefix(path.rfind('/') + 1);
-    if (!path.starts_with(kLinkRemapPrefix))
-        return false;
-    path.remove_prefix(kLinkRemapPrefix.size());
-    return !path.empty() && path.find_first_not_of("0123456789.") == std::string_view::npos;
+/// The file under the temporary link that the dump made for it.
+UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
+    const kernel::CreatedName name(path);
+    UniqueFd file(sys(::openat(name.directory(), name.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", path));
+    struct stat status {};
+    sys(::fstat(file.get(), &status), "stat {}", path);
+    if (S_ISDIR(status.st_mode) || (link.has_mode != 0 && (status.st_mode & S_IFMT) != (link.mode & S_IFMT)))
+        fail("{} is another kind of file than when it was dumped", path);
+    return file;
 }
 
 /// Another restored process may have created the same pid for the same purpose: then it is tried again.
@@ -93,7 +86,7 @@ public:
         }
         const int flags = static_cast<int>(entry_.flags);
         const auto owner = reviveOwner(entry_, remaps_);
-        UniqueFd fd = openRegular(entry_, flags, remaps_, opener.options(), PathCheck::Same, opener.help());
+        UniqueFd fd = opener.openPath(id, flags);
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
                 entry_.name);
@@ -219,19 +212,19 @@ void PathRemaps::noteLinks(FileRestore& restore) {
         if (link.reg == nullptr)
             fail("{}: the link of file {} (file {}) has no path", imageName(ImageKind::RemapFpath), id, remap.id);
         std::string path = pathOf(*link.reg);
-        if (!isLinkOfDump(path))
+        if (!isLinkOfDump(path, remap.id))
             fail("{}: file {} (file {}) is no temporary link of a dump", imageName(ImageKind::RemapFpath), path,
                  remap.id);
         links_.emplace(FileId{remap.id}, std::move(path));
     }
     if (!links_.empty())
-        linked_ = Mapping::anonymous(links_.size() * sizeof(kernel::Inode), MAP_SHARED);
+        linked_ = Mapping::anonymous(links_.size() * sizeof(Inode), MAP_SHARED);
 }
 
 void PathRemaps::noteLinked(FileId link, int file) {
     struct stat status {};
     sys(::fstat(file, &status), "stat {}", links_.at(link));
-    linked_.as<kernel::Inode>()[std::distance(links_.begin(), links_.find(link))] = kernel::Inode::of(status);
+    linked_.as<Inode>()[std::distance(links_.begin(), links_.find(link))] = Inode::of(status);
 }
 
 void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store) {
@@ -263,7 +256,7 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
             ghosts_.emplace(file.oldInode(), id);
         } else if (remap.type == REMAP_TYPE__LINKED) {
             const FileEntry& link = restore.entry(FileId{remap.id});
-            fd = openUnderName(AT_FDCWD, pathTo(*link.reg), path, across(*link.reg, "", *entry.reg));
+            fd = openUnderName(openLink(*link.reg, pathTo(*link.reg)), path, across(*link.reg, "", *entry.reg));
             noteLinked(FileId{remap.id}, fd.get());
         } else {
             fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
@@ -298,12 +291,12 @@ int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
 }
 
 void PathRemaps::removeLinks(Log& log) const noexcept {
-    const auto* inode = linked_.as<kernel::Inode>();
+    const auto* inode = linked_.as<Inode>();
     for (const auto& [id, link] : links_) {
         int code = 0;
         try {
             const kernel::CreatedName name(link);
-            code = kernel::removeIfSame(name.directory(), name.name(), *inode);
+            code = removeIfSame(name.directory(), name.name(), *inode);
         } catch (const Error& error) {
             code = error.code();
         }
@@ -318,48 +311,25 @@ std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, con
     return pid && remaps.hadEnded(*pid) ? createOwner(*pid) : nullptr;
 }
 
-namespace {
-
-/// Whether root of a user namespace may lack only the rights that root outside has.
-bool isForbidden(int code) {
-    return code == EACCES || code == EPERM;
-}
-
-UniqueFd openFromOutside(const kernel::OutsideHelp& help, const std::string& path, int flags) {
-    const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
-    return help.openBelow(root.get(), path, flags);
-}
-
-}  // namespace
-
-UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
-                     PathCheck check, const kernel::OutsideHelp* help) {
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening) {
     const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
     if ((flags & kTemporary) != 0)
         how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
-    if (remapped >= 0) {
-        // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.
-        if ((flags & O_PATH) != 0)
-            return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
-        const std::string self = fmt::format("/proc/self/fd/{}", remapped);
-        UniqueFd again(::open(self.c_str(), how & ~O_NOFOLLOW));
-        if (!again && isForbidden(errno) && help != nullptr)
-            again = help->openAgain(remapped, how & ~O_NOFOLLOW);
-        if (!again)
-            failErrno("open deleted file {}", path);
-        return again;
-    }
-    UniqueFd fd(::open(path.c_str(), how));
-    if (!fd && isForbidden(errno) && help != nullptr)
-        fd = openFromOutside(*help, path, how);
-    if (!fd)
-        failErrno("open {}", path);
-    if (check == PathCheck::Same)
-        validate(entry, fd.get(), path, (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY, options);
-    return fd;
+    if (remapped < 0)
+        return openPathOf(entry, path, how, opening);
+    // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.
+    if ((flags & O_PATH) != 0)
+        return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
+    const std::string self = fmt::format("/proc/self/fd/{}", remapped);
+    UniqueFd again(::open(self.c_str(), how & ~O_NOFOLLOW));
+    if (!again && (errno == EACCES || errno == EPERM) && opening.help != nullptr)
+        again = opening.help->openAgain(remapped, how & ~O_NOFOLLOW);
+    if (!again)
+        failErrno("open deleted file {}", path);
+    return again;
 }
 
 std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths) {

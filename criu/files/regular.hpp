@@ -14,6 +14,7 @@
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/ghost_file.hpp"
+#include "criu/files/path_open.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/short_process.hpp"
@@ -129,9 +130,8 @@ private:
 /// be held while the file is opened and entered.
 std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
-/// Opens the file of an entry with `flags`, position 0. `help`: tried where the caller isn't allowed to; may be null.
-UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const model::Options& options,
-                     PathCheck check = PathCheck::Same, const kernel::OutsideHelp* help = nullptr);
+/// Opens the file of an entry with `flags`, position 0.
+UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening);
 
 /// The kind itself. It claims whatever has a path, so it must be asked last.
 std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths);

@@ -188,9 +188,16 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
         UniqueFd fd(root ? ::open_by_handle_at(root.get(), buffer.get(), O_PATH | O_CLOEXEC) : -1);
         if (!fd && root && errno == EPERM && help_ != nullptr)
             fd = help_->openByHandle(root.get(), buffer.bytes, O_PATH);
-        if (fd)
+        if (!fd) {
+            code = errno;
+            continue;
+        }
+        // Through a mount of a part of a file system a handle leads to all of it, also to what isn't the tree's.
+        struct stat stat {};
+        sys(::fstat(fd.get(), &stat), "stat a watched file");
+        if (mount.root == "/" || leadsTo(linkOf(fd.get()), stat, {}, mount.id))
             return fd;
-        code = errno;
+        code = EXDEV;
     }
     failWith(code, "open a watched file on device {:#x} by its handle", device);
 }

@@ -9,13 +9,13 @@
 #include <set>
 #include <utility>
 
-#include "criu/kernel/created_name.hpp"
+#include "criu/base/names.hpp"
 
 namespace criu {
 namespace {
 
 constexpr const char* kParentLink = "parent";
-constexpr mode_t kImageMode = 0644;
+constexpr mode_t kImageMode = 0600;
 
 // Opens an existing file; an empty owner when it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
@@ -29,7 +29,7 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
 
 UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
     const ErrorContext context([&] { return fmt::format("image directory {}", dir.name()); });
-    return kernel::createAnew(dir.fd(), name, access, kImageMode);
+    return createAnew(dir.fd(), name, access, kImageMode);
 }
 
 }  // namespace
@@ -78,12 +78,12 @@ void ImageDir::openParents() {
 void ImageDir::linkParent(const std::string& target) const {
     struct stat before {};
     if (::fstatat(fd(), kParentLink, &before, AT_SYMLINK_NOFOLLOW) == 0) {
-        const int code =
-            S_ISLNK(before.st_mode) ? kernel::removeIfSame(fd(), kParentLink, kernel::Inode::of(before)) : EEXIST;
+        const int code = S_ISLNK(before.st_mode) ? removeIfSame(fd(), kParentLink, Inode::of(before)) : EEXIST;
         if (code != 0)
             failWith(code, "replace the parent link of {}", name_);
     }
-    sys(::symlinkat(target.c_str(), fd(), kParentLink), "link {} as the parent of {}", target, name_);
+    const ErrorContext context([&] { return fmt::format("link {} as the parent of {}", target, name_); });
+    makeLink(fd(), kParentLink, target);
 }
 
 bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
@@ -97,11 +97,10 @@ bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
 
 bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
-    if (::unlinkat(fd(), file.c_str(), 0) == 0)
-        return true;
-    if (errno != ENOENT)
-        failErrno("remove {} from {}", file, name_);
-    return false;
+    const int code = removeFile(fd(), file.c_str());
+    if (code != 0 && code != ENOENT)
+        failWith(code, "remove {} from {}", file, name_);
+    return code == 0;
 }
 
 std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) const {

@@ -47,7 +47,7 @@ public:
     /// Same, for images that a dump can't be without: missing is an Error.
     [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Makes an image (mode 0644), in place of an earlier dump's, and puts its header in front.
+    /// Makes an image (mode 0600), in place of an earlier dump's, and puts its header in front.
     [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
 
     /// Makes a file without header, in place of an earlier one, open for reading and writing.

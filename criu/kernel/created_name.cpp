@@ -2,6 +2,8 @@
 #include "criu/kernel/created_name.hpp"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,42 +12,25 @@
 #include "criu/base/error.hpp"
 
 namespace criu::kernel {
+namespace {
 
-int removeIfSame(int directory, const char* name, const Inode& inode) noexcept {
-    struct stat there {};
-    if (::fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno;
-    if (Inode::of(there) != inode)
-        return EEXIST;
-    return ::unlinkat(directory, name, S_ISDIR(there.st_mode) ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
+std::string lastComponent(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode) {
-    const auto create = [&] {
-        return UniqueFd(::openat(directory, name.c_str(), access | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    };
-    UniqueFd file = create();
-    if (!file && errno == EEXIST) {
-        struct stat there {};
-        sys(::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW), "look up {}", name);
-        if (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode))
-            failWith(EEXIST, "create {}, where something that is no file has that name", name);
-        if (const int code = removeIfSame(directory, name.c_str(), Inode::of(there)); code != 0)
-            failWith(code, "replace {}", name);
-        file = create();
-    }
-    if (!file)
-        failErrno("create {}", name);
-    return file;
-}
+}  // namespace
 
-CreatedName::CreatedName(const std::string& path, int base) {
+CreatedName::CreatedName(const std::string& path, int base) : name_(lastComponent(path)) {
     static_assert(kCurrentDirectory == AT_FDCWD);
     const std::string parent = parentDirectory(path);
-    const char* const directory = parent.empty() ? "." : parent.c_str();
-    const std::size_t slash = path.rfind('/');
-    name_.assign(path.c_str() + (slash == std::string::npos ? 0 : slash + 1));
-    directory_.reset(sys(::openat(base, directory, O_PATH | O_DIRECTORY | O_CLOEXEC), "open directory {}", directory));
+    directory_ = openDirectory(parent.empty() ? "." : parent, base);
+}
+
+CreatedName CreatedName::below(int directory, const std::string& path) {
+    CreatedName made;
+    made.directory_ = openBelow(directory, parentDirectory(path), O_PATH | O_DIRECTORY);
+    made.name_ = lastComponent(path);
+    return made;
 }
 
 CreatedName::CreatedName(CreatedName&& other) noexcept
@@ -65,10 +50,92 @@ CreatedName& CreatedName::operator=(CreatedName&& other) noexcept {
     return *this;
 }
 
+UniqueFd CreatedName::createFile(int access) {
+    UniqueFd file(sys(::openat(directory(), name(), access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+                      "create {}", name_));
+    struct stat status {};
+    sys(::fstat(file.get(), &status), "stat {}", name_);
+    inode_ = Inode::of(status);
+    created_ = true;
+    return file;
+}
+
+UniqueFd CreatedName::createDirectory() {
+    sys(::mkdirat(directory(), name(), 0700), "create directory {}", name_);
+    return claim(S_IFDIR, 0);
+}
+
+UniqueFd CreatedName::createNode(mode_t type, dev_t device) {
+    sys(::mknodat(directory(), name(), (type & S_IFMT) | 0600, device), "create node {}", name_);
+    return claim(type & S_IFMT, device);
+}
+
+UniqueFd CreatedName::createSymbolicLink(const std::string& target) {
+    sys(::symlinkat(target.c_str(), directory(), name()), "create symbolic link {}", name_);
+    return claim(S_IFLNK, 0);
+}
+
+/// Opens what was just made. Nobody else can have made something that belongs to the caller and has no other name.
+UniqueFd CreatedName::claim(mode_t type, dev_t device) {
+    UniqueFd made(sys(::openat(directory(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name_));
+    struct stat status {};
+    sys(::fstat(made.get(), &status), "stat {}", name_);
+    if ((status.st_mode & S_IFMT) != type || status.st_uid != ::geteuid() ||
+        ((type == S_IFCHR || type == S_IFBLK) && status.st_rdev != device) || (type != S_IFDIR && status.st_nlink != 1))
+        failWith(EEXIST, "create {}: something else was put there meanwhile", name_);
+    inode_ = Inode::of(status);
+    created_ = true;
+    return made;
+}
+
+int CreatedName::link(int file) noexcept {
+    // Links of /proc lead to the file itself. The other way, AT_EMPTY_PATH, takes CAP_DAC_READ_SEARCH.
+    constexpr std::size_t kRoom = 32;
+    char self[kRoom];
+    ::snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
+    struct stat status {};
+    if (::fstat(file, &status) != 0 || ::linkat(AT_FDCWD, self, directory(), name(), AT_SYMLINK_FOLLOW) != 0)
+        return errno;
+    inode_ = Inode::of(status);
+    created_ = true;
+    return 0;
+}
+
 void CreatedName::noteCreated() noexcept {
     struct stat there {};
     created_ = ::fstatat(directory(), name(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     inode_ = Inode::of(there);
+}
+
+void CreatedName::noteCreated(int file) noexcept {
+    struct stat status {};
+    created_ = ::fstat(file, &status) == 0;
+    inode_ = Inode::of(status);
+}
+
+int CreatedName::moveTo(CreatedName& to) noexcept {
+    if (::renameat2(directory(), name(), to.directory(), to.name(), RENAME_NOREPLACE) != 0) {
+        if (errno != EINVAL)
+            return errno;
+        // A file system that knows no flags: what is left is the moment between two calls.
+        struct stat there {};
+        if (::fstatat(to.directory(), to.name(), &there, AT_SYMLINK_NOFOLLOW) == 0)
+            return EEXIST;
+        if (::renameat(directory(), name(), to.directory(), to.name()) != 0)
+            return errno;
+    }
+    to.inode_ = inode_;
+    to.created_ = std::exchange(created_, false);
+    return 0;
+}
+
+UniqueFd CreatedName::open() const {
+    UniqueFd file(sys(::openat(directory(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name_));
+    struct stat status {};
+    sys(::fstat(file.get(), &status), "stat {}", name_);
+    if (Inode::of(status) != inode_)
+        failWith(EEXIST, "open {}: something else was put there meanwhile", name_);
+    return file;
 }
 
 int CreatedName::remove() noexcept {
@@ -83,9 +150,9 @@ void CreatedDirectories::make(const std::string& directory) {
          at = parentDirectory(at))
         missing.push_back(at);
     for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
+        const ErrorContext context([&] { return fmt::format("create directory {} for a deleted file", *at); });
         CreatedName name(*at);
-        sys(::mkdirat(name.directory(), name.name(), 0700), "create directory {} for a deleted file", *at);
-        name.noteCreated();
+        (void)name.createDirectory();
         made_.push_back(std::move(name));
     }
 }
@@ -93,13 +160,6 @@ void CreatedDirectories::make(const std::string& directory) {
 void CreatedDirectories::remove() noexcept {
     while (!made_.empty())
         made_.pop_back();
-}
-
-std::string parentDirectory(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos)
-        return {};
-    return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace criu::kernel

@@ -1,49 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/stat.h>
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
 
+#include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 
-/// Names in file systems that criu makes and takes away again.
-///
-/// Paths come out of images, and directories are everybody's: between making a name and removing it, somebody else may
-/// have put another file there, or a damaged image may name a file that was never criu's. So the directory is held
-/// open, and a name is removed only while it leads to the very inode that was made. (Linux has no call that compares
-/// and removes in one step; what is left is the moment between the two calls.)
+/// Names in file systems that criu makes and takes away again. Paths come out of images, and a damaged image may name a
+/// file that was never criu's: a name is removed only while it leads to the very inode that was made.
 namespace criu::kernel {
 
-/// Which file it is, as long as somebody holds it or it has a name.
-struct Inode {
-    dev_t device = 0;
-    ino_t number = 0;
-
-    static Inode of(const struct stat& status) noexcept { return {status.st_dev, status.st_ino}; }
-    friend bool operator==(const Inode&, const Inode&) = default;
-};
-
-/// Removes the last component of a path below an open directory (rmdir(2) for directories), if it leads to `inode`
-/// (symbolic links are not followed). Returns 0, or the errno: EEXIST when another file has the name, ENOENT when
-/// nothing has it.
-int removeIfSame(int directory, const char* name, const Inode& inode) noexcept;
-
-/// Makes a regular file below an open directory, open for `access` (O_WRONLY or O_RDWR). A file or symbolic link that
-/// has the name, an earlier run's, is replaced, never truncated: whoever has it open, or under another name, keeps it.
-/// Throws Error.
-UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode);
-
-/// A name that is to be given to something new. Whoever creates it does so relative to directory(), with a call that
-/// fails when the name is taken, and calls noteCreated() right after; from then on destruction removes it.
+/// A name that is to be given to something new: relative to a directory that is held open, by a call that fails when
+/// the name is taken. Destruction removes what was made.
 class CreatedName {
 public:
     CreatedName() = default;
-    /// Opens the directory that the last component of `path` lies in. `base`: where a relative path begins. Throws
-    /// Error.
+    /// Opens the directory that the last component of `path` lies in, as openDirectory() does. `base`: where a relative
+    /// path begins. Throws Error.
     explicit CreatedName(const std::string& path, int base = kCurrentDirectory);
+    /// A path below a directory, without any link (openBelow()).
+    static CreatedName below(int directory, const std::string& path);
     ~CreatedName() { remove(); }
     CreatedName(CreatedName&& other) noexcept;
     CreatedName& operator=(CreatedName&& other) noexcept;
@@ -53,8 +30,25 @@ public:
     [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
     [[nodiscard]] bool exists() const noexcept { return created_; }
 
-    /// The caller has just created it.
+    /// Makes a regular file, mode 0600, open for `access` (O_WRONLY or O_RDWR). Throws Error.
+    UniqueFd createFile(int access);
+    /// These return an O_PATH descriptor of what they have made, which belongs to the caller's effective user, for
+    /// changeOwner() and its like. They throw Error, also when somebody has put something else there meanwhile.
+    UniqueFd createDirectory();                          ///< mode 0700
+    UniqueFd createNode(mode_t type, dev_t device = 0);  ///< S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK; mode 0600
+    UniqueFd createSymbolicLink(const std::string& target);
+    /// Makes it a further name of an open file (O_PATH will do). Returns 0 or the errno.
+    int link(int file) noexcept;
+    /// The caller has made it by a call that takes a path and no descriptor, in a directory that nobody else may write
+    /// to.
     void noteCreated() noexcept;
+    /// The caller has made it a further name of an open file.
+    void noteCreated(int file) noexcept;
+    /// The name becomes `to`, which removes it from then on. Returns 0 or the errno: EEXIST when something has that.
+    int moveTo(CreatedName& to) noexcept;
+
+    /// An O_PATH descriptor of it, opened by this name. Throws Error when something else has the name now.
+    [[nodiscard]] UniqueFd open() const;
     /// Removes it now. Returns as removeIfSame() does; 0 when nothing had been created.
     int remove() noexcept;
     /// It stays.
@@ -62,6 +56,8 @@ public:
 
 private:
     static constexpr int kCurrentDirectory = -100;  // AT_FDCWD
+
+    UniqueFd claim(mode_t type, dev_t device);
 
     UniqueFd directory_;
     std::string name_;
@@ -86,8 +82,5 @@ public:
 private:
     std::vector<CreatedName> made_;
 };
-
-/// "/a" of "/a/b", "/" of "/a", "" of "a".
-std::string parentDirectory(const std::string& path);
 
 }  // namespace criu::kernel

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
@@ -83,18 +84,13 @@ void writeFeatureCache(const std::string& path, std::string_view key, const std:
     }
     text += kLastLine;
     text += '\n';
-    // mkostemp makes the file with mode 0600, and never opens one that was put there before.
-    std::string temporary = path + ".XXXXXX";
-    const UniqueFd file(sys(::mkostemp(temporary.data(), O_CLOEXEC), "create {}", temporary));
-    try {
-        const ssize_t written = sys(::write(file.get(), text.data(), text.size()), "write {}", temporary);
-        if (static_cast<std::size_t>(written) != text.size())
-            fail("write {}: only {} of {} bytes", temporary, written, text.size());
-        sys(::rename(temporary.c_str(), path.c_str()), "rename {} to {}", temporary, path);
-    } catch (const Error&) {
-        ::unlink(temporary.c_str());
-        throw;
-    }
+    CreatedName temporary(fmt::format("{}.{}", path, ::getpid()));
+    const UniqueFd file = temporary.createFile(O_WRONLY);
+    const ssize_t written = sys(::write(file.get(), text.data(), text.size()), "write {}", path);
+    if (static_cast<std::size_t>(written) != text.size())
+        fail("write {}: only {} of {} bytes", path, written, text.size());
+    renameOver(temporary.directory(), temporary.name(), path.substr(path.rfind('/') + 1));
+    temporary.release();
 }
 
 }  // namespace criu::kernel

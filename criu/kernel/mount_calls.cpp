@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::kernel {
@@ -90,11 +91,19 @@ void setSuperFlags(int context, std::uint64_t flags, const std::string& type) {
 
 }  // namespace
 
-UniqueFd cloneMount(int directory, const std::string& path) {
-    const unsigned empty = path.empty() ? kEmptyPath : 0;
-    return UniqueFd(
-        sys(::open_tree(directory, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | empty),
-            "make another mount of {}", path.empty() ? fmt::format("fd {}", directory) : path));
+UniqueFd cloneMount(int fd) {
+    return UniqueFd(sys(::open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | kEmptyPath),
+                        "make another mount of fd {}", fd));
+}
+
+UniqueFd cloneMountBelow(int directory, const std::string& path) {
+    const ErrorContext context([&] { return fmt::format("make another mount of {}", path); });
+    return cloneMount(openBelow(directory, path, O_PATH).get());
+}
+
+UniqueFd cloneMountAt(const std::string& path) {
+    return UniqueFd(sys(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT),
+                        "make another mount of {}", path));
 }
 
 UniqueFd mountFileSystem(const FileSystemParts& parts) {
@@ -120,10 +129,14 @@ void makeFileSystemReadOnly(int mount) {
         failContext(errno, context.get(), "make a file system read-only");
 }
 
-void attachMount(int mount, int directory, const std::string& path) {
-    const unsigned empty = path.empty() ? unsigned{MOVE_MOUNT_T_EMPTY_PATH} : 0;
-    sys(::move_mount(mount, "", directory, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH | empty), "put a mount on {}",
-        path.empty() ? "another" : path);
+void attachMount(int mount, int place) {
+    sys(::move_mount(mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+        "put a mount on what fd {} refers to", place);
+}
+
+void attachMountBelow(int mount, int directory, const std::string& path) {
+    const ErrorContext context([&] { return fmt::format("put a mount on {}", path); });
+    attachMount(mount, openBelow(directory, path, O_PATH).get());
 }
 
 void setMountFlags(int mount, std::uint64_t flags) {

@@ -13,9 +13,16 @@
 /// here is attached nowhere, and gone when its descriptor is closed, until attachMount() puts it somewhere.
 namespace criu::kernel {
 
-/// A new mount of what is mounted at `path` (relative to `directory`; empty: the descriptor itself), beginning at that
-/// directory or file, without what is mounted below it. A mount that shares events has a new peer by this.
-[[nodiscard]] UniqueFd cloneMount(int directory, const std::string& path);
+/// A new mount of what a descriptor (O_PATH will do) was opened on, beginning at that directory or file, without what
+/// is mounted below it. A mount that shares events has a new peer by this.
+[[nodiscard]] UniqueFd cloneMount(int fd);
+
+/// The same for a path below a directory: no symbolic link is followed, and nothing outside of the directory is reached
+/// (openBelow()).
+[[nodiscard]] UniqueFd cloneMountBelow(int directory, const std::string& path);
+
+/// The same for a path that the user of criu has given, who may name symbolic links.
+[[nodiscard]] UniqueFd cloneMountAt(const std::string& path);
 
 /// What a file system is made of.
 struct FileSystemParts {
@@ -32,8 +39,11 @@ struct FileSystemParts {
 /// Makes the file system of a mount read-only.
 void makeFileSystemReadOnly(int mount);
 
-/// Puts a mount on a directory or file: `path` relative to `directory`; empty: on the descriptor itself.
-void attachMount(int mount, int directory, const std::string& path);
+/// Puts a mount on a directory or file that a descriptor refers to.
+void attachMount(int mount, int place);
+
+/// The same for a path below a directory, on which no symbolic link may be (openBelow()).
+void attachMountBelow(int mount, int directory, const std::string& path);
 
 /// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and those of access times of a mount; others off.
 void setMountFlags(int mount, std::uint64_t flags);

@@ -75,7 +75,7 @@ void whenOldDeviceIsGone(int busy, Work&& work) {
 
 /// Makes a device that reaches to the outside.
 void makeWhenFree(const kernel::NewLink& link) {
-    whenOldDeviceIsGone(EEXIST, [&] { kernel::makeLink(link); });
+    whenOldDeviceIsGone(EEXIST, [&] { makeLink(link); });
 }
 
 /// Addresses and routes in images are told of devices by their index.
@@ -240,7 +240,7 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
         if (device.type == ND_TYPE__TUN) {
             restoreTunDevice(device);
         } else if (device.type == ND_TYPE__BRIDGE || device.type == ND_TYPE__PLAIN) {
-            kernel::makeLink(described(device, device.type == ND_TYPE__BRIDGE ? "bridge" : device.kind));
+            makeLink(described(device, device.type == ND_TYPE__BRIDGE ? "bridge" : device.kind));
         } else if (device.type == ND_TYPE__EXTLINK) {
             requireExternal(device);
         }
@@ -278,7 +278,7 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         otherEnd.network = otherOf->network;
         end.otherEnd = &otherEnd;
         const NamespaceVisit visit(of.network, NamespaceKind::Net);
-        kernel::makeLink(end);
+        makeLink(end);
         made_.push_back({otherOf, other});
     }
     made_.push_back({&of, &device});
@@ -308,7 +308,7 @@ void DeviceRestore::makeMacvlan(std::span<const DevicesOf> all, const DevicesOf&
     if (const auto parent = parents_.find(device.name); parent != parents_.end()) {
         link.below = kernel::linkIndex(parent->second);
         link.network = of.network;
-        kernel::makeLink(link);
+        makeLink(link);
         return;
     }
     const DevicesOf* belowOf = nullptr;
@@ -317,7 +317,7 @@ void DeviceRestore::makeMacvlan(std::span<const DevicesOf> all, const DevicesOf&
     const NamespaceVisit visit(belowOf->network, NamespaceKind::Net);
     link.below = below->ifindex;
     link.network = of.network;
-    kernel::makeLink(link);
+    makeLink(link);
 }
 
 void DeviceRestore::start(const SettingsRule& rule) {

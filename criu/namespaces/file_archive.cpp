@@ -3,9 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/created_name.hpp"
 #include "criu/namespaces/archive_functions.hpp"
 
 namespace criu::namespaces {
@@ -317,33 +316,25 @@ void FileArchives::unpack(int from, int directory) const {
     }
     lib.check(lib.archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
     if (ownTimes)  // the library leaves this one out
-        sys(::utimensat(directory, "", ownTimes->data(), AT_EMPTY_PATH), "set times of a file system's root");
+        changeTimes(directory, (*ownTimes)[0], (*ownTimes)[1]);
 }
 
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
     for (const SocketFile& socket : sockets) {
-        const std::size_t slash = socket.path.rfind('/');
-        const std::string parent = slash == std::string::npos ? "." : socket.path.substr(0, slash);
-        const std::string last = socket.path.substr(slash == std::string::npos ? 0 : slash + 1);
+        const std::string last = socket.path.substr(socket.path.rfind('/') + 1);  // npos + 1 is 0
         if (last.empty() || last == "." || last == "..")
             fail("{} is no name of a socket's file", socket.path);
+        const ErrorContext context([&] { return fmt::format("the file of a socket, {}", socket.path); });
         // The path comes from an image, and what it leads through from an archive.
-        open_how how{};
-        how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-        how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-        const UniqueFd folder(static_cast<int>(
-            sys(::syscall(SYS_openat2, directory, parent.c_str(), &how, sizeof(how)), "open {}", parent)));
-        const char* const name = last.c_str();
+        kernel::CreatedName name = kernel::CreatedName::below(directory, socket.path);
         struct stat before {};
-        sys(::fstat(folder.get(), &before), "stat {}", parent);
-        sys(::mknodat(folder.get(), name, S_IFSOCK | 0600, 0), "make the file of a socket {}", socket.path);
-        sys(::fchownat(folder.get(), name, socket.user, socket.group, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
-            socket.path, socket.user, socket.group);
-        sys(::fchmodat(folder.get(), name, socket.mode, 0), "set the mode of {}", socket.path);
-        const timespec own[] = {socket.modified, socket.modified};
-        sys(::utimensat(folder.get(), name, own, AT_SYMLINK_NOFOLLOW), "set times of {}", socket.path);
-        const timespec times[] = {before.st_atim, before.st_mtim};
-        sys(::futimens(folder.get(), times), "set times of {}", parent);
+        sys(::fstat(name.directory(), &before), "stat the directory");
+        const UniqueFd file = name.createNode(S_IFSOCK);
+        changeOwner(file.get(), socket.user, socket.group);
+        changeMode(file.get(), socket.mode);
+        changeTimes(file.get(), socket.modified, socket.modified);
+        changeTimes(name.directory(), before.st_atim, before.st_mtim);
+        name.release();
     }
 }
 

@@ -40,6 +40,12 @@ kernel::MountTable mountsOf(const kernel::ProcPid& task) {
     return kernel::readMountInfo(task, buffer);
 }
 
+/// A path as the kernel shows it, from the root of the calling thread: no link is on its way.
+UniqueFd cloneAt(std::string_view path) {
+    const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
+    return kernel::cloneMountBelow(root.get(), pathBelow("/", path).value());
+}
+
 /// A copy of a namespace, of which mounts can be taken off so that hidden ones come to light.
 class Copy {
 public:
@@ -57,7 +63,7 @@ public:
             for (const Mount& mount : now.all())
                 if (const auto original = originals_.find(mount.id);
                     original != originals_.end() && wanted.contains(original->second) && now.isReachable(mount)) {
-                    opened[original->second] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                    opened[original->second] = cloneAt(mount.mountPoint);
                     wanted.erase(original->second);
                 }
             if (wanted.empty())
@@ -230,7 +236,7 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         for (const Mount& mount : all.all())
             if (hidden.contains(mount.id) && all.isReachable(mount) && !mount.unbindable) {
-                opened[mount.id] = kernel::cloneMount(AT_FDCWD, mount.mountPoint);
+                opened[mount.id] = cloneAt(mount.mountPoint);
                 hidden.erase(mount.id);
             }
     });
@@ -365,9 +371,10 @@ void MountDump::checkSource(Mount& mount, const Plugins& plugins) {
                        ? fmt::format("{} is of a file system that can't be mounted anew", mount.describe())
                        : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
                                      mount.root));
-    error.addHint(fmt::format(
-        "name it with --external mnt[{}]:NAME{}", mount.mountPoint,
-        mount.isWhole() ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType) : std::string()));
+    error.addHint(fmt::format("name it with --external mnt[{}]:NAME{}", mount.mountPoint,
+                              mount.isWhole() && mount.kind.code != FSTYPE__OVERLAYFS
+                                  ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType)
+                                  : std::string()));
     throw error;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
@@ -41,6 +42,10 @@ std::string withoutOptions(std::string_view options, const std::function<bool(st
             kept += fmt::format("{}{}", kept.empty() ? "" : ",", option);
     }
     return kept;
+}
+
+UniqueFd openRoot() {
+    return UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
 }
 
 bool isDirectory(int fd) {
@@ -136,7 +141,8 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
         if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
             mount->kind.content == FsContent::Unknown && mount->device != main().root().device) {
             Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
-            error.addHint("have it mounted with --enable-fs");
+            error.addHint(mount->kind.code == FSTYPE__OVERLAYFS ? "dump it with --external mnt[PATH]:NAME"
+                                                                : "have it mounted with --enable-fs");
             throw error;
         }
     }
@@ -189,13 +195,13 @@ UniqueFd MountRestore::openOutside(const Mount& mount) const {
     const ExternalMounts externals(options_);
     if (isRoot(mount)) {
         if (options_.root)
-            return kernel::cloneMount(AT_FDCWD, *options_.root);
+            return kernel::cloneMountAt(*options_.root);
         if (mount.kind.content == FsContent::Files && images_.exists(ImageKind::TmpfsDev, mount.device))
             return {};
         struct stat here {};
         sys(::stat("/", &here), "stat the root directory");
         if (mount.isWhole() && kernel::kernelForm(here.st_dev) == mount.device)
-            return kernel::cloneMount(AT_FDCWD, "/");
+            return kernel::cloneMountAt("/");
         Error error(0, "the tree had another root than criu has");
         error.addHint("name a directory for it with --root");
         throw error;
@@ -208,7 +214,9 @@ UniqueFd MountRestore::openOutside(const Mount& mount) const {
             error.addHint("allow that again with --external mnt[]");
             throw error;
         }
-        return kernel::cloneMount(AT_FDCWD, mount.source.starts_with('/') ? mount.source : '/' + mount.source);
+        // A path out of the images, which the kernel had shown: there was no link on its way.
+        const UniqueFd top = openRoot();
+        return kernel::cloneMountBelow(top.get(), mount.source.substr(mount.source.find_first_not_of('/')));
     }
     if (mount.externalName) {
         const auto path = externals.find(*mount.externalName);
@@ -217,10 +225,10 @@ UniqueFd MountRestore::openOutside(const Mount& mount) const {
             error.addHint(fmt::format("restore with --external mnt[{}]:PATH", *mount.externalName));
             throw error;
         }
-        return kernel::cloneMount(AT_FDCWD, path->starts_with('/') ? *path : '/' + *path);
+        return kernel::cloneMountAt(path->starts_with('/') ? *path : '/' + *path);
     }
     if (mount.kind.code == FSTYPE__DEVPTS && mount.isWhole() && !isNewInstance(mount))
-        return kernel::cloneMount(AT_FDCWD, kTerminals);
+        return kernel::cloneMountAt(kTerminals);
     return {};
 }
 
@@ -244,7 +252,7 @@ files::HiddenMounts MountRestore::makeMounts() {
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     // On top of all, where nobody needs a directory for it.
     yard_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
-    kernel::attachMount(yard_.get(), AT_FDCWD, "/");
+    kernel::attachMount(yard_.get(), openRoot().get());
     stageAll();
     for (const Tree& tree : trees_)
         attachBelow(tree.mounts, tree.mounts.root());
@@ -261,7 +269,41 @@ files::HiddenMounts MountRestore::makeMounts() {
     outside_.clear();
     outer_.clear();
     addProc(main());
+    requireInPlace();
     return hiddenMounts();
+}
+
+/// What has become of the mounts has to be what the images say, whatever others did to the file systems meanwhile.
+void MountRestore::requireInPlace() const {
+    kernel::ProcBuffer buffer;
+    const kernel::MountTable table = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
+    const auto rowOf = [&](int id) -> const kernel::MountInfo& {
+        const auto number = kernel::mountIdOf(made_.at(id).get());
+        const kernel::MountInfo* const row = number ? table.find(*number) : nullptr;
+        if (row == nullptr)
+            fail("mount {} isn't in its namespace", id);
+        return *row;
+    };
+    for (const Mount& mount : main().all()) {
+        const ErrorContext context([&] { return mount.describe(); });
+        const kernel::MountInfo& row = rowOf(mount.id);
+        if (row.mountPoint != mount.mountPoint)
+            fail("it came to lie on {}", row.mountPoint);
+        if (!isRoot(mount) && row.parentId != rowOf(mount.parentId).id)
+            fail("it came to lie on another mount than it was");
+        const auto source = sources_.find(mount.id);
+        if (source == sources_.end() || mount.rootDeleted)
+            continue;
+        const Mount* const of = main().find(source->second);
+        if (of == nullptr)
+            continue;  // of a further namespace: its copy is elsewhere by now
+        const kernel::MountInfo& ofRow = rowOf(of->id);
+        const auto below = pathBelow(of->root, mount.root);
+        const std::string base = ofRow.root == "/" ? "" : ofRow.root;
+        const std::string wanted = below->empty() ? ofRow.root : fmt::format("{}/{}", base, *below);
+        if (row.root != wanted)
+            fail("it came to show {}, not {}", row.root, wanted);
+    }
 }
 
 /// Where files are that can't be found by their paths alone.
@@ -349,10 +391,9 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     // In a copy nothing is mounted on the way.
     UniqueFd copy;
     if (trees_.front().mounts.find((*both)->id) != nullptr)
-        copy = kernel::cloneMount(made_.at((*both)->id).get(), "");
+        copy = kernel::cloneMount(made_.at((*both)->id).get());
     const int directory = copy ? copy.get() : made_.at((*both)->id).get();
-    sys(::linkat(directory, place(one, from).c_str(), directory, place(other, to).c_str(), 0), "link {} to {}", from,
-        to);
+    linkBelow(directory, place(one, from), place(other, to));
 }
 
 void MountRestore::seal() {
@@ -382,7 +423,7 @@ void MountRestore::addProc(const MountTree& tree) {
         return;
     const ErrorContext context([] { return "put a proc file system on /proc for the time of the restore"; });
     const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
-    kernel::attachMount(proc.get(), AT_FDCWD, "/proc");
+    kernel::attachMountBelow(proc.get(), openRoot().get(), "proc");
 }
 
 void MountRestore::clean(std::span<const ParkedProcess> processes) {
@@ -393,7 +434,9 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
             return process.task.ids && numberOf(**process.task.ids, kernel::NamespaceKind::Mount) == tree.number;
         });
         if (there != processes.end())
-            inside(there->pid, [] { sys(::umount2("/proc", MNT_DETACH), "take the proc file system off /proc"); });
+            inside(there->pid, [] {
+                sys(::umount2("/proc", MNT_DETACH | UMOUNT_NOFOLLOW), "take the proc file system off /proc");
+            });
     }
 }
 
@@ -425,8 +468,8 @@ bool MountRestore::stage(const Mount& mount) {
         // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
         if (peer) {
             const std::string outer = placeNamed(fmt::format("outer-{}", mount.id), isDirectory(fd.get()));
-            kernel::attachMount(fd.get(), yard_.get(), outer);
-            UniqueFd inner = kernel::cloneMount(fd.get(), "");
+            kernel::attachMountBelow(fd.get(), yard_.get(), outer);
+            UniqueFd inner = kernel::cloneMount(fd.get());
             outer_[mount.id] = std::exchange(fd, std::move(inner));
         }
         kernel::setPropagation(fd.get(), slave && !peer ? MS_SLAVE : MS_PRIVATE);
@@ -440,8 +483,8 @@ bool MountRestore::stage(const Mount& mount) {
         const auto below = pathBelow((*parent)->mountPoint, mount.mountPoint);
         if (!below)
             fail("it doesn't lie below its parent, {}", (*parent)->describe());
-        sys(::fstatat(made->second.get(), below->c_str(), &stat, below->empty() ? AT_EMPTY_PATH : 0), "stat {}",
-            mount.mountPoint);
+        const UniqueFd there = openBelow(made->second.get(), *below, O_PATH);
+        sys(::fstat(there.get(), &stat), "stat {}", mount.mountPoint);
         const std::string name = place(mount, S_ISDIR(stat.st_mode));
         helpers_.putByPlugin(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
         made_[mount.id] =
@@ -455,9 +498,10 @@ bool MountRestore::stage(const Mount& mount) {
             return other != &mount && !made_.contains(other->id) && other->covers(mount) &&
                    (!mount.covers(*other) || isRoot(*other) || outside_.contains(other->id));
         });
-        if (source != every.end())
+        if (source != every.end()) {
             fd = cloneFrom(**source, mount);
-        else if (awaited)
+            sources_[mount.id] = (*source)->id;
+        } else if (awaited)
             return false;
         else if (mount.isWhole())
             fd = makeFileSystem(mount);
@@ -466,12 +510,12 @@ bool MountRestore::stage(const Mount& mount) {
             const auto below = pathBelow("/", mount.root);
             if (!below)
                 fail("{} is no path", mount.root);
-            fd = kernel::cloneMount(whole.get(), *below);
+            fd = kernel::cloneMountBelow(whole.get(), *below);
         } else
             return false;
     }
     const std::string name = place(mount, isDirectory(fd.get()));
-    kernel::attachMount(fd.get(), yard_.get(), name);
+    kernel::attachMountBelow(fd.get(), yard_.get(), name);
     kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     made_[mount.id] = std::move(fd);
     return true;
@@ -484,9 +528,9 @@ std::string MountRestore::place(const Mount& mount, bool directory) const {
 
 std::string MountRestore::placeNamed(std::string name, bool directory) const {
     if (directory)
-        sys(::mkdirat(yard_.get(), name.c_str(), 0700), "create a directory for a mount");
+        makeDirectory(yard_.get(), name, IfThere::Refused);
     else
-        sys(::mknodat(yard_.get(), name.c_str(), S_IFREG | 0600, 0), "create a file for a mount");
+        (void)createAnew(yard_.get(), name, O_WRONLY, 0600);
     return name;
 }
 
@@ -563,13 +607,11 @@ UniqueFd MountRestore::cloneFrom(const Mount& source, const Mount& mount) const 
     const int from = made_.at(source.id).get();
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
-        return kernel::cloneMount(from, below);
+        return kernel::cloneMountBelow(from, below);
     // As it was: deleted after it had been mounted.
-    kernel::CreatedName directory(below, from);
-    sys(::mkdirat(directory.directory(), directory.name(), 0700), "create directory {}, which is deleted again",
-        mount.root);
-    directory.noteCreated();
-    return kernel::cloneMount(from, below);
+    const ErrorContext context([&] { return fmt::format("create directory {}, which is deleted again", mount.root); });
+    kernel::CreatedName directory = kernel::CreatedName::below(from, below);
+    return kernel::cloneMount(directory.createDirectory().get());
 }
 
 /// A mount of all that there is of a file system, for a moment.
@@ -583,15 +625,14 @@ UniqueFd MountRestore::helper(const Mount& mount) const {
                });
     });
     if (made != every.end())
-        whole = kernel::cloneMount(made_.at((*made)->id).get(), "");
+        whole = kernel::cloneMount(made_.at((*made)->id).get());
     else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View)
         whole = kernel::mountFileSystem({mount.fsType, mount.source, optionsOf(mount), mount.superFlags});
     else
         fail("no mount shows all of its file system");
     const std::string name = fmt::format("whole-{}", mount.id);
-    if (::mkdirat(yard_.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
-        failErrno("create a directory for a mount");
-    kernel::attachMount(whole.get(), yard_.get(), name);
+    makeDirectory(yard_.get(), name, IfThere::Used);
+    kernel::attachMountBelow(whole.get(), yard_.get(), name);
     kernel::setPropagation(whole.get(), MS_PRIVATE);
     return whole;
 }
@@ -603,7 +644,7 @@ void MountRestore::attachBelow(const MountTree& tree, const Mount& mount) {
             const auto below = pathBelow(mount.mountPoint, child->mountPoint);
             if (!below)
                 fail("it doesn't lie below its parent, {}", mount.describe());
-            kernel::attachMount(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
+            kernel::attachMountBelow(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
         }
         attachBelow(tree, *child);
     }
@@ -615,10 +656,9 @@ void MountRestore::enterRoot(const MountTree& tree, int yard, int root, std::opt
     UniqueFd peer;
     if (tree.root().shared != 0 || tree.root().master != 0) {
         constexpr const char* kPlace = "peer";
-        peer = kernel::cloneMount(root, "");
-        if (::mkdirat(yard, kPlace, 0700) != 0 && errno != EEXIST)
-            failErrno("create a directory for a mount");
-        kernel::attachMount(peer.get(), yard, kPlace);
+        peer = kernel::cloneMount(root);
+        makeDirectory(yard, kPlace, IfThere::Used);
+        kernel::attachMountBelow(peer.get(), yard, kPlace);
         kernel::setPropagation(root, MS_PRIVATE);
     }
     sys(::fchdir(root), "enter the root of the tree");

@@ -61,6 +61,7 @@ private:
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
     [[nodiscard]] const Tree* treeOf(int mount) const;
     void seal();
+    void requireInPlace() const;
     [[nodiscard]] static Tree read(const ImageDir& images, std::uint32_t number, const model::Options& options);
     [[nodiscard]] const MountTree& main() const noexcept { return trees_.front().mounts; }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
@@ -95,6 +96,7 @@ private:
     std::map<int, UniqueFd> outside_;   ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;                     ///< where mounts are until they are put together
     std::map<int, UniqueFd> made_;      ///< by mount id
+    std::map<int, int> sources_;        ///< the ids of those that others were cloned from
     std::map<int, UniqueFd> outer_;     ///< peers of mounts of criu's namespace that made_ are to join
     std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
     std::optional<FileArchives> archives_;  ///< if the images have any

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::string_view kDeletedRoot = "//deleted";
 
+/// Its options name directories, by paths that were right where it was mounted. To criu, which mounts before the tree's
+/// root is in its place, they would be directories of its own, whatever lies there: so it is never mounted anew.
+constexpr std::string_view kOverlay = "overlay";
+
 constexpr std::array kKinds{
     FsKind{"proc", FSTYPE__PROC, FsContent::View},
     FsKind{"sysfs", FSTYPE__SYSFS, FsContent::View},
@@ -31,7 +35,7 @@ constexpr std::array kKinds{
     FsKind{"cgroup", FSTYPE__CGROUP, FsContent::View},
     FsKind{"cgroup2", FSTYPE__CGROUP2, FsContent::View},
     FsKind{"mqueue", FSTYPE__MQUEUE, FsContent::View},
-    FsKind{"overlay", FSTYPE__OVERLAYFS, FsContent::Storage},
+    FsKind{kOverlay, FSTYPE__OVERLAYFS, FsContent::Unknown},
     FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Unknown},
     FsKind{"aufs", FSTYPE__AUFS, FsContent::Unknown},
     FsKind{"fuse", FSTYPE__FUSE, FsContent::Unknown},
@@ -78,8 +82,9 @@ FsKind fsKindOf(std::string_view fsType, std::span<const std::string> enabled) {
         std::find_if(kKinds.begin(), kKinds.end(), [&](const FsKind& kind) { return kind.name == type; });
     if (known != kKinds.end() && known->content != FsContent::Unknown)
         return *known;
-    const bool wanted = std::any_of(enabled.begin(), enabled.end(),
-                                    [&](const std::string& name) { return name == "all" || name == type; });
+    const bool wanted = type != kOverlay && std::any_of(enabled.begin(), enabled.end(), [&](const std::string& name) {
+                            return name == "all" || name == type;
+                        });
     if (wanted)
         return {{}, FSTYPE__AUTO, FsContent::Storage};
     return {{}, known != kKinds.end() ? known->code : FSTYPE__UNSUPPORTED, FsContent::Unknown};

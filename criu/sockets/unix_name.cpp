@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -58,7 +58,8 @@ public:
         if (to.empty())
             return;
         back_.reset(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory"));
-        sys(::chdir(to.c_str()), "enter {}", to);
+        const UniqueFd directory = openDirectory(to);
+        sys(::fchdir(directory.get()), "enter {}", to);
     }
     ~Excursion() {
         if (back_ && ::fchdir(back_.get()) != 0)
@@ -71,40 +72,39 @@ private:
     UniqueFd back_;
 };
 
-/// A fresh directory that stands for "/" while this lives, so that a socket can be bound to any path without touching
-/// what has that path: the kernel keeps the path as it was passed to bind(2). All that is made in it has to be gone
-/// before this ends. Only for processes without further threads, which share the root directory.
+/// A fresh directory, for this process alone, that stands for "/" until goBack(): so that a socket can be bound to any
+/// path (the kernel keeps the path as it was passed to bind(2)) without anything that others can exchange on the way.
+/// All that is made in it has to be gone before this ends. Only for processes without further threads, which share the
+/// root directory.
 class OtherRoot {
 public:
-    /// `beside`: an existing path; the directory is made next to it.
-    explicit OtherRoot(const std::string& beside)
-        : directory_(fmt::format("{}.criu.{}", beside, ::getpid())),
+    /// The directory is made beside `place`, on the same mount.
+    explicit OtherRoot(const kernel::CreatedName& place)
+        : directory_(
+              kernel::CreatedName::below(place.directory(), fmt::format("{}.criu.{}", place.name(), ::getpid()))),
           root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
           current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
-        sys(::mkdirat(directory_.directory(), directory_.name(), 0700), "create a directory beside {}", beside);
-        directory_.noteCreated();
-        const UniqueFd inside(sys(::openat(directory_.directory(), directory_.name(), O_PATH | O_DIRECTORY | O_CLOEXEC),
-                                  "open a directory beside {}", beside));
-        sys(::fchdir(inside.get()), "enter a directory beside {}", beside);
-        if (::chroot(".") != 0) {
-            const int code = errno;
-            goBack();
-            failWith(code, "make a directory beside {} the root", beside);
-        }
+        const UniqueFd inside = directory_.createDirectory();
+        sys(::fchdir(inside.get()), "enter a directory beside {}", place.name());
+        away_ = true;
+        sys(::chroot("."), "make a directory beside {} the root", place.name());
     }
     ~OtherRoot() { goBack(); }
     OtherRoot(const OtherRoot&) = delete;
     OtherRoot& operator=(const OtherRoot&) = delete;
 
-private:
-    void goBack() const noexcept {
+    void goBack() noexcept {
+        if (!std::exchange(away_, false))
+            return;
         if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
             ::abort();  // whatever came next would happen in the wrong place
     }
 
+private:
     kernel::CreatedName directory_;
     UniqueFd root_;
     UniqueFd current_;
+    bool away_ = false;
 };
 
 struct Address {
@@ -121,55 +121,59 @@ struct Address {
     [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&value); }
 };
 
-/// Makes the socket file `at`, which is what `path` leads to.
-UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at) {
-    const Address address(path);
-    if (::bind(fd, address.get(), address.length) != 0) {
-        Error error(errno, fmt::format("bind a socket to {}", name.shown()));
-        if (error.code() == EADDRINUSE)
-            error.addHint("a file of another kind has that name");
-        throw error;
-    }
-    at.noteCreated();
-    UniqueFd file(sys(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name.shown()));
-    if (name.permissions != nullptr) {
-        const FilePermsEntry& wanted = *name.permissions;
-        struct stat now {};
-        sys(::fstat(file.get(), &now), "stat {}", name.shown());
-        if (now.st_uid != wanted.uid || now.st_gid != wanted.gid)
-            sys(::fchownat(at.directory(), at.name(), wanted.uid, wanted.gid, AT_SYMLINK_NOFOLLOW), "give {} to {}:{}",
-                name.shown(), wanted.uid, wanted.gid);
-        if ((now.st_mode & 07777) != (wanted.mode & 07777))
-            sys(::fchmodat(at.directory(), at.name(), wanted.mode & 07777, 0), "set mode {:#o} of {}",
-                wanted.mode & 07777, name.shown());
-    }
-    return file;
+void setPermissions(int file, const UnixName& name) {
+    if (name.permissions == nullptr)
+        return;
+    const FilePermsEntry& wanted = *name.permissions;
+    const ErrorContext context([&] { return name.shown(); });
+    struct stat now {};
+    sys(::fstat(file, &now), "stat it");
+    if (now.st_uid != wanted.uid || now.st_gid != wanted.gid)
+        changeOwner(file, wanted.uid, wanted.gid);
+    if ((now.st_mode & 07777) != (wanted.mode & 07777))
+        changeMode(file, static_cast<mode_t>(wanted.mode));
 }
 
 /// Removes the socket file that the dumped process left behind. Nobody may be bound to it: then it is somebody else's.
-void removeStale(const UnixName& name, const std::string& path, const kernel::CreatedName& at) {
+void removeStale(const UnixName& name, const kernel::CreatedName& at) {
+    const UniqueFd file(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat there {};
-    if (::fstatat(at.directory(), at.name(), &there, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(there.st_mode))
+    if (!file || ::fstat(file.get(), &there) != 0 || !S_ISSOCK(there.st_mode))
         return;
     // connect(2) looks first for the socket that is bound to the file, and then whether it is of the same type. To
     // connect a datagram socket is nothing that the other one would notice, whatever type that is.
     const UniqueFd probe(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a socket"));
-    const Address address(path);
+    const std::string self = fmt::format("/proc/self/fd/{}", file.get());
+    const Address address(self);
     if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) {
         Error error(EADDRINUSE, fmt::format("bind a socket to {}", name.shown()));
         error.addHint("another socket has that name");
         throw error;
     }
-    if (const int code = kernel::removeIfSame(at.directory(), at.name(), kernel::Inode::of(there)); code != 0)
+    if (const int code = removeIfSame(at.directory(), at.name(), Inode::of(there)); code != 0)
         failWith(code, "remove the stale socket {}", name.shown());
 }
 
-/// Binds to a path whose file is to be gone again afterwards.
-UniqueFd bindForAMoment(int fd, const UnixName& name, const std::string& path) {
+/// Binds to a path, where `at` is its last component, and puts the file there if nothing has the name.
+UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
+    OtherRoot apart(at);
     kernel::CreatedDirectories parents;
-    parents.make(kernel::parentDirectory(path));
-    kernel::CreatedName file(path);
-    return bindFile(fd, name, path, file);
+    parents.make(parentDirectory(path));
+    kernel::CreatedName made(path);
+    const Address address(path);
+    sys(::bind(fd, address.get(), address.length), "bind a socket to {}", name.shown());
+    made.noteCreated();
+    UniqueFd file = made.open();
+    apart.goBack();
+    setPermissions(file.get(), name);
+    // Removed ones go through the name, too: what the kernel calls the file is what it was called last.
+    const int code = made.moveTo(at);
+    if (code == 0 || (code == EEXIST && fate == PathFate::Removed))
+        return file;
+    Error error(code == EEXIST ? EADDRINUSE : code, fmt::format("bind a socket to {}", name.shown()));
+    if (code == EEXIST)
+        error.addHint("a file of another kind has that name");
+    throw error;
 }
 
 }  // namespace
@@ -246,19 +250,16 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate) {
     if (fate == PathFate::Removed)
         base.make(name.directory);
     const Excursion excursion(name.directory);
-    if (fate == PathFate::Kept) {
-        // The file outlives the socket: it is what the dumped process left behind.
-        kernel::CreatedName at(path);
-        removeStale(name, path, at);
-        UniqueFd file = bindFile(fd, name, path, at);
-        at.release();
-        return file;
-    }
-    struct stat other {};
-    std::optional<OtherRoot> apart;
-    if (::lstat(path.c_str(), &other) == 0)
-        apart.emplace(path);
-    return bindForAMoment(fd, name, path);
+    kernel::CreatedDirectories parents;
+    if (fate == PathFate::Removed)
+        parents.make(parentDirectory(path));
+    kernel::CreatedName at(path);
+    if (fate == PathFate::Kept)
+        removeStale(name, at);
+    UniqueFd file = bindFile(fd, name, path, at, fate);
+    if (fate == PathFate::Kept)
+        at.release();  // the file outlives the socket, as that of the dumped process did
+    return file;
 }
 
 void connectName(int fd, const UnixName& name, int path) {

@@ -41,7 +41,7 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
 
 /// What a path is to be when a socket has been bound to it.
 enum class PathFate {
-    Kept,     ///< a socket file in the way that nobody is bound to is replaced
+    Kept,     ///< a socket file in the way that nobody is bound to is replaced; anything else is an error
     Removed,  ///< gone again; whatever else has the name isn't touched
 };
 

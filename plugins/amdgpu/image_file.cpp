@@ -16,7 +16,7 @@ namespace {
 constexpr mode_t kMode = 0600;
 
 UniqueFd create(const ImageDir& images, const std::string& name) {
-    return kernel::createAnew(images.fd(), name, O_RDWR, kMode);
+    return createAnew(images.fd(), name, O_RDWR, kMode);
 }
 
 void writeAll(int fd, std::span<const std::byte> bytes, const std::string& name) {

@@ -61,7 +61,8 @@ void makeSharedMemory(const SharedMemory& wanted) {
     }
     ::sem_close(semaphore);
     // Other users need it as well, whatever the umask.
-    if (::chmod(kSemaphoreFile, kMode) != 0) {
+    const UniqueFd file(::open(kSemaphoreFile, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file || ::fchmod(file.get(), kMode) != 0) {
         const int code = errno;
         ::sem_unlink(kSemaphore);
         failWith(code, "set the mode of {}", kSemaphoreFile);

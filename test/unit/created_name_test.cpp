@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -17,10 +18,7 @@ using criu::test::TemporaryDir;
 namespace {
 
 void create(CreatedName& name) {
-    const int fd = ::openat(name.directory(), name.name(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    REQUIRE(fd >= 0);
-    ::close(fd);
-    name.noteCreated();
+    (void)name.createFile(O_WRONLY);
 }
 
 }  // namespace
@@ -88,4 +86,47 @@ TEST_CASE("created directories go again, but not those that were there or are in
     }
     CHECK(std::filesystem::exists(tmp.path() + "/a/b/mine"));
     CHECK_FALSE(std::filesystem::exists(tmp.path() + "/a/b/c"));
+}
+
+TEST_CASE("what is made is changed through its descriptor, whatever has the name by then") {
+    const TemporaryDir tmp;
+    const std::string path = tmp.path() + "/name";
+    std::ofstream(tmp.path() + "/precious") << "x";
+    std::filesystem::permissions(tmp.path() + "/precious", std::filesystem::perms(0600));
+    CreatedName name(path);
+    for (const mode_t type : {S_IFIFO, S_IFSOCK}) {
+        const criu::UniqueFd made = name.createNode(type);
+        std::filesystem::rename(path, tmp.path() + "/moved");
+        std::filesystem::create_symlink("precious", path);
+        criu::changeMode(made.get(), 0666);
+        criu::changeOwner(made.get(), ::getuid(), ::getgid());
+        criu::changeTimes(made.get(), {1, 0}, {2, 0});
+        struct stat status {};
+        REQUIRE(::stat((tmp.path() + "/moved").c_str(), &status) == 0);
+        CHECK(status.st_mode == (type | 0666));
+        CHECK(status.st_mtim.tv_sec == 2);
+        REQUIRE(::stat((tmp.path() + "/precious").c_str(), &status) == 0);
+        CHECK((status.st_mode & 07777) == 0600);
+        CHECK_THROWS(name.open());
+        CHECK(name.remove() == EEXIST);
+        std::filesystem::remove(path);
+        std::filesystem::remove(tmp.path() + "/moved");
+    }
+}
+
+TEST_CASE("a name moves only to one that is free, and is removed there") {
+    const TemporaryDir tmp;
+    {
+        CreatedName from(tmp.path() + "/from");
+        CreatedName to(tmp.path() + "/to");
+        create(from);
+        std::ofstream(tmp.path() + "/to") << "theirs";
+        CHECK(from.moveTo(to) == EEXIST);
+        CHECK(std::filesystem::file_size(tmp.path() + "/to") == 6);
+        std::filesystem::remove(tmp.path() + "/to");
+        CHECK(from.moveTo(to) == 0);
+        CHECK(std::filesystem::exists(tmp.path() + "/to"));
+        CHECK_FALSE(std::filesystem::exists(tmp.path() + "/from"));
+    }
+    CHECK(std::filesystem::is_empty(tmp.path()));
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/image/image_dir.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "criu/image/old_images.hpp"
 #include "image_fixture.hpp"
 #include "images/fs.hpp"
 
@@ -71,6 +75,46 @@ TEST_CASE("an image takes the place of a link, and never the content of what the
     dir.create(ImageKind::Fs, 2).finish();
     CHECK(std::filesystem::file_size(tmp.path() + "/other") == 8);
     CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(tmp.path() + "/fs-1.img")));
+}
+
+TEST_CASE("images are for nobody else, whatever the umask says and whatever had their names") {
+    const TemporaryDir tmp;
+    const auto dir = tmp.images();
+    const auto modeOf = [&](const char* name) {
+        struct stat status {};
+        REQUIRE(::lstat((tmp.path() + name).c_str(), &status) == 0);
+        return status.st_mode;
+    };
+    std::ofstream(tmp.path() + "/fs-1.img") << "of an earlier dump";
+    std::filesystem::permissions(tmp.path() + "/fs-1.img", std::filesystem::perms(0666));
+    const UniqueFd reader(::open((tmp.path() + "/fs-1.img").c_str(), O_RDWR | O_CLOEXEC));
+    for (const mode_t mask : {0, 022, 0777}) {
+        const mode_t before = ::umask(mask);
+        dir.create(ImageKind::Fs, 1).finish();
+        (void)dir.createRaw(ImageKind::Pages, mask);
+        ::umask(before);
+        CHECK(modeOf("/fs-1.img") == (S_IFREG | 0600));
+        CHECK(modeOf(("/pages-" + std::to_string(mask) + ".img").c_str()) == (S_IFREG | 0600));
+    }
+    struct stat old {};
+    REQUIRE(::fstat(reader.get(), &old) == 0);
+    CHECK(old.st_size == 18);  // whoever had it open sees nothing of the new one
+}
+
+TEST_CASE("all images of an earlier dump can be removed, and nothing else") {
+    const TemporaryDir tmp;
+    const auto dir = tmp.images();
+    std::ofstream(tmp.path() + "/precious") << "x";
+    for (const char* const name : {"/core-12.img", "/pages-7.img", "/ghost-file-1f.img", "/creds-3.img", "/core-x.img",
+                                   "/core-.img", "/corn-1.img", "/cpuinfo.img", "/dump.log", "/core-1.img.old"})
+        std::ofstream(tmp.path() + name) << "x";
+    std::filesystem::create_symlink("precious", tmp.path() + "/mm-1.img");
+    criu::removeOldImages(dir);
+    std::set<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(tmp.path()))
+        left.insert(entry.path().filename());
+    CHECK(left == std::set<std::string>{"precious", "core-x.img", "core-.img", "corn-1.img", "cpuinfo.img", "dump.log",
+                                        "core-1.img.old"});
 }
 
 TEST_CASE("creating truncates, and raw files can be read back") {

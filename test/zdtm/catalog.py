@@ -12,6 +12,9 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     refused-restore OPTIONS   for mode `refused-restore`: with these criu restore fails
     refused-with REGEX        and its Error line matches this
     between COMMAND           for the shell, in the program's folder and namespaces: between each dump and restore
+    plant COMMAND             for mode `planted`: for the shell, after the dump; it puts something else in a file's place,
+                              and what mustn't be touched into the folder `outside`
+    unplant COMMAND           puts back what was there
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     network own               criu is in a network of its own, too, and no other test is there
@@ -35,7 +38,7 @@ class Program:
     """One test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
-            "refused-restore", "refused-with", "outside", "own-pids", "own-users", "network",
+            "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
             "strangers"}
 
     def __init__(self, folder, name):
@@ -68,6 +71,8 @@ class Program:
         self.refused_restore = shlex.split(said.get("refused-restore", ""))
         self.refused_with = said.get("refused-with")
         self.between = said.get("between")
+        self.plant = said.get("plant")
+        self.unplant = said.get("unplant")
         self.ignore = _list(said.get("ignore"))
         self.outside = said.get("outside")
         self.network = said.get("network") == "own"

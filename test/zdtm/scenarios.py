@@ -5,7 +5,9 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
+import sys
 
 from harness import criu as criu_runs
 from harness import processes
@@ -272,6 +274,178 @@ def change_vdso(images):
     return count
 
 
+def planted(subject, task):
+    """Something else in place of what was dumped, put there by whoever may: the restore says so and touches nothing that
+    isn't the tree's."""
+    subject.dump(subject.ours, "images")
+    _shell(subject, task["plant"])
+    before = _outside(subject)
+    require_failed_restore(subject, "images", task["refused_with"])
+    _require_untouched(subject, before, "the restore")
+    _shell(subject, task["unplant"])
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def planted_images(subject, _task):
+    """What is planted in the directory of images is replaced and never written to; images and logs are for nobody else,
+    and nothing of an earlier dump stays. Meanwhile criu leaves no core files."""
+    images = subject.images("images")
+    secret = os.path.join(subject.work, "secret")
+    script = os.path.join(subject.work, "script")
+    os.mkdir(images)
+    _write(secret, 0o600)
+    os.symlink(secret, os.path.join(images, "pages-1.img"))
+    os.link(secret, os.path.join(images, "pstree.img"))
+    os.symlink(secret, os.path.join(images, "stats-dump"))
+    for name in ("core-424242.img", "files.img", "dump.log"):
+        _write(os.path.join(images, name), 0o666)
+    before = _outside(subject)
+    _write(script, 0o755, f"#!/bin/sh\ngrep 'Max core' /proc/$PPID/limits >> {subject.work}/core\n")
+    subject.dump(subject.ours, "images", ["--action-script", script])
+    _require_untouched(subject, before, "the dump")
+    if "core-424242.img" in os.listdir(images):
+        raise Failed("an image of an earlier dump is left")
+    for name in sorted(os.listdir(images)):
+        info = os.lstat(os.path.join(images, name))
+        if not name.endswith(".output") and (stat.S_IFMT(info.st_mode), info.st_mode & 0o77) != (stat.S_IFREG, 0):
+            raise Failed(f"{name} has mode {info.st_mode:o}")
+    with open(os.path.join(subject.work, "core"), encoding="ascii") as file:
+        if any(line.split()[4] != "1" for line in file):
+            raise Failed("criu could leave a core file")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def other_link(subject, _task):
+    """An image that takes another file for the temporary link of the dump isn't believed, and the file stays."""
+    subject.dump(subject.ours, "images")
+    path = os.path.join(subject.images("images"), "files.img")
+    with open(path, "rb") as file:
+        data = file.read()
+    name = re.search(rb"link_remap\.\d+", data).group(0)
+    other = name[:-1] + (b"8" if name.endswith(b"9") else b"9")
+    shutil.copytree(subject.images("images"), subject.images("changed"))
+    with open(os.path.join(subject.images("changed"), "files.img"), "wb") as file:
+        file.write(data.replace(name, other))
+    theirs = os.path.join(subject.folder, other.decode())
+    shutil.copy2(os.path.join(subject.folder, name.decode()), theirs)
+    require_failed_restore(subject, "changed", "is no temporary link of a dump")
+    os.unlink(theirs)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def _write(path, mode, content="precious"):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(content)
+    os.chmod(path, mode)
+
+
+def _require_untouched(subject, before, what):
+    if (after := _outside(subject)) != before:
+        raise Failed(f"{what} touched what isn't the tree's: {sorted(before.items() ^ after.items(), key=str)}")
+
+
+def _shell(subject, command):
+    subprocess.run(["/bin/sh", "-ec", command], cwd=subject.folder, check=True)
+
+
+def _outside(subject):
+    """All that is to be said of the files that nothing of a restore is allowed to touch."""
+    found = {}
+    for top in ("secret", os.path.join("cwd", "outside")):
+        top = os.path.join(subject.work, top)
+        paths = [top] if os.path.lexists(top) else []
+        for base, folders, files in os.walk(top):
+            paths += [os.path.join(base, name) for name in folders + files]
+        for path in paths:
+            info = os.lstat(path)
+            content = None
+            if stat.S_ISREG(info.st_mode):
+                with open(path, "rb") as file:
+                    content = file.read()
+            found[path] = (info.st_mode, info.st_uid, info.st_gid, info.st_ino, info.st_mtime_ns, content)
+    return found
+
+
+# Of a user who plants links.
+RACER = r"""
+import os, stat
+outside, theirs = os.path.abspath("outside/data"), "mine/data"
+real = os.path.abspath("mine/real")
+os.setgroups([]); os.setgid(1000); os.setuid(1000)
+def attempt(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError:
+        pass
+turn = 0
+while True:
+    turn += 1
+    for name in os.listdir("mine"):
+        if ".ghost" in name or ".criu." in name or name in ("gone", "pipe"):
+            attempt(os.rename, "mine/" + name, "mine/taken")
+            attempt(os.symlink, outside, "mine/" + name)
+    attempt(os.unlink, "mine/new")
+    attempt(os.symlink, outside if turn % 2 else real, "mine/new")
+    attempt(os.rename, "mine/new", theirs)
+    attempt(os.rename, "mine/sub" if turn % 2 else "mine/sub.link", "mine/sub.away")
+    attempt(os.rename, "mine/sub.link" if turn % 2 else "mine/sub.away", "mine/sub")
+    attempt(os.rename, "mine/sub.away", "mine/sub.link")
+"""
+
+
+def raced(subject, _task):
+    """A user who all the time puts links in place of his files and directories gets no descriptor to what he may not
+    open, and no other's file changes its content, mode, owner or name. The program has the folder `mine`, which is his."""
+    subject.dump(subject.ours, "images")
+    outside = os.path.join(subject.folder, "outside")
+    mine = os.path.join(subject.folder, "mine")
+    subprocess.run(["cp", "-a", mine, mine + ".whole"], check=True)
+    os.mkdir(outside, 0o700)
+    size = os.path.getsize(os.path.join(mine, "data"))
+    mode = stat.S_IMODE(os.stat(os.path.join(mine, "data")).st_mode)
+    for name in ("data", "inner"):
+        _write(os.path.join(outside, name), 0o600)
+        os.truncate(os.path.join(outside, name), size)
+        os.chmod(os.path.join(outside, name), mode)
+    os.rename(os.path.join(mine, "data"), os.path.join(mine, "real"))
+    os.symlink(outside, os.path.join(mine, "sub.link"))
+    before = _outside(subject)
+    secrets = {(os.stat(path).st_dev, os.stat(path).st_ino) for path in before}
+    racer = subject.init.start([sys.executable, "-c", RACER], subject.folder, os.path.join(subject.work, "racer.log"))
+    for turn in range(20):
+        run = subject.try_restore(subject.ours, subject.images("images"))
+        if run.code < 0:
+            raise Failed(run.describe())
+        if run.code == 0:
+            for pid in processes.tree(subject.root):
+                _require_no_secret(pid, secrets)
+        for pid in processes.pids()[1:]:
+            if pid != racer:
+                os.kill(pid, signal.SIGKILL)
+        subject.require_nothing_left(f"turn {turn}", {racer})
+        subject.await_free_ids()
+        _require_untouched(subject, before, f"turn {turn}")
+    os.kill(racer, signal.SIGKILL)
+    subject.init.wait(racer, 5)
+    shutil.rmtree(mine)
+    shutil.rmtree(outside)
+    os.rename(mine + ".whole", mine)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def _require_no_secret(pid, secrets):
+    paths = [f"/proc/{pid}/{name}" for name in ("cwd", "root", "exe")]
+    paths += [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
+    for path in paths:
+        info = os.stat(path)
+        if (info.st_dev, info.st_ino) in secrets:
+            raise Failed(f"{path} is {os.readlink(path)}")
+
+
 def require_failed_restore(subject, name, pattern, strangers=frozenset()):
     """Requires a restore to fail with a matching Error line and to leave nothing behind."""
     files = subject.list_files()
@@ -300,6 +474,10 @@ SCENARIOS = [
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),
+    modes.Mode("planted", planted, scenario=True, beyond_42=True),
+    modes.Mode("planted-images", planted_images, scenario=True, beyond_42=True),
+    modes.Mode("other-link", other_link, scenario=True, beyond_42=True),
+    modes.Mode("raced", raced, scenario=True, beyond_42=True),
     modes.Mode("packing-stopped", packing_stopped, scenario=True, beyond_42=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
 ]

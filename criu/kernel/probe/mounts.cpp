@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "criu/base/mapping.hpp"
+#include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/mountinfo.hpp"
@@ -34,7 +35,7 @@ void enterTmpfs() {
 }
 
 void makeDirectory(const char* name) {
-    sys(::mkdir(name, 0700), "create directory {}", name);
+    makeDirectory(AT_FDCWD, name, IfThere::Refused);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also damaged
+// zdtm: also damaged, other-link
 // zdtm: dump-options --link-remap
 #include <fcntl.h>
 #include <sys/stat.h>

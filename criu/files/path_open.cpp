@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/files/path_open.hpp"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/files/build_id.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "images/regfile.hpp"
+
+namespace criu::files {
+namespace {
+
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+
+/// What tells an inode from others, also from one that got its number later.
+struct Identity {
+    std::uint32_t device = 0;  ///< as images have it
+    std::uint64_t inode = 0;
+    std::uint64_t born = 0;  ///< nanoseconds since 1970; 0: the file system doesn't know
+
+    static Identity of(int file) {
+        struct statx status {};
+        sys(::statx(file, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status), "look at a file");
+        Identity identity;
+        identity.device = kernel::kernelForm(::makedev(status.stx_dev_major, status.stx_dev_minor));
+        identity.inode = status.stx_ino;
+        if ((status.stx_mask & STATX_BTIME) != 0)
+            identity.born =
+                static_cast<std::uint64_t>(status.stx_btime.tv_sec) * kNanoseconds + status.stx_btime.tv_nsec;
+        return identity;
+    }
+    friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+bool isDumpedInode(const RegFileEntry& entry, int file) {
+    return entry.has_device != 0 && entry.has_inode != 0 &&
+           Identity::of(file) == Identity{entry.device, entry.inode, entry.has_born != 0 ? entry.born : 0};
+}
+
+/// Whether more rights could help.
+bool isForbidden(int code) {
+    return code == EACCES || code == EPERM;
+}
+
+struct stat statOf(int file, const std::string& path) {
+    struct stat status {};
+    sys(::fstat(file, &status), "stat {}", path);
+    return status;
+}
+
+/// Before it is opened.
+void validate(const RegFileEntry& entry, int file, const std::string& path, const PathOpening& opening) {
+    const struct stat now = statOf(file, path);
+    if (entry.has_mode != 0 && (now.st_mode & S_IFMT) != (entry.mode & S_IFMT))
+        fail("{} is another kind of file ({:#o}) than when it was dumped ({:#o})", path, now.st_mode & S_IFMT,
+             entry.mode & S_IFMT);
+    if (opening.check == PathCheck::Nothing)
+        return;
+    if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
+        fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
+    if (entry.has_mode != 0 && now.st_mode != entry.mode && !opening.options.skipFileRwxCheck) {
+        Error error(0,
+                    fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
+        error.addHint("--skip-file-rwx-check accepts other permissions");
+        throw error;
+    }
+}
+
+void validateBuildId(const RegFileEntry& entry, int file, const std::string& path) {
+    const std::vector<std::byte> id = readBuildId(file);
+    if (id.empty() || id.size() > entry.n_build_id * sizeof(std::uint32_t) ||
+        std::memcmp(id.data(), entry.build_id, id.size()) != 0)
+        fail("{} has another build id than when it was dumped", path);
+}
+
+/// What may be given to open(2) beside O_PATH.
+int pathOnly(int how) {
+    return O_PATH | O_CLOEXEC | (how & (O_NOFOLLOW | O_DIRECTORY));
+}
+
+/// Opens once more what an O_PATH descriptor leads to. Sets errno.
+UniqueFd openAgain(int file, int how) {
+    const std::string self = fmt::format("/proc/self/fd/{}", file);
+    return UniqueFd(::open(self.c_str(), how & ~O_NOFOLLOW));
+}
+
+/// With the rights of the caller. An invalid descriptor where they don't suffice.
+UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
+    UniqueFd file(::open(path.c_str(), pathOnly(how)));
+    if (file) {
+        validate(entry, file.get(), path, opening);
+        if ((how & O_PATH) != 0)
+            return file;
+        file = openAgain(file.get(), how);
+    }
+    if (!file && !isForbidden(errno))
+        failErrno("open {}", path);
+    return file;
+}
+
+[[noreturn]] void refuse(const std::string& path) {
+    Error error(EACCES, fmt::format("open {}, which its process may not open by itself", path));
+    error.addHint("it can't be shown to be the file that was dumped: others may have put another one there");
+    throw error;
+}
+
+/// With the rights of root of the tree's user namespace, or of criu outside of that.
+UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
+    UniqueFd file(::open(path.c_str(), pathOnly(how)));
+    bool outside = false;
+    if (!file && isForbidden(errno) && opening.help != nullptr) {
+        const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
+        file = opening.help->openBelow(root.get(), path, pathOnly(how));
+        outside = true;
+    }
+    if (!file)
+        failErrno("open {}", path);
+    const auto isOwn = [&] {
+        const uid_t owner = statOf(file.get(), path).st_uid;
+        return !outside && !opening.users.empty() &&
+               std::all_of(opening.users.begin(), opening.users.end(),
+                           [owner](const kernel::FileRights& rights) { return rights.own(owner); });
+    };
+    const auto open = [&](bool withHelp) {
+        validate(entry, file.get(), path, opening);
+        if ((how & O_PATH) != 0)
+            return std::move(file);
+        UniqueFd again = openAgain(file.get(), how);
+        if (!again && isForbidden(errno) && withHelp && opening.help != nullptr)
+            again = opening.help->openAgain(file.get(), how & ~O_NOFOLLOW);
+        if (!again)
+            failErrno("open {}", path);
+        return again;
+    };
+    if (isDumpedInode(entry, file.get()))
+        return open(true);
+    if (isOwn())
+        return open(false);
+    // By a way of its own, since others may exchange something between two looks at the same path.
+    const bool fromOutside = opening.users.empty();
+    file = openControlled(path, fromOutside ? Trusted::Unmapped : Trusted::RootOrSelf);
+    if (!file)
+        refuse(path);
+    return open(fromOutside);
+}
+
+}  // namespace
+
+void storeInode(int file, RegFileEntry& out) {
+    const Identity identity = Identity::of(file);
+    out.has_device = out.has_inode = out.has_born = 1;
+    out.device = identity.device;
+    out.inode = identity.inode;
+    out.born = identity.born;
+}
+
+UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
+    UniqueFd file;
+    if (opening.users.empty())
+        file = openAsCaller(entry, path, how, opening);
+    for (const kernel::FileRights& rights : opening.users) {
+        const kernel::FileRightsTaken taken(rights);
+        UniqueFd next = openAsCaller(entry, path, how, opening);
+        if (file && next && Inode::of(statOf(file.get(), path)) != Inode::of(statOf(next.get(), path)))
+            fail("{} was exchanged while it was opened", path);
+        file = std::move(next);
+        if (!file)
+            break;
+    }
+    if (!file)
+        file = openWithMore(entry, path, how, opening);
+    const bool readable = (how & O_PATH) == 0 && (how & O_ACCMODE) != O_WRONLY;
+    if (opening.check == PathCheck::Same && readable && entry.n_build_id != 0 &&
+        opening.options.fileValidation == model::FileValidation::BuildId)
+        validateBuildId(entry, file.get(), path);
+    return file;
+}
+
+}  // namespace criu::files

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+/// What files a process may open: by its users, groups and capabilities (credentials(7), capabilities(7)).
+namespace criu::kernel {
+
+/// Ids are those of the caller's user namespace.
+struct FileRights {
+    uid_t user = 0;             ///< that the kernel asks file systems with (fsuid)
+    gid_t group = 0;            ///< fsgid
+    std::vector<gid_t> groups;  ///< the further ones
+    std::vector<uid_t> users;   ///< all that the process can become by itself: real, effective, saved
+    bool ignoresModes = false;  ///< CAP_DAC_OVERRIDE
+    bool readsAll = false;      ///< CAP_DAC_READ_SEARCH
+
+    /// Whether it may open whatever root may.
+    [[nodiscard]] bool areAll() const noexcept { return user == 0 && ignoresModes && readsAll; }
+    /// Whether files of this owner are its own, whose mode it may change.
+    [[nodiscard]] bool own(uid_t owner) const noexcept;
+    friend bool operator==(const FileRights&, const FileRights&) = default;
+};
+
+/// The calling thread, which has root's rights, opens files with these while this lives: neither does it follow a path
+/// nor open a file that a process with these rights couldn't. Its other capabilities stay. Costs about ten system
+/// calls.
+class FileRightsTaken {
+public:
+    /// Throws Error.
+    explicit FileRightsTaken(const FileRights& rights);
+    ~FileRightsTaken();
+    FileRightsTaken(const FileRightsTaken&) = delete;
+    FileRightsTaken& operator=(const FileRightsTaken&) = delete;
+
+private:
+    struct CapabilityWords {
+        unsigned effective = 0;
+        unsigned permitted = 0;
+        unsigned inheritable = 0;
+    };
+    [[nodiscard]] static std::vector<CapabilityWords> ownCapabilities();
+    static bool setCapabilities(const std::vector<CapabilityWords>& words) noexcept;
+    void goBack() noexcept;
+
+    std::vector<gid_t> groups_;
+    std::vector<CapabilityWords> capabilities_;
+    uid_t user_ = 0;
+    gid_t group_ = 0;
+    pid_t parent_ = 0;
+    int deathSignal_ = 0;
+    int dumpable_ = 0;
+};
+
+}  // namespace criu::kernel
