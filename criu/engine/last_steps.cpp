@@ -53,8 +53,14 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     const ThreadCoreEntry& own = *core.thread_core;
     if (seccomp_ != nullptr)
         task::restoreSeccomp((*seccomp_)[thread], steps, data);
-    task::restoreCredentials(common_.credentials, task::Credentials::ofImage(*own.creds), steps, data);
-    if (common_.dumpable.needsHiding(**task_.mm, changes_))
+    const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
+    const bool idsChange = wanted.uid.effective != common_.credentials.uid.effective ||
+                           wanted.gid.effective != common_.credentials.gid.effective;
+    const bool hides = common_.dumpable.needsHiding(**task_.mm, changes_, idsChange);
+    if (hides)
+        task::hideFromOthers(steps);
+    task::restoreCredentials(common_.credentials, wanted, steps, data);
+    if (hides && idsChange)
         task::hideFromOthers(steps);
     task::restoreDeathSignal(own, steps);
     task::restoreKernelAddresses(core, steps);

@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "criu/base/error.hpp"
+#include "criu/kernel/effective_ids.hpp"
 #include "images/fown.hpp"
 
 namespace criu::files {
@@ -52,8 +55,12 @@ void restoreOwner(int fd, const FownEntry& owner) {
     uid_t saved = 0;
     sys(::getresuid(&real, &effective, &saved), "read own uids");
     const bool other = owner.uid != real || owner.euid != effective;
-    if (other)  // the saved uid stays, as the way back
+    std::optional<kernel::KeptAtChange> kept;
+    if (other) {
+        kept.emplace();
+        // The saved uid stays, as the way back.
         sys(::setresuid(owner.uid, owner.euid, saved), "take uid {} for a file's signal owner", owner.uid);
+    }
     const f_owner_ex to{static_cast<decltype(f_owner_ex::type)>(owner.pid_type), static_cast<pid_t>(owner.pid)};
     const int result = ::fcntl(fd, F_SETOWN_EX, &to);
     const int code = errno;

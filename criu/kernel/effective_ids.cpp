@@ -54,8 +54,6 @@ void setGroups(const std::vector<gid_t>& groups) {
 class TakenIdentity {
 public:
     TakenIdentity(const Identity& now, const Identity& taken) : now_(now) {
-        sys(::prctl(PR_GET_PDEATHSIG, &deathSignal_), "read own death signal");
-        dumpable_ = sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable");
         try {
             if (now.groups != taken.groups)
                 setGroups(taken.groups);
@@ -78,17 +76,24 @@ private:
         ::syscall(SYS_setresuid, kUnchanged, now_.user, kUnchanged);
         ::syscall(SYS_setresgid, kUnchanged, now_.group, kUnchanged);
         ::syscall(SYS_setgroups, now_.groups.size(), now_.groups.data());
-        ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
-        if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
-            ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
     }
 
+    const KeptAtChange kept_;
     const Identity& now_;
-    int deathSignal_ = 0;
-    int dumpable_ = 0;
 };
 
 }  // namespace
+
+KeptAtChange::KeptAtChange() {
+    sys(::prctl(PR_GET_PDEATHSIG, &deathSignal_), "read own death signal");
+    dumpable_ = sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable");
+}
+
+KeptAtChange::~KeptAtChange() {
+    ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
+    if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
+        ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
+}
 
 void withIdentity(const Identity& identity, const std::function<void()>& work) {
     const Identity now = currentIdentity();

@@ -8,6 +8,20 @@
 
 namespace criu::kernel {
 
+/// What the kernel resets whenever ids of a process change (prctl(2)): the dumpable flag and the death signal. The
+/// destructor puts back what the constructor has found.
+class KeptAtChange {
+public:
+    KeptAtChange();
+    ~KeptAtChange();
+    KeptAtChange(const KeptAtChange&) = delete;
+    KeptAtChange& operator=(const KeptAtChange&) = delete;
+
+private:
+    int deathSignal_ = 0;
+    int dumpable_ = 0;
+};
+
 /// Runs `work` with another effective user and group, for objects whose creator the kernel records and nobody can set
 /// afterwards. The calling thread must be root's; it alone is changed, and back afterwards. Throws Error.
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work);
@@ -21,9 +35,8 @@ struct Identity {
 };
 
 /// Runs `work` as somebody else, supplementary groups included, but with the calling thread's own rights on files (file
-/// system ids, setfsuid(2)). The thread must be root's; it alone is changed, and back afterwards. What the kernel
-/// resets at such a change (prctl(2): the dumpable flag and the death signal) is put back as well. Does nothing of this
-/// where it is the same already. Throws Error.
+/// system ids, setfsuid(2)). The thread must be root's; it alone is changed, and back afterwards, KeptAtChange
+/// included. Does nothing of this where it is the same already. Throws Error.
 void withIdentity(const Identity& identity, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -137,12 +137,12 @@ Dumpable Dumpable::ofSelf(bool changes) {
     return own;
 }
 
-bool Dumpable::needsHiding(const MmEntry& mm, bool credentialsChange) const noexcept {
-    const int value = credentialsChange ? afterChange : now;
-    const int wanted = mm.has_dumpable != 0 ? mm.dumpable : value;
-    if (value == kByItsUser)
-        return credentialsChange || wanted != kByItsUser;
-    return value != kNobody && wanted == kNobody;
+bool Dumpable::needsHiding(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept {
+    // Without a change of ids, when it only loses capabilities, a process stays as dumpable as it is.
+    if (credentialsChange)
+        return !idsChange || mm.has_dumpable == 0 || mm.dumpable != kByRoot || afterChange != kByRoot;
+    const int wanted = mm.has_dumpable != 0 ? mm.dumpable : now;
+    return now == kByItsUser ? wanted != kByItsUser : now == kByRoot && wanted == kNobody;
 }
 
 bool Dumpable::needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept {

@@ -48,17 +48,19 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
 struct Dumpable {
     static constexpr int kNobody = 0;
     static constexpr int kByItsUser = 1;
+    static constexpr int kByRoot = 2;
 
     int now = kNobody;          ///< of a process that is restored, before its credentials change
-    int afterChange = kNobody;  ///< what the kernel makes of it at any change of credentials: fs.suid_dumpable
+    int afterChange = kNobody;  ///< what the kernel makes of it when effective ids change: fs.suid_dumpable
 
     /// As the calling process has it, and hands it on to its children. `changes`: whether credentials will change, so
     /// that the other value matters. Throws Error.
     static Dumpable ofSelf(bool changes);
 
-    /// Whether the flag has to be taken away in a process that should have the one of `mm`. The value 2 ("by root") can
-    /// be had from the kernel only, by a change of credentials.
-    [[nodiscard]] bool needsHiding(const MmEntry& mm, bool credentialsChange) const noexcept;
+    /// Whether the flag has to be taken away in a process that should have the one of `mm`, when it gets its
+    /// credentials. `idsChange`: its effective ids are among what changes. The value 2 ("by root") can be had from the
+    /// kernel only, by such a change.
+    [[nodiscard]] bool needsHiding(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept;
     /// Whether it has to be set in the end, being 1 in the image.
     [[nodiscard]] bool needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept;
 };

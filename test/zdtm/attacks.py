@@ -11,12 +11,15 @@ from subject import Failed
 
 # A process of the same user outside of the tree. It takes what it can get of the processes it is given: a descriptor
 # to their memory, and copies of their descriptors. One line for each success: the process, whether it was traced then
-# and still was somewhat later, and those of the others that were root at that moment.
+# and still was somewhat later, and those of the others that had capabilities at that moment.
 SPY = r"""
 import ctypes, os, sys, time
 user, pids = int(sys.argv[1]), [int(word) for word in sys.argv[2:]]
 os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
 libc = ctypes.CDLL(None, use_errno=True)
+CAPSET = 126
+if libc.syscall(CAPSET, (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()) != 0:
+    sys.exit("the spy can't give up its capabilities")
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
 
 def fields(pid):
@@ -53,7 +56,7 @@ while left:
         what = opens(pid)
         if not what:
             continue
-        root = [other for other in pids if "0" in fields(other).get("Uid", "").split()]
+        root = [other for other in pids if int(fields(other).get("CapEff", "0"), 16) != 0]
         traced = fields(pid).get("TracerPid", "0") != "0"
         if traced:
             time.sleep(0.05)
@@ -65,12 +68,14 @@ print(f"ends after {tries}", flush=True)
 
 
 def attacked(subject, _task):
-    """Nobody of the tree's user can touch a process of it before all of it runs; then he can."""
-    user = 1000
-    victims = [pid for pid in subject.state if f"{user}" in (processes.status(pid) or {}).get("Uid", "").split()]
+    """Nobody of the tree's user can touch a process of it, as long as not all of it can run; then he can."""
+
+    statuses = {pid: processes.status(pid) for pid in subject.state}
+    victims = [pid for pid, status in statuses.items() if int(status["CapEff"], 16) == 0]
+    user = statuses[victims[0]]["Uid"].split()[0]
     subject.dump(subject.ours, "images")
     output = os.path.join(subject.work, "spy")
-    spy = subject.init.start([sys.executable, "-c", SPY, str(user), *map(str, victims)], "/", output)
+    spy = subject.init.start([sys.executable, "-c", SPY, user, *map(str, victims)], "/", output)
     subject.init.until(lambda: "begins" in (processes.text(output) or ""), 10, "the spy's begin")
     run = subject.try_restore(subject.ours, subject.images("images"))
     subject.require_success(run)
@@ -99,7 +104,7 @@ def fewer_rights(subject, _task):
         if not any(pattern in line for line in criu_runs.error_lines(run.log)):
             raise Failed(f"no Error line has '{pattern}': {run.describe()}")
         subject.require_nothing_left("after the failed restore")
-        subject.settle()
+        subject.await_free_ids()
     subject.restore(subject.ours, "images")
     subject.check()
 
