@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Modes in which something goes wrong. Programs ask for them; afterwards all has to be as if nothing had happened."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -336,6 +337,25 @@ def other_link(subject, _task):
     subject.check()
 
 
+def devices_unseen(subject, _task):
+    """No device node is seen in a directory of a user while a deleted one is made anew, not even for a moment."""
+    subject.dump(subject.ours, "images")
+    libc = ctypes.CDLL(None, use_errno=True)
+    notify = libc.inotify_init1(os.O_NONBLOCK)
+    create, moved_to = 0x100, 0x80
+    if notify < 0 or libc.inotify_add_watch(notify, os.path.join(subject.folder, "mine").encode(),
+                                            create | moved_to) < 0:
+        raise Failed(f"inotify: {os.strerror(ctypes.get_errno())}")
+    subject.restore(subject.ours, "images")
+    try:
+        raise Failed(f"there was a file for a moment: {os.read(notify, 4096)}")
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(notify)
+    subject.check()
+
+
 def _write(path, mode, content="precious"):
     with open(path, "w", encoding="ascii") as file:
         file.write(content)
@@ -477,6 +497,7 @@ SCENARIOS = [
     modes.Mode("planted", planted, scenario=True, beyond_42=True),
     modes.Mode("planted-images", planted_images, scenario=True, beyond_42=True),
     modes.Mode("other-link", other_link, scenario=True, beyond_42=True),
+    modes.Mode("devices-unseen", devices_unseen, scenario=True, beyond_42=True),
     modes.Mode("raced", raced, scenario=True, beyond_42=True),
     modes.Mode("packing-stopped", packing_stopped, scenario=True, beyond_42=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),
