@@ -62,6 +62,8 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     task::restoreCredentials(common_.credentials, wanted, steps, data);
     if (hides && idsChange)
         task::hideFromOthers(steps);
+    if (!changes_ && common_.dumpable.isAsWanted(**task_.mm))
+        task::showToItsUser(steps);
     task::restoreDeathSignal(own, steps);
     task::restoreKernelAddresses(core, steps);
     if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)

@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/kernel/effective_ids.hpp"
 
 namespace criu::files {
 namespace {
@@ -76,6 +77,7 @@ void setFlock(int fd, const FileLockEntry& lock) {
 void setLease(int fd, int type, const FileLockEntry& lock) {
     struct stat stat {};
     sys(::fstat(fd, &stat), "look at the file of a lease");
+    const kernel::KeptAtChange kept;
     const int before = ::setfsuid(stat.st_uid);
     const int result = ::fcntl(fd, F_SETLEASE, type);
     const int code = errno;

@@ -32,6 +32,7 @@ public:
     }
 
 private:
+    const KeptAtChange kept_;
     uid_t user_;
     gid_t group_;
 };

@@ -149,6 +149,14 @@ bool Dumpable::needsShowing(const MmEntry& mm, bool credentialsChange) const noe
     return mm.has_dumpable != 0 && mm.dumpable == kByItsUser && (credentialsChange || now != kByItsUser);
 }
 
+bool Dumpable::isAsWanted(const MmEntry& mm) const noexcept {
+    return now == kByItsUser && mm.has_dumpable != 0 && mm.dumpable == kByItsUser;
+}
+
+void showToItsUser(pie::StepList& steps) {
+    steps.call(pie::Subject::Dumpable, 1, SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
 void hideFromOthers(pie::StepList& steps) {
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }

@@ -61,12 +61,16 @@ struct Dumpable {
     /// credentials. `idsChange`: its effective ids are among what changes. The value 2 ("by root") can be had from the
     /// kernel only, by such a change.
     [[nodiscard]] bool needsHiding(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept;
+    /// Whether a process that keeps criu's credentials is, and is to be, dumpable by its user.
+    [[nodiscard]] bool isAsWanted(const MmEntry& mm) const noexcept;
     /// Whether it has to be set in the end, being 1 in the image.
     [[nodiscard]] bool needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept;
 };
 
 /// Takes the flag away.
 void hideFromOthers(pie::StepList& steps);
+/// Makes sure of the flag in a process that may have lost it since it was made, by ids that it had for a moment.
+void showToItsUser(pie::StepList& steps);
 
 /// PR_SET_MM_MAP: code, data, heap, stack, arguments, environment, auxiliary vector and the exe link in one call.
 /// `exeFd` stays open until the step has run.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sys/prctl.h>
+#include <sys/shm.h>
 
 #include "zdtm.hpp"
 
@@ -9,6 +10,14 @@ ZDTM("the dumpable flag, on and off") {
         task.wait_for_check();
         CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "is %d", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
     });
+    // The kernel notes who made it, so criu is that user for a moment when it is made again.
+    SYS(setresuid(-1U, 1000, -1U));
+    const int segment = SYS(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0666));
+    SYS(setresuid(-1U, 0, -1U));
+    SYS(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+    void* const shared = shmat(segment, nullptr, 0);
+    SYS(shmctl(segment, IPC_RMID, nullptr));
+    CHECK(shared != reinterpret_cast<void*>(-1), "shmat: %m");
     me.wait_for_check();
     CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1, "is %d", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
     me.finish(child);
