@@ -6,8 +6,18 @@
 
 namespace criu::engine {
 
+std::unique_ptr<AnswerWatch> ExaminedPhase::watchAnswers(FrozenPhase& frozen) {
+    const FileServers servers(frozen.tree());
+    if (!servers.used())
+        return nullptr;
+    auto watch = std::make_unique<AnswerWatch>(frozen.options().timeout, frozen.stop(), frozen.log());
+    servers.requireAnswers();
+    return watch;
+}
+
 ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
     : frozen_(frozen),
+      answers_(watchAnswers(frozen)),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
                   frozen.guardian(), frozen.devices()) {
     refuseUnsupported(frozen.tree(), frozen.options());

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
+
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_namespaces.hpp"
+#include "criu/engine/file_servers.hpp"
 
 namespace criu::engine {
 
@@ -25,7 +28,10 @@ public:
     void release(model::FinalState state) { namespaces_.release(state); }
 
 private:
+    [[nodiscard]] static std::unique_ptr<AnswerWatch> watchAnswers(FrozenPhase& frozen);
+
     FrozenPhase& frozen_;
+    std::unique_ptr<AnswerWatch> answers_;  ///< null: whatever the tree uses, the kernel alone answers for it
     DumpNamespaces namespaces_;
 };
 

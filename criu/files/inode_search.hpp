@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/files/tree_root.hpp"
 
 namespace criu::files {
@@ -19,9 +21,17 @@ namespace criu::files {
 /// directory is read at most once, and only as far as needed.
 class InodeSearch {
 public:
+    /// What a search may cost, while the tree stands still. Whoever is dumped chooses how much there is to search.
+    struct Limits {
+        StopRequest* stop = nullptr;  ///< find() throws when it is requested; may be null
+        std::chrono::seconds longest{
+            0};                   ///< of all searching together, from then on nothing more is found; 0: no limit
+        std::set<dev_t> avoided;  ///< file systems that aren't entered: those a process answers for
+    };
+
     /// `first`: directories of the user (--irmap-scan-path), walked before places where watched files often are.
     /// `tree`: where paths begin; outlives this object.
-    InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log);
+    InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log, Limits limits);
 
     /// A path that leads to the inode now; nothing if no walked directory has it.
     std::optional<std::string> find(dev_t device, ino_t inode);
@@ -36,11 +46,15 @@ private:
         std::optional<dev_t> stayOn;  ///< don't leave this file system
     };
 
+    [[nodiscard]] bool mayGoOn();
     void note(const std::string& path, const std::optional<dev_t>& stayOn);
     void walk(const Directory& directory);
 
     const TreeRoot& tree_;
     Log& log_;
+    Limits limits_;
+    std::chrono::steady_clock::duration taken_{};
+    std::chrono::steady_clock::time_point began_{};  ///< of the present find()
     std::deque<Directory> pending_;
     std::map<Key, std::string> known_;
     std::set<Key> walked_;

@@ -72,6 +72,14 @@ std::string selfPath(const UniqueFd& fd) {
     return fmt::format("/proc/self/fd/{}", fd.get());
 }
 
+InodeSearch::Limits WatchedInodes::searchLimits(FileDump& dump) {
+    InodeSearch::Limits limits{&dump.stop(), dump.options().timeout, {}};
+    for (const kernel::MountInfo& mount : mounts(dump).all())
+        if (kernel::hasServer(mount.fsType))
+            limits.avoided.insert(makedev(mount.devMajor, mount.devMinor));
+    return limits;
+}
+
 const kernel::MountTable& WatchedInodes::mounts(const FileDump& dump) {
     if (!mounts_)
         mounts_.emplace(dump.treeRoot().isOwn() ? dump.treeRoot().mounts() : readMounts());
@@ -114,7 +122,8 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
 
 std::string WatchedInodes::search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump) {
     if (!search_)
-        search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.treeRoot(), dump.log());
+        search_ = std::make_unique<InodeSearch>(dump.options().irmapScanPaths, dump.treeRoot(), dump.log(),
+                                                searchLimits(dump));
     if (const auto path = search_->find(kernel::deviceOf(device), inode))
         return *path;
     if (everywhere) {

@@ -48,6 +48,7 @@ private:
 
     Lookup openHandle(std::uint32_t device, const kernel::FileHandle& handle, const FileDump& dump);
     const std::vector<Root>& rootsOf(std::uint32_t device, const FileDump& dump);
+    InodeSearch::Limits searchLimits(FileDump& dump);
     std::string search(std::uint32_t device, std::uint64_t inode, bool everywhere, FileDump& dump);
 
     const PathDump& paths_;

@@ -112,6 +112,11 @@ MountTable readMountInfo(const ProcPid& task, ProcBuffer& buffer) {
     return MountTable(parseMountInfo(task.read("mountinfo", buffer)));
 }
 
+bool hasServer(std::string_view fsType) noexcept {
+    const std::string_view type = fsType.substr(0, fsType.find('.'));
+    return type == "fuse" || type == "fuseblk";
+}
+
 std::uint64_t mountFlags(std::string_view options) noexcept {
     std::uint64_t flags = 0;
     Scanner scan(options);

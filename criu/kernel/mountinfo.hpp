@@ -60,6 +60,9 @@ private:
 [[nodiscard]] std::vector<MountInfo> parseMountInfo(std::string_view text);
 [[nodiscard]] MountTable readMountInfo(const ProcPid& task, ProcBuffer& buffer);
 
+/// Whether a process answers for file systems of this type (FUSE), which may be slow to, or never do.
+[[nodiscard]] bool hasServer(std::string_view fsType) noexcept;
+
 /// MS_… bits of a comma-separated list of options; names that stand for no bit are passed over.
 [[nodiscard]] std::uint64_t mountFlags(std::string_view options) noexcept;
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/files/inode_search.hpp"
+#include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/files/tree_root.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,7 +47,7 @@ TEST_CASE("a path is found for an inode below the user's directories") {
     std::filesystem::create_symlink("/", folder.path + "/a/link");
     Log log;
     const files::TreeRoot tree;
-    InodeSearch search({folder.path}, tree, log);
+    InodeSearch search({folder.path}, tree, log, {});
 
     const struct stat file = statOf(folder.path + "/a/b/c/file");
     CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/a/b/c/file");
@@ -62,7 +65,7 @@ TEST_CASE("a path that went away isn't given out") {
     const struct stat file = statOf(one);
     Log log;
     const files::TreeRoot tree;
-    InodeSearch search({folder.path}, tree, log);
+    InodeSearch search({folder.path}, tree, log, {});
     REQUIRE(search.find(file.st_dev, file.st_ino) == one);
     std::filesystem::rename(one, two);
     CHECK_FALSE(search.find(file.st_dev, file.st_ino));
@@ -74,10 +77,36 @@ TEST_CASE("a whole mount is searched when it is added") {
     const struct stat file = statOf(folder.path + "/file");
     Log log;
     const files::TreeRoot tree;
-    InodeSearch search({}, tree, log);
+    InodeSearch search({}, tree, log, {});
     REQUIRE_FALSE(search.find(file.st_dev, file.st_ino));
     search.addMount(folder.path);
     CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/file");
+}
+
+TEST_CASE("a search ends when a stop is requested, when it has taken too long, and before file systems to avoid") {
+    const Folder folder;
+    for (int i = 0; i < 600; ++i)
+        std::filesystem::create_directories(fmt::format("{}/{}/a", folder.path, i));
+    std::ofstream(folder.path + "/599/a/file") << "text";
+    const struct stat file = statOf(folder.path + "/599/a/file");
+    Log log;
+    const files::TreeRoot tree;
+    {
+        InodeSearch search({folder.path}, tree, log, {nullptr, std::chrono::seconds(0), {file.st_dev}});
+        CHECK_FALSE(search.find(file.st_dev, file.st_ino));
+    }
+    {
+        InodeSearch search({folder.path}, tree, log, {nullptr, std::chrono::seconds(-1), {}});
+        CHECK_FALSE(search.find(file.st_dev, file.st_ino));
+    }
+    StopRequest stop;
+    {
+        InodeSearch search({folder.path}, tree, log, {&stop, std::chrono::seconds(100), {}});
+        CHECK(search.find(file.st_dev, file.st_ino) == folder.path + "/599/a/file");
+    }
+    ::raise(SIGTERM);
+    InodeSearch search({folder.path}, tree, log, {&stop, std::chrono::seconds(100), {}});
+    CHECK_THROWS_AS(search.find(file.st_dev, file.st_ino), Error);
 }
 
 TEST_CASE("paths below a process' directory") {

@@ -166,6 +166,22 @@ def guardian_killed(subject, _task):
     subject.check()
 
 
+def unanswered(subject, _task):
+    """A dump that waits for a file system which doesn't answer ends when it is asked to, or when the criu that was started
+    dies; the tree goes on."""
+    for number in signal.SIGTERM, signal.SIGKILL:
+        images = subject.images(f"images-{number.name}")
+        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--timeout", "0"])
+        subject.init.pause(1.5)
+        if pid in subject.init.ended:
+            raise Failed("the dump ended by itself")
+        os.kill(pid, number)
+        subject.init.wait(pid, 20, f"criu dump after {number.name}")
+        subject.require_running(f"after {number.name}")
+        subject.require_unchanged(f"after {number.name}", seconds=10, leftovers=True)
+    subject.check()
+
+
 def lock_gone(subject, _task):
     """A restore locks the network before it makes sockets, and not for longer than it needs, even if it fails."""
     subject.dump(subject.ours, "images")
@@ -491,6 +507,7 @@ SCENARIOS = [
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("guardian-killed", guardian_killed, scenario=True, beyond_42=True),
+    modes.Mode("unanswered", unanswered, scenario=True, beyond_42=True),
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),
