@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "criu/base/names.hpp"
+#include "criu/base/printable.hpp"
 
 namespace criu {
 namespace {
@@ -71,7 +72,12 @@ void Log::failure(const std::exception& error) {
 }
 
 void Log::line(LogLevel level, const std::source_location* where, std::string_view text) noexcept {
+    std::string escaped;
     try {
+        if (!isPrintable(text)) {
+            escaped = printable(text);
+            text = escaped;
+        }
         if (level == LogLevel::Error && firstError_.empty())
             firstError_ = text.substr(0, kErrorLimit);
         if (!enabled(level))
@@ -98,7 +104,8 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
         fmt::format_to(to, "{}\n", text);
         emit({out.data(), out.size()});
     } catch (const std::exception&) {
-        emit(text);  // out of memory: the bare text is better than nothing
+        // Out of memory: the bare text is better than nothing.
+        emit(isPrintable(text) ? text : "Error: no memory to print a message");
         emit("\n");
     }
 }

@@ -18,6 +18,9 @@ namespace criu::cgroup {
 namespace {
 
 constexpr std::string_view kNamed = "name=";
+/// How many groups may be in each other: the entry of one lies in that of its parent, and the readers of images take so
+/// many levels. Around the groups there are two, in them those of a property and its owner.
+constexpr unsigned kDeepest = kMaxRecordNesting - 4;
 
 std::string readText(const std::string& path) {
     std::ifstream file(path);
@@ -244,7 +247,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
             add(freezer_->second, out);
         // Groups below the root belong to others; those that the tree is in have entries of their own.
         if (!isRoot)
-            fillChildren(group.get(), controllers, out, threaded);
+            fillChildren(group.get(), controllers, out, threaded, 1);
     }
     entry.has_is_threaded = 1;
     entry.is_threaded = threaded;
@@ -294,8 +297,11 @@ void CgroupDump::fillGroup(int group, const std::string& controllers, CgroupDirE
     entry.more_properties = arena_.copy(std::span<CgroupPropEntry* const>(more));
 }
 
-void CgroupDump::fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded) {
+void CgroupDump::fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded,
+                              unsigned depth) {
     const std::vector<std::string> names = childrenOf(group);
+    if (!names.empty() && depth == kDeepest)
+        fail("more than {} cgroups are in each other", kDeepest);
     entry.n_children = names.size();
     entry.children = arena_.messages<CgroupDirEntry>(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -304,7 +310,7 @@ void CgroupDump::fillChildren(int group, const std::string& controllers, CgroupD
         child.dir_name = arena_.string(names[i]);
         const UniqueFd fd(sys(::openat(group, names[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open it"));
         fillGroup(fd.get(), controllers, child, threaded);
-        fillChildren(fd.get(), controllers, child, threaded);
+        fillChildren(fd.get(), controllers, child, threaded, depth + 1);
     }
 }
 

@@ -54,7 +54,8 @@ private:
     void storeControllers(CgroupEntry& entry);
     void storeGroups(const std::string& controllers, CgControllerEntry& entry);
     void fillGroup(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded);
-    void fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded);
+    /// `depth`: of the group, below the one that the images begin with, which is 1.
+    void fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded, unsigned depth);
     void add(const Property& property, CgroupDirEntry& entry);
     CgroupPropEntry* store(const Property& property);
 

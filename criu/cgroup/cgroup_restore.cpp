@@ -11,7 +11,8 @@
 #include <set>
 
 #include "criu/base/error.hpp"
-#include "criu/cgroup/properties.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/image/text_rules.hpp"
 #include "criu/kernel/attributes.hpp"
 
 namespace criu::cgroup {
@@ -39,24 +40,41 @@ std::optional<std::string> moved(const std::string& path, const std::string& old
     return result.empty() ? "/" : result;
 }
 
-/// Throws Error for a name of the images that would lead out of its hierarchy.
+/// Throws Error for a name of the images that would lead out of its hierarchy, or be another spelling of its root.
 void checkPath(std::string_view path) {
-    for (const std::string& part : split(path, '/'))
-        if (part == "..")
-            fail("{}: {} is no path of a cgroup", imageName(ImageKind::Cgroup), path);
+    if (!isGroupPath(path))
+        fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
 }
 
-void checkController(std::string_view name) {
-    if (name.find('/') != std::string_view::npos)
-        fail("{}: {} is no controller", imageName(ImageKind::Cgroup), name);
+void checkBelow(std::string_view path) {
+    if (!isGroupBelow(path))
+        fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
 }
 
-void checkNames(std::span<CgroupPropEntry* const> properties) {
-    for (const CgroupPropEntry* property : properties) {
-        const std::string_view name = property->name;
-        if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos)
-            fail("{}: \"{}\" is no file of a cgroup", imageName(ImageKind::Cgroup), name);
+/// The controllers that this kernel has.
+std::set<std::string, std::less<>> controllersHere() {
+    std::set<std::string, std::less<>> names;
+    std::string table;
+    try {
+        table = kernel::ProcDir().readFile("cgroups");
+    } catch (const Error& error) {
+        if (error.code() != ENOENT)
+            throw;  // it is missing where the kernel has no cgroups
     }
+    for (const std::string& line : split(table, '\n'))
+        if (!line.starts_with('#'))
+            names.insert(line.substr(0, line.find('\t')));
+    return names;
+}
+
+/// Mounting a hierarchy takes whatever it is given for an option.
+void checkControllers(std::string_view names, const std::set<std::string, std::less<>>& here) {
+    const std::vector<std::string> all = split(names, ',');
+    const bool known = std::all_of(all.begin(), all.end(), [&](const std::string& name) {
+        return isController(name, [&](std::string_view controller) { return here.contains(controller); });
+    });
+    if (!known || joined(all) != names)
+        fail("{}: \"{}\" is no controller that this kernel has", imageName(ImageKind::Cgroup), names);
 }
 
 /// Removes a group whose tasks are ending: the kernel may need a moment for that. 0 or an errno.
@@ -102,6 +120,7 @@ CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const Imag
     std::vector<Member>& own = sets_[ownSet_];
     for (const kernel::CgroupLine& line : kernel::readCgroups(kernel::ProcDir().self(), buffer))
         own.push_back({joined(line.controllers), line.path});
+    checkNames(entry);
     collectSets(entry);
     collectGroups(entry);
 }
@@ -135,14 +154,54 @@ std::optional<std::string> CgroupRestore::newRoot(const std::string& controllers
     return own ? own : root;
 }
 
+/// Before any of them is used.
+void CgroupRestore::checkNames(const CgroupEntry& entry) const {
+    const auto here = controllersHere();
+    const PropertyTable properties = readProperties(options_);
+    for (const CgSetEntry* const set : list(entry.sets, entry.n_sets))
+        for (const CgMemberEntry* const member : list(set->ctls, set->n_ctls)) {
+            checkControllers(member->name, here);
+            checkPath(member->path);
+        }
+    std::vector<const CgroupDirEntry*> groups;
+    for (const CgControllerEntry* const controller : list(entry.controllers, entry.n_controllers)) {
+        for (const char* const name : list(controller->cnames, controller->n_cnames)) {
+            checkControllers(name, here);
+            if (std::string_view(name).find(',') != std::string_view::npos)
+                fail("{}: \"{}\" is no controller but several", imageName(ImageKind::Cgroup), name);
+        }
+        for (const CgroupDirEntry* const head : list(controller->dirs, controller->n_dirs)) {
+            checkPath(head->dir_name);
+            groups.push_back(head);
+        }
+    }
+    while (!groups.empty()) {
+        const CgroupDirEntry& group = *groups.back();
+        groups.pop_back();
+        for (const CgroupDirEntry* const child : list(group.children, group.n_children)) {
+            checkBelow(child->dir_name);
+            groups.push_back(child);
+        }
+        const auto checkProperties = [&](std::span<CgroupPropEntry* const> all) {
+            for (const CgroupPropEntry* const property : all)
+                if (!properties.has(property->name)) {
+                    Error error(0, fmt::format("{}: \"{}\" isn't one of the properties of cgroups that are restored",
+                                               imageName(ImageKind::Cgroup), property->name));
+                    error.addHint("restore with the --cgroup-props of the dump");
+                    throw error;
+                }
+        };
+        checkProperties(list(group.properties, group.n_properties));
+        checkProperties(list(group.more_properties, group.n_more_properties));
+    }
+}
+
 void CgroupRestore::collectSets(const CgroupEntry& entry) {
     for (const CgSetEntry* set : list(entry.sets, entry.n_sets)) {
         std::vector<Member>& members = sets_[set->id];
         if (!members.empty())
             fail("{}: set {} is there twice", imageName(ImageKind::Cgroup), set->id);
         for (const CgMemberEntry* member : list(set->ctls, set->n_ctls)) {
-            checkController(member->name);
-            checkPath(member->path);
             if (member->has_cgns_prefix != 0 && member->cgns_prefix > std::strlen(member->path))
                 fail("{}: set {} has a prefix of {} bytes in {}", imageName(ImageKind::Cgroup), set->id,
                      member->cgns_prefix, member->path);
@@ -157,7 +216,6 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
         if (controller->n_cnames == 0)
             fail("{}: a hierarchy has no name", imageName(ImageKind::Cgroup));
         std::vector<std::string> names(controller->cnames, controller->cnames + controller->n_cnames);
-        std::for_each(names.begin(), names.end(), checkController);
         const std::string controllers = joined(names);
         const std::optional<std::string> root = newRoot(controllers);
         const auto members = [&](auto&& visit) {
@@ -193,9 +251,6 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
 
 void CgroupRestore::collectGroups(const CgroupDirEntry& entry, const std::string& controllers,
                                   const std::string& path) {
-    checkPath(entry.dir_name);
-    checkNames(list(entry.properties, entry.n_properties));
-    checkNames(list(entry.more_properties, entry.n_more_properties));
     groups_.push_back({controllers, path, &entry, false});
     for (const CgroupDirEntry* child : list(entry.children, entry.n_children))
         collectGroups(*child, controllers, (path == "/" ? "" : path) + withSlash(child->dir_name));

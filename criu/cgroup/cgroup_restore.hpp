@@ -108,6 +108,7 @@ private:
         Inode inode;
     };
 
+    void checkNames(const CgroupEntry& entry) const;
     void collectSets(const CgroupEntry& entry);
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);

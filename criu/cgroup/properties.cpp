@@ -29,6 +29,16 @@ bool isTaskList(std::string_view name) {
     return name == "cgroup.procs" || name == "tasks" || name == "cgroup.threads";
 }
 
+/// Not the names of other files, and of those of a cgroup not what does something when it is written, to whoever is in
+/// the group or outside.
+bool isSetting(std::string_view name) {
+    constexpr std::string_view kCommands[] = {"release_agent",      "cgroup.kill",    "cgroup.event_control",
+                                              "memory.force_empty", "memory.reclaim", "devices.allow",
+                                              "devices.deny"};
+    return std::find(name.begin(), name.end(), '/') == name.end() && name != "." && name != ".." &&
+           std::find(std::begin(kCommands), std::end(kCommands), name) == std::end(kCommands);
+}
+
 /// Words in quotation marks and single signs of a specification.
 class Words {
 public:
@@ -164,14 +174,25 @@ void PropertyTable::change(std::string_view specification) {
             if (!names.empty())
                 words.need(',');
             names.push_back(words.quoted("the name of a property"));
-            if (names.back().find('/') != std::string::npos)
-                fail("cgroup properties of {}: {} is no file of a cgroup", controller, names.back());
+            if (!isSetting(names.back()))
+                fail("cgroup properties of {}: {} is no setting of a cgroup", controller, names.back());
         }
         Names& known = names_[controller];
         if (strategy == "replace")
             known.clear();
         known.insert(known.end(), names.begin(), names.end());
     }
+}
+
+bool PropertyTable::has(std::string_view name) const {
+    static const PropertyTable kUsual;
+    const auto in = [&](const Names& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    const auto inAny = [&](const PropertyTable& table) {
+        return std::any_of(table.names_.begin(), table.names_.end(),
+                           [&](const auto& controller) { return in(controller.second); });
+    };
+    return isFreezer(name) || in(common(false)) || in(common(true)) || in(unifiedControllers()) || inAny(kUsual) ||
+           inAny(*this);
 }
 
 const PropertyTable::Names& PropertyTable::of(const std::string& controller) const {

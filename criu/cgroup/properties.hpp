@@ -27,6 +27,9 @@ public:
     /// or with the strategy "merge". White space may be anywhere between the words. Throws Error.
     void change(std::string_view specification);
 
+    /// Whether a dump with this table may write the property down, or one without any changes: what a restore sets.
+    [[nodiscard]] bool has(std::string_view name) const;
+
     /// Of a controller of version 1, with or without "name="; without those all controllers have.
     [[nodiscard]] const Names& of(const std::string& controller) const;
 

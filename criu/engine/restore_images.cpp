@@ -7,6 +7,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/image/text_rules.hpp"
+#include "criu/sockets/network_lock.hpp"
 #include "criu/task/thread_state.hpp"
 #include "images/core.hpp"
 #include "images/fs.hpp"
@@ -34,6 +36,14 @@ void readInventory(ImageDir& images, RestoreImages& out) {
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
+    // Part of nft's commands, and a choice between programs.
+    const std::string name = imageName(ImageKind::Inventory);
+    if (inventory.dump_criu_run_id != nullptr && !isRunId(inventory.dump_criu_run_id))
+        fail("{}: dump_criu_run_id \"{}\" is no id of a dump", name, inventory.dump_criu_run_id);
+    if (inventory.has_network_lock_method != 0) {
+        const ErrorContext context([&] { return name + ": network_lock_method"; });
+        (void)sockets::networkLockMethod(inventory.network_lock_method);
+    }
     images.setVersion(static_cast<ImageVersion>(inventory.img_version));
 }
 
@@ -162,7 +172,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.files = table;
 }
 
-/// Descriptors of tun devices have two entries of one id: for the path and for the rest. The rest takes over the path.
+/// Descriptors of tun devices have two entries of one id: for the path and for the rest. The rest takes over the
+/// path.
 bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
     const auto known = out.files.find(id);
     if (known == out.files.end())

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/image/text_rules.hpp"
 #include "criu/namespaces/device_options.hpp"
 #include "criu/namespaces/network_settings.hpp"
 
@@ -25,8 +26,6 @@ constexpr std::pair<std::string_view, std::string_view> kOfEveryNamespace[] = {
     {"sit", "sit0"},       {"ipip", "tunl0"},     {"gre", "gre0"},    {"gretap", "gretap0"}, {"erspan", "erspan0"},
     {"ip6tnl", "ip6tnl0"}, {"ip6gre", "ip6gre0"}, {"vti", "ip_vti0"}, {"vti6", "ip6_vti0"},
 };
-/// Kinds that have nothing but what all devices have, and that CRIU 4.2 leaves to plugins.
-constexpr std::string_view kPlain[] = {"dummy", "ifb"};
 /// What the kernel gives devices by itself.
 constexpr std::string_view kUsualQueueing[] = {"", "noop", "noqueue", "pfifo_fast", "fq_codel", "mq"};
 
@@ -78,7 +77,7 @@ NdType DeviceDump::typeOf(const NetworkLink& link) const {
     if (link.kind == "macvlan" &&
         numberIn<std::uint32_t>(link, IFLA_MACVLAN_MODE).value_or(MACVLAN_MODE_SOURCE) != MACVLAN_MODE_SOURCE)
         return ND_TYPE__MACVLAN;
-    if (isIn(kPlain, link.kind))
+    if (isPlainDeviceKind(link.kind))
         return ND_TYPE__PLAIN;
     if (external_ && external_(link))
         return ND_TYPE__EXTLINK;

@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/image/catalogue.hpp"
+#include "criu/image/text_rules.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/device_options.hpp"
 #include "criu/namespaces/tun_devices.hpp"
@@ -171,8 +173,9 @@ void DeviceRestore::check(std::span<const DevicesOf> all) const {
     };
     for (const DevicesOf& of : all) {
         for (const auto& device : of.devices) {
-            if (device->ifindex == 0 || device->ifindex > INT32_MAX || std::strlen(device->name) >= IF_NAMESIZE)
-                fail("network device {} has an impossible name or index ({})", device->name, device->ifindex);
+            if (device->ifindex == 0 || device->ifindex > INT32_MAX || !isDeviceName(device->name))
+                fail("{}: network device {} has an impossible name or index ({})",
+                     imageName(ImageKind::Netdev, of.number), device->name, device->ifindex);
             if (const std::string* const from = movedFrom(*device)) {
                 requireOutside(*from, fmt::format("which is to become {} of the tree", device->name));
                 continue;
@@ -190,8 +193,10 @@ void DeviceRestore::check(std::span<const DevicesOf> all) const {
                         requireOutside(outer->second.bridge, fmt::format("the bridge for {}", device->name));
                     break;
                 case ND_TYPE__PLAIN:
-                    if (device->kind == nullptr)
-                        fail("network device {} has no kind", device->name);
+                    if (device->kind == nullptr || !isPlainDeviceKind(device->kind))
+                        fail("{}: network device {} is of the kind \"{}\", which can't be restored",
+                             imageName(ImageKind::Netdev, of.number), device->name,
+                             device->kind != nullptr ? device->kind : "");
                     break;
                 case ND_TYPE__MACVLAN:
                     if (device->macvlan == nullptr)

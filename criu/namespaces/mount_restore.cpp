@@ -637,16 +637,20 @@ UniqueFd MountRestore::helper(const Mount& mount) const {
     return whole;
 }
 
+/// A list instead of recursion: how deep mounts are nested is up to the image.
 void MountRestore::attachBelow(const MountTree& tree, const Mount& mount) {
-    for (const Mount* const child : tree.childrenOf(mount)) {
-        {
+    std::vector<const Mount*> attached{&mount};
+    while (!attached.empty()) {
+        const Mount& parent = *attached.back();
+        attached.pop_back();
+        for (const Mount* const child : tree.childrenOf(parent)) {
             const ErrorContext context([&] { return child->describe(); });
-            const auto below = pathBelow(mount.mountPoint, child->mountPoint);
+            const auto below = pathBelow(parent.mountPoint, child->mountPoint);
             if (!below)
-                fail("it doesn't lie below its parent, {}", mount.describe());
-            kernel::attachMountBelow(made_.at(child->id).get(), made_.at(mount.id).get(), *below);
+                fail("it doesn't lie below its parent, {}", parent.describe());
+            kernel::attachMountBelow(made_.at(child->id).get(), made_.at(parent.id).get(), *below);
+            attached.push_back(child);
         }
-        attachBelow(tree, *child);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/network_content.hpp"
 
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include <span>
@@ -15,6 +16,7 @@
 #include "criu/kernel/nftables.hpp"
 #include "criu/kernel/program.hpp"
 #include "criu/namespaces/network_programs.hpp"
+#include "criu/namespaces/program_inputs.hpp"
 #include "criu/namespaces/saved_routes.hpp"
 
 namespace criu::namespaces {
@@ -37,6 +39,34 @@ ImageKind rulesOf(int family) {
     return family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables;
 }
 
+/// What ip restores, and of which type the messages of each are.
+struct SavedByIp {
+    ImageKind kind;
+    const char* object;
+    std::uint16_t type;
+};
+constexpr SavedByIp kSavedByIp[] = {{ImageKind::Ifaddr, "addr", RTM_NEWADDR},
+                                    {ImageKind::Route, "route", RTM_NEWROUTE},
+                                    {ImageKind::Route6, "route", RTM_NEWROUTE},
+                                    {ImageKind::Rule, "rule", RTM_NEWRULE}};
+
+/// What an image has for a program, checked each time it is read: others may be able to change images. Empty if there
+/// is none.
+std::string inputFrom(const ImageDir& images, ImageKind kind, std::uint32_t number) {
+    std::string content = contentOf(images, kind, number);
+    if (content.empty())
+        return content;
+    const ErrorContext context([&] { return imageName(kind, number); });
+    if (kind == ImageKind::Iptables || kind == ImageKind::Ip6tables)
+        requireIptablesRules(content);
+    else if (kind == ImageKind::Nftables)
+        requireNftablesRuleset(content);
+    for (const SavedByIp& saved : kSavedByIp)
+        if (saved.kind == kind)
+            requireSavedByIp(content, saved.type);
+    return content;
+}
+
 }  // namespace
 
 NetworkContent::NetworkContent(const ImageDir& images, std::uint32_t number, bool empty) : number_(number) {
@@ -47,17 +77,20 @@ NetworkContent::NetworkContent(const ImageDir& images, std::uint32_t number, boo
         return;
     if (auto image = images.openRead(ImageKind::Netdev, number_))
         devices_ = image->all<NetDeviceEntry>();
+    requireSettings(**settings_);
+    for (const auto& device : devices_)
+        requireSettings(*device);
     requirePrograms(images);
 }
 
 void NetworkContent::requirePrograms(const ImageDir& images) const {
-    for (const ImageKind kind : {ImageKind::Ifaddr, ImageKind::Route, ImageKind::Route6, ImageKind::Rule})
-        if (images.exists(kind, number_))
+    for (const SavedByIp& saved : kSavedByIp)
+        if (!inputFrom(images, saved.kind, number_).empty())
             (void)ipProgram();
     for (const int family : {AF_INET, AF_INET6})
-        if (!contentOf(images, rulesOf(family), number_).empty())
+        if (!inputFrom(images, rulesOf(family), number_).empty())
             (void)legacyIptables(family, "restore");
-    if (!contentOf(images, ImageKind::Nftables, number_).empty() && !kernel::Nftables::available()) {
+    if (!inputFrom(images, ImageKind::Nftables, number_).empty() && !kernel::Nftables::available()) {
         Error error(0,
                     "the packet filter's rules of the tree's network namespace can't be restored without "
                     "libnftables");
@@ -90,17 +123,17 @@ void NetworkContent::restoreFilters(const ImageDir& images) const {
     if (!settings_)
         return;
     for (const int family : {AF_INET, AF_INET6}) {
-        const std::string rules = contentOf(images, rulesOf(family), number_);
+        const std::string rules = inputFrom(images, rulesOf(family), number_);
         if (!rules.empty())
             kernel::runProgram(legacyIptables(family, "restore"), {kernel::kIptablesWait}, rules);
     }
-    if (const std::string rules = contentOf(images, ImageKind::Nftables, number_); !rules.empty())
+    if (const std::string rules = inputFrom(images, ImageKind::Nftables, number_); !rules.empty())
         kernel::Nftables().run(rules);
 }
 
 void NetworkContent::finish(const ImageDir& images) const {
     const auto restored = [&](ImageKind kind, const char* object) {
-        const std::string saved = contentOf(images, kind, number_);
+        const std::string saved = inputFrom(images, kind, number_);
         if (saved.empty())
             return;
         const std::string ip = ipProgram();
@@ -113,10 +146,8 @@ void NetworkContent::finish(const ImageDir& images) const {
         kernel::runProgram(ip, {object, "restore"}, routes ? cleanedRoutes(saved) : saved);
     };
     if (settings_) {
-        restored(ImageKind::Ifaddr, "addr");
-        restored(ImageKind::Route, "route");
-        restored(ImageKind::Route6, "route");
-        restored(ImageKind::Rule, "rule");
+        for (const SavedByIp& saved : kSavedByIp)
+            restored(saved.kind, saved.object);
         for (const NeighbourEntry* const entry : std::span((*settings_)->neighbours, (*settings_)->n_neighbours))
             kernel::addNeighbour({entry->device, static_cast<std::uint8_t>(entry->family),
                                   static_cast<std::uint8_t>(entry->flags), bytesOf(entry->address),

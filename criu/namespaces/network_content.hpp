@@ -38,6 +38,7 @@ public:
     void finish(const ImageDir& images) const;
 
 private:
+    /// That they are installed, and that the images have nothing for them but what they take.
     void requirePrograms(const ImageDir& images) const;
 
     std::uint32_t number_;

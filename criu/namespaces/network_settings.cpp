@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/image/text_rules.hpp"
 #include "criu/kernel/procdir.hpp"
 
 namespace criu::namespaces {
@@ -177,6 +178,12 @@ std::optional<std::string> valueOf(const SysctlEntry& entry) {
     return entry.sarg != nullptr && *entry.sarg != '\0' ? std::optional<std::string>(entry.sarg) : std::nullopt;
 }
 
+void requireValues(const char* what, Settings entries) {
+    for (const SysctlEntry* const entry : entries)
+        if (const auto value = valueOf(*entry); value && !isSettingValue(*value))
+            fail("{}: \"{}\" is no value of one", what, *value);
+}
+
 /// Values that the place has already are left alone: writing some has effects of its own.
 void writeAll(const Place& place, Settings entries, const SettingsRule& rule) {
     const auto names = place.settings();
@@ -216,6 +223,19 @@ void readNetworkSettings(NetnsEntry& network, Arena& arena) {
     readText(std::string(kPingGroups), *network.ipv4_sysctl[0], arena);
     if (network.ipv4_sysctl[0]->sarg != nullptr && network.ipv4_sysctl[0]->sarg == kNobodyPings)
         network.ipv4_sysctl[0]->sarg = nullptr;  // as in every new namespace
+}
+
+void requireSettings(const NetDeviceEntry& device) {
+    for (const Settings entries : {Settings(device.conf4, device.n_conf4), Settings(device.conf6, device.n_conf6)})
+        requireValues("settings of a network device", entries);
+}
+
+void requireSettings(const NetnsEntry& network) {
+    for (const Settings entries :
+         {Settings(network.def_conf4, network.n_def_conf4), Settings(network.all_conf4, network.n_all_conf4),
+          Settings(network.def_conf6, network.n_def_conf6), Settings(network.all_conf6, network.n_all_conf6),
+          Settings(network.unix_conf, network.n_unix_conf), Settings(network.ipv4_sysctl, network.n_ipv4_sysctl)})
+        requireValues("settings of a network namespace", entries);
 }
 
 void writeDeviceSettings(const NetDeviceEntry& device, const SettingsRule& rule) {

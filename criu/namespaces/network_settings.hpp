@@ -14,6 +14,10 @@ void readDeviceSettings(NetDeviceEntry& device, Arena& arena);
 /// Fills what isn't about one device.
 void readNetworkSettings(NetnsEntry& network, Arena& arena);
 
+/// Throws Error if the value of a setting is neither a number nor an address.
+void requireSettings(const NetDeviceEntry& device);
+void requireSettings(const NetnsEntry& network);
+
 /// What becomes of a setting that this kernel lacks.
 struct SettingsRule {
     bool weak = false;  ///< it is left out (--weak-sysctls); otherwise it is an error

@@ -74,7 +74,7 @@ TEST_CASE("specifications of properties that can't be read") {
     CHECK_THROWS_WITH(table.change("\"cpu\":\n - \"strategy\": \"merge\"\n - \"properties\": [\"a"),
                       Contains("name of a property"));
     CHECK_THROWS_WITH(table.change("\"cpu\":\n - \"strategy\": \"merge\"\n - \"properties\": [\"../a\"]"),
-                      Contains("no file of a cgroup"));
+                      Contains("no setting of a cgroup"));
 }
 
 TEST_CASE("properties are read in the form in which they can be set") {

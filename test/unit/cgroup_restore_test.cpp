@@ -22,6 +22,7 @@ struct Image {
     std::string head = "group";
     std::string child = "inner";
     std::string property = "notify_on_release";
+    std::string rootProperty = "notify_on_release";  ///< of the outer group
 
     void write(const criu::ImageDir& images) {
         CgMemberEntry member = CG_MEMBER_ENTRY__INIT;
@@ -46,6 +47,12 @@ struct Image {
         CgroupDirEntry* children[] = {&inner};
         CgroupDirEntry outer = CGROUP_DIR_ENTRY__INIT;
         outer.dir_name = head.data();
+        CgroupPropEntry property0 = CGROUP_PROP_ENTRY__INIT;
+        property0.name = rootProperty.data();
+        property0.value = value;
+        CgroupPropEntry* rootProperties[] = {&property0};
+        outer.n_properties = 1;
+        outer.properties = rootProperties;
         outer.n_children = 1;
         outer.children = children;
         CgroupDirEntry* directories[] = {&outer};
@@ -68,11 +75,10 @@ struct Image {
     }
 };
 
-std::string loaded(Image image) {
+std::string loaded(Image image, const criu::model::Options& options = {}) {
     const criu::test::TemporaryDir directory;
     const auto images = directory.images();
     image.write(images);
-    criu::model::Options options;
     criu::Log log;
     return errorOf([&] { CgroupRestore(options, log, images, kOwnSet).require(kSet); });
 }
@@ -82,12 +88,81 @@ std::string loaded(Image image) {
 TEST_CASE("names of an image stay within their cgroup hierarchy", "[cgroup]") {
     CHECK(loaded({}).empty());
     for (const char* const name : {"/etc/passwd", "../notify_on_release", "..", ""})
-        CHECK_THAT(loaded({.property = name}), Contains("is no file of a cgroup"));
+        CHECK_THAT(loaded({.property = name}), Contains("isn't one of the properties"));
     CHECK_THAT(loaded({.path = "/group/../other"}), Contains("is no path of a cgroup"));
     CHECK_THAT(loaded({.head = "../group"}), Contains("is no path of a cgroup"));
     CHECK_THAT(loaded({.child = ".."}), Contains("is no path of a cgroup"));
     CHECK_THAT(loaded({.controller = "name=/etc"}), Contains("is no controller"));
     CHECK(loaded({.path = "/group/inner..", .head = "group", .child = "inner.."}).empty());
+}
+
+TEST_CASE("the root of a hierarchy has one spelling, and paths have no empty parts", "[cgroup]") {
+    for (const char* const path : {"//", "/.", "/./group", "/group//inner", "/group/", "group/."}) {
+        CHECK_THAT(loaded({.path = path}), Contains("is no path of a cgroup"));
+        CHECK_THAT(loaded({.head = path}), Contains("is no path of a cgroup"));
+        CHECK_THAT(loaded({.child = path}), Contains("is no path of a cgroup"));
+    }
+    for (const char* const path : {"/", ""})
+        CHECK(loaded({.path = path, .head = path}).empty());
+    CHECK_THAT(loaded({.child = ""}), Contains("is no path of a cgroup"));
+    CHECK_THAT(loaded({.path = "/a\nb"}), Contains("is no path of a cgroup"));
+}
+
+TEST_CASE("controllers of an image are the kernel's, or names that it takes", "[cgroup]") {
+    for (const char* const name : {"no_such_controller", "cpu,memory", "name=", "name=a,b", "name=a b", "none", "xattr",
+                                   "release_agent=/bin/sh", "cpu\n"})
+        CHECK_THAT(loaded({.controller = name}), Contains("is no controller"));
+    for (const char* const name : {"name=systemd", "name=a.b_c-D9", ""})
+        CHECK(loaded({.controller = name}).empty());
+}
+
+TEST_CASE("only properties that a dump writes down are set", "[cgroup]") {
+    for (const char* const name : {"release_agent", "cgroup.kill", "cgroup.event_control", "memory.force_empty",
+                                   "memory.reclaim", "cgroup.pressure", "devices.allow"})
+        CHECK_THAT(loaded({.property = name}), Contains("isn't one of the properties"));
+    CHECK_THAT(loaded({.rootProperty = "release_agent"}), Contains("isn't one of the properties"));
+    for (const char* const name : {"freezer.state", "cgroup.freeze", "cgroup.procs", "memory.max", "cpu.shares"})
+        CHECK(loaded({.property = name}).empty());
+
+    criu::model::Options options;
+    options.cgroupProps = "\"cpu\":\n - \"strategy\": \"replace\"\n - \"properties\": [ \"cpu.mine\" ]";
+    CHECK(loaded({.property = "cpu.mine"}, options).empty());
+    CHECK(loaded({.property = "cpu.shares"}, options).empty());  // named at the dump, if not here
+    for (const char* const command : {"cgroup.kill", "release_agent", "..", "../x"}) {
+        options.cgroupProps = fmt::format("\"x\":\n - \"strategy\": \"merge\"\n - \"properties\": [ \"{}\" ]", command);
+        CHECK_THAT(loaded({.property = command}, options), Contains("is no setting of a cgroup"));
+    }
+}
+
+TEST_CASE("10,000 groups in each other are read, or refused, without a crash", "[cgroup]") {
+    // Encoded by hand: the library that encodes messages is recursive itself.
+    const criu::test::TemporaryDir directory;
+    const auto images = directory.images();
+    const auto field = [](char tag, const std::string& content) {
+        std::string out(1, tag);
+        for (std::size_t left = content.size();;) {
+            const auto low = static_cast<char>(left & 0x7f);
+            left >>= 7;
+            out += static_cast<char>(left != 0 ? low | 0x80 : low);
+            if (left == 0)
+                break;
+        }
+        return out + content;
+    };
+    constexpr char kFirst = 0x0a;   // field 1, length-delimited
+    constexpr char kSecond = 0x12;  // field 2
+    std::string group = field(kFirst, "g");
+    for (int depth = 0; depth < 10'000; ++depth)
+        group = field(kFirst, "g") + field(kSecond, group);
+    const std::string hierarchy = field(kFirst, "name=test") + field(kSecond, group);
+    criu::test::Bytes bytes = criu::test::Bytes::headerOf(ImageKind::Cgroup);
+    bytes.record(field(kSecond, hierarchy));
+    const criu::UniqueFd file = images.createRaw(ImageKind::Cgroup);
+    REQUIRE(::write(file.get(), bytes.content().data(), bytes.content().size()) ==
+            static_cast<ssize_t>(bytes.content().size()));
+    criu::model::Options options;
+    criu::Log log;
+    CHECK_THAT(errorOf([&] { CgroupRestore(options, log, images, kOwnSet).require(kSet); }), Contains("cgroup.img"));
 }
 
 TEST_CASE("a set that the images don't have is an error, also without any sets", "[cgroup]") {

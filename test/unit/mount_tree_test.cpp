@@ -109,6 +109,17 @@ TEST_CASE("paths lead to what is mounted last on the way") {
     CHECK(children[0]->id == 11);
 }
 
+TEST_CASE("10,000 mounts in each other are a tree like any other") {
+    constexpr int kDepth = 10'000;
+    std::string text = "1 0 0:5 / / rw - tmpfs x rw\n";
+    for (int id = 2; id <= kDepth; ++id)
+        text += fmt::format("{} {} 0:{} / /a rw - tmpfs x rw\n", id, id - 1, id + 4);
+    const MountTree tree = treeOf(text);
+    CHECK(tree.all().back().id == kDepth);
+    CHECK(tree.lookUp("/a/file").id == kDepth);
+    CHECK(tree.childrenOf(*tree.find(kDepth - 1)).size() == 1);
+}
+
 TEST_CASE("mounts that are left out take those below them with them") {
     MountTree tree = treeOf(kContainer);
     tree.remove([](const Mount& mount) { return mount.mountPoint == "/proc"; });

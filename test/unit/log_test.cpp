@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "image_fixture.hpp"
+
+using criu::Log;
+using criu::LogLevel;
+
+namespace {
+
+/// What the log holds after `text` was written to it as an error.
+std::string logged(const std::string& text, Log& log) {
+    const criu::test::TemporaryDir place;
+    const std::string path = place.path() + "/log";
+    log.open(path);
+    log.line(LogLevel::Error, nullptr, text);
+    return criu::test::contentOf(path);
+}
+
+std::string logged(const std::string& text) {
+    Log log;
+    return logged(text, log);
+}
+
+}  // namespace
+
+TEST_CASE("a name with control bytes makes neither lines nor escape sequences of a terminal", "[log]") {
+    CHECK(logged("file /tmp/a\n(00.1) Error: forged") == "Error: file /tmp/a\\x0a(00.1) Error: forged\n");
+    CHECK(logged("\x1b[2Jx\r\t\x7f") == "Error: \\x1b[2Jx\\x0d\\x09\\x7f\n");
+    CHECK(logged(std::string("nul\0byte", 8)) == "Error: nul\\x00byte\n");
+    // As one byte, and as a character of UTF-8, 0x9b begins an escape sequence, too.
+    CHECK(logged("a\x9b"
+                 "31mb") == "Error: a\\x9b31mb\n");
+    CHECK(logged("a\xc2\x9b"
+                 "31mb") == "Error: a\\xc2\\x9b31mb\n");
+}
+
+TEST_CASE("text in UTF-8 stays as it is, and what isn't is shown byte by byte", "[log]") {
+    CHECK(logged("Gr\xc3\xbc\xc3\x9f"
+                 "e \xe2\x82\xac \xf0\x9f\x90\xa7") ==
+          "Error: Gr\xc3\xbc\xc3\x9f"
+          "e \xe2\x82\xac \xf0\x9f\x90\xa7\n");
+    CHECK(logged("\xff\xc3") == "Error: \\xff\\xc3\n");
+    CHECK(logged("\xe0\x80\x9b") == "Error: \\xe0\\x80\\x9b\n");           // a longer form of 0x1b
+    CHECK(logged("\xed\xa0\x80") == "Error: \\xed\\xa0\\x80\n");           // half of a pair
+    CHECK(logged("\xf4\x90\x80\x80") == "Error: \\xf4\\x90\\x80\\x80\n");  // behind the last character
+}
+
+TEST_CASE("what a client is told of the first error is one line, too", "[log]") {
+    Log log;
+    (void)logged("bad\n\x1b[31mname", log);
+    CHECK(log.firstError() == "bad\\x0a\\x1b[31mname");
+}
