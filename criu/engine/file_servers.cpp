@@ -138,8 +138,7 @@ bool asksFileSystem(long call) {
         SYS_pread64,
         SYS_readlinkat,
         SYS_getdents64,
-        SYS_linkat,
-        SYS_unlinkat,
+
         SYS_faccessat,
         SYS_faccessat2,
         SYS_getxattr,
