@@ -18,6 +18,8 @@
 #include "criu/options/invocation.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
+#include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/subsystem.hpp"
 
 namespace {
 
@@ -62,6 +64,7 @@ void print(std::string_view text) {
 device::Subsystems builtInDevices() {
     device::Subsystems devices;
     devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::secure_getenv));
+    devices.push_back(cuda::makeSubsystem(cuda::makeDriver()));
     return devices;
 }
 

@@ -31,11 +31,23 @@ void DumpDevices::pause(HostPid pid) {
     }
 }
 
-void DumpDevices::checkpoint(compel::FrozenProcess& process) {
+bool DumpDevices::wantAnnouncement() {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.dump->wantsAnnouncement(); });
+}
+
+bool DumpDevices::announce(std::span<const HostPid> processes) {
+    bool done = false;
     for (const Part& part : parts_) {
-        const ErrorContext context(
-            [&] { return fmt::format("{}: checkpoint process {}", part.subsystem->name(), process.pid()); });
-        part.dump->checkpoint(process);
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        done = part.dump->announce(processes) || done;
+    }
+    return done;
+}
+
+void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes) {
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return fmt::format("{}: checkpoint", part.subsystem->name()); });
+        part.dump->checkpointAll(processes);
     }
 }
 

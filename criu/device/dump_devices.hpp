@@ -18,7 +18,10 @@ public:
     DumpDevices& operator=(const DumpDevices&) = delete;
 
     void pause(HostPid pid);
-    void checkpoint(compel::FrozenProcess& process);
+    [[nodiscard]] bool wantAnnouncement();
+    [[nodiscard]] bool announce(std::span<const HostPid> processes);
+    /// All processes of the tree that are alive.
+    void checkpoint(std::span<compel::FrozenProcess* const> processes);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.

@@ -143,10 +143,10 @@ Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
     return where;
 }
 
-void RestoreDevices::resume(compel::FrozenProcess& process, TreePid pid) {
+void RestoreDevices::resume(std::span<const ResumedProcess> processes) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-        const ErrorContext context([&] { return fmt::format("{}: resume process {}", part->subsystem->name(), pid); });
-        part->restore->resume(process, pid);
+        const ErrorContext context([&] { return fmt::format("{}: resume", part->subsystem->name()); });
+        part->restore->resumeAll(processes);
     }
 }
 

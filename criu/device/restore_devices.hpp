@@ -39,8 +39,8 @@ public:
     /// Target: throws Error if nobody knows the mapping and its path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
 
-    /// Master: after this, the devices of the process work.
-    void resume(compel::FrozenProcess& process, TreePid pid);
+    /// Master: after this, the devices of all processes work.
+    void resume(std::span<const ResumedProcess> processes);
     void finish() noexcept;
 
 private:

@@ -10,10 +10,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
@@ -72,12 +74,25 @@ class DeviceDump {
 public:
     virtual ~DeviceDump() = default;
 
-    /// Before a process is stopped.
+    /// Whether announce() has anything to do: the device may be there.
+    [[nodiscard]] virtual bool wantsAnnouncement() { return false; }
+    /// Before anything is stopped: the processes of the tree as they are now. For what has to be brought to rest while
+    /// all of them can still answer each other. Called again as long as it says that it has done something, since more
+    /// may have been born meanwhile.
+    virtual bool announce(std::span<const HostPid> /*processes*/) { return false; }
+    /// Before a process is stopped; others may be already.
     virtual void pause(HostPid) {}
     /// All processes are stopped, and the calling thread traces them; nothing of them has been read yet. For each one
     /// that is alive. One thread of it may be let run (compel::SingleThreadRun) for as long as this call lasts; what it
     /// does to the process' memory and descriptors is part of the dump.
     virtual void checkpoint(compel::FrozenProcess&) {}
+    /// The same for all of them, for drivers that can deal with several at a time.
+    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes) {
+        for (compel::FrozenProcess* const process : processes) {
+            const ErrorContext context([&] { return fmt::format("process {}", process->pid()); });
+            checkpoint(*process);
+        }
+    }
     /// Whether this subsystem takes care of a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// Whether dump() is worth calling for a descriptor.
@@ -116,6 +131,12 @@ struct DeviceMapping {
 struct Relocated {
     std::uint64_t offset = 0;
     UniqueFd fd;  ///< of what; empty: of the path
+};
+
+/// A process that is about to be let go.
+struct ResumedProcess {
+    compel::FrozenProcess* process = nullptr;
+    TreePid pid;  ///< what images call it
 };
 
 /// One restore. The object is made in the master; forked copies of it work in the processes that are restored
@@ -161,6 +182,13 @@ public:
     /// (compel::SingleThreadRun) for as long as this call lasts. The tree is let go when this has returned for all
     /// processes and all subsystems. The pid is what images call the process.
     virtual void resume(compel::FrozenProcess&, TreePid) {}
+    /// The same for all of them, for drivers that can deal with several at a time.
+    virtual void resumeAll(std::span<const ResumedProcess> processes) {
+        for (const ResumedProcess& each : processes) {
+            const ErrorContext context([&] { return fmt::format("process {}", each.pid); });
+            resume(*each.process, each.pid);
+        }
+    }
     /// Master, at the end: the tree runs. Without a call the restore failed.
     virtual void finish() noexcept {}
 };
@@ -188,6 +216,9 @@ public:
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
+    /// The process in which startDump() was called, a child of the calling one, was killed before it had ended the
+    /// dump: nobody has undone what it did to processes, which run.
+    virtual void rescue(Log&) noexcept {}
     [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }
     /// Who of it is told of the stages of a dump or restore, by the process that does the work; null for nobody. The
     /// subsystem's own.

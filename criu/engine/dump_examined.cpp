@@ -22,9 +22,11 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
                   frozen.guardian(), frozen.devices()) {
     refuseUnsupported(frozen.tree(), frozen.options());
     namespaces_.lock();
+    std::vector<compel::FrozenProcess*> processes;
     for (const auto& task : frozen.tree().tasks())
         if (task->alive())
-            frozen.devices().checkpoint(*task->process);
+            processes.push_back(&*task->process);
+    frozen.devices().checkpoint(processes);
 }
 
 }  // namespace criu::engine

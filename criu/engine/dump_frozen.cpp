@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_frozen.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/image/old_images.hpp"
+#include "criu/kernel/tasks.hpp"
 
 namespace criu::engine {
+namespace {
+
+/// The processes of a tree that isn't frozen: some may end meanwhile, and others be born. Parents before children.
+std::vector<HostPid> runningTree(HostPid root) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    std::vector<HostPid> tree{root};
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        try {
+            const kernel::ProcPid process = proc.open(tree[i].value);
+            for (const pid_t thread : kernel::readThreads(process))
+                for (const pid_t child : kernel::readChildren(process, thread, buffer))
+                    if (std::find(tree.begin(), tree.end(), HostPid(child)) == tree.end())
+                        tree.emplace_back(child);
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+    }
+    return tree;
+}
+
+}  // namespace
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     : run_(run),
@@ -17,6 +43,8 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
       devices_(run.devices, run.options, run.log, images_, run.stop) {
     removeOldImages(images_);
     guardian_.require(Stage::PreDump);
+    while (devices_.wantAnnouncement() && devices_.announce(runningTree(guardian_.root().inside)))
+        stop().throwIfRequested();
     log().info("Stage: freeze");
     const Stopwatch watch(statistics_.freezing);
     since_ = std::chrono::steady_clock::now();

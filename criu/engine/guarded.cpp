@@ -125,6 +125,8 @@ private:
             return WEXITSTATUS(status);
         run_.log.error("the process of criu that dumped was killed by signal {}{}", WTERMSIG(status),
                        root_.pidNamespace ? ": the root of the tree may have ended" : "");
+        for (const auto& subsystem : run_.devices)
+            subsystem->rescue(run_.log);
         if (networkLocked_)
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return 128 + WTERMSIG(status);

@@ -56,7 +56,9 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     PlannedRestore& planned = prepared.planned;
 
     planned.run.listeners.require(Stage::PostRestore);
-    parking.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { planned.devices.resume(process, pid); });
+    std::vector<device::ResumedProcess> resumed;
+    parking.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { resumed.push_back({&process, pid}); });
+    planned.devices.resume(resumed);
     cgroup::FrozenGroups frozen =
         planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
     std::optional<PidFile> pidFile;

@@ -118,4 +118,8 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
                      [&] { return PageSource(std::move(layers)); });
 }
 
+std::string FilePageSources::describe(const MemoryObject& object) const {
+    return fmt::format("{} ({})", PageSources::describe(object), imageName(pagemapOf(object), object.id));
+}
+
 }  // namespace criu::memory

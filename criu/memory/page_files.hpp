@@ -34,6 +34,7 @@ public:
     explicit FilePageSources(const ImageDir& images) noexcept : images_(images) {}
 
     [[nodiscard]] std::optional<PageSource> open(const MemoryObject& object) const override;
+    [[nodiscard]] std::string describe(const MemoryObject& object) const override;
 
 private:
     const ImageDir& images_;

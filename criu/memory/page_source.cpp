@@ -103,9 +103,13 @@ std::uint64_t PageSource::end() const noexcept {
 PageSource PageSources::openRequired(const MemoryObject& object) const {
     auto source = open(object);
     if (!source)
-        failWith(ENOENT, "the images have no pages of {} {}",
-                 object.kind == MemoryObject::Kind::Process ? "process" : "shared memory", object.id);
+        failWith(ENOENT, "the images have no {}", describe(object));
     return std::move(*source);
+}
+
+std::string PageSources::describe(const MemoryObject& object) const {
+    return fmt::format("pages of {} {}", object.kind == MemoryObject::Kind::Process ? "process" : "shared memory",
+                       object.id);
 }
 
 }  // namespace criu::memory

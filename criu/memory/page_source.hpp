@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "criu/image/pagemap.hpp"
@@ -98,6 +99,9 @@ public:
 
     /// The same for an object that a checkpoint can't be without. Throws Error if there is none.
     [[nodiscard]] PageSource openRequired(const MemoryObject& object) const;
+
+    /// What the user knows the pages of an object by, for messages.
+    [[nodiscard]] virtual std::string describe(const MemoryObject& object) const;
 };
 
 }  // namespace criu::memory

@@ -231,6 +231,8 @@ struct Options {
     // Devices
     std::vector<std::string> disabledDevices;  ///< --no-device: subsystems and plugins that aren't asked
     std::vector<GpuMapping> gpuMap;
+    /// How long the work that processes have given to CUDA devices may take before they are stopped.
+    std::chrono::seconds cudaTimeout{60};
     GpuChecks gpuChecks;
     std::optional<std::uint64_t> gpuBufferLimit;  ///< bytes of each GPU's copy buffer; absent: the environment, or any
     bool gpuParallel = true;                      ///< GPU memory is restored by criu while processes are

@@ -129,6 +129,10 @@ void vethPair(Options& options, const Given& given) {
     options.vethPairs.push_back({std::move(inside), std::move(outside)});
 }
 
+void cudaTimeout(Options& options, const Given& given) {
+    options.cudaTimeout = std::chrono::seconds(parseNumber(*given.value, 1, kTimeoutLimit));
+}
+
 void gpuMap(Options& options, const Given& given) {
     auto [from, to] = splitPair(*given.value, '=', "OLD=NEW");
     options.gpuMap.push_back({std::move(from), std::move(to)});
@@ -509,9 +513,11 @@ constexpr OptionRow kTable[] = {
      path<&O::tlsCertificate>, "tls_cert"},
     {Transfer, "tls-key", 0, Required, "FILE", NoNo, PageWire, Moot, "its private key", path<&O::tlsKey>, "tls_key"},
     {Devices, "no-device", 0, Required, "NAME", NoNo, Both, Built,
-     "do without this device subsystem (amdgpu) or plugin; may be repeated", append<&O::disabledDevices>},
+     "do without this device subsystem (amdgpu, cuda) or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
-     "put what was on GPU OLD on NEW, each by gpu id, unique id or PCI address; may be repeated", gpuMap},
+     "put what was on GPU OLD on NEW, each by gpu id, unique id, UUID or PCI address; may be repeated", gpuMap},
+    {Devices, "cuda-timeout", 0, Required, "SECONDS", NoNo, OnDump, Built,
+     "how long CUDA programs may take to finish the work they have given to GPUs (default: 60)", cudaTimeout},
     {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
      "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
     {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,

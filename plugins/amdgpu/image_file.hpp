@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
+#include "criu/device/driver_image.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/record.hpp"
 
@@ -14,7 +15,7 @@
 /// content, without magic numbers. Names and layout are those of CRIU 4.2's plugin.
 namespace criu::amdgpu {
 
-inline constexpr std::uint64_t kContentStart = sizeof(std::uint64_t);
+inline constexpr std::uint64_t kContentStart = device::kDriverImageStart;
 
 std::string kfdImageName(FileId id);
 std::string renderImageName(FileId id);
@@ -24,18 +25,14 @@ std::string pagesImageName(FileId id, std::uint32_t userGpuId);
 /// One buffer of a render node.
 std::string renderPagesImageName(FileId id, std::uint32_t minor, std::size_t index);
 
-void writeImage(const ImageDir& images, const std::string& name, const ProtobufCMessage& message);
+inline void writeImage(const ImageDir& images, const std::string& name, const ProtobufCMessage& message) {
+    device::writeDriverImage(images, name, message);
+}
 
-/// The bytes of the message; nothing if there is no such file.
-std::optional<std::vector<std::byte>> readImage(const ImageDir& images, const std::string& name);
-
+/// Nothing if there is no such file.
 template <Message T>
 std::optional<Record<T>> readMessage(const ImageDir& images, const std::string& name) {
-    const auto bytes = readImage(images, name);
-    if (!bytes)
-        return std::nullopt;
-    const ErrorContext context([&] { return name; });
-    return decode<T>(*bytes);
+    return device::readDriverImage<T>(images, name);
 }
 
 /// Creates a file for `size` bytes of content, which is to be written from kContentStart on.

@@ -257,7 +257,7 @@ TEST_CASE("amdgpu: images are a length and a message") {
     CHECK(renderPagesImageName(FileId{2}, 129, 10) == "amdgpu-drm-pages-2-129-000a.img");
 
     const UniqueFd broken = createContent(folder.images(), "broken", 1000);
-    CHECK_THROWS_WITH(readImage(folder.images(), "broken"), Catch::Contains("1000 bytes follow"));
+    CHECK_THROWS_WITH(device::readDriverImageBytes(folder.images(), "broken"), Catch::Contains("1000 bytes follow"));
 }
 
 TEST_CASE("amdgpu: buffers are handed on from whoever made them") {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/cuda/dump.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/device/driver_image.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/scan.hpp"
+#include "criu/kernel/status.hpp"
+#include "images/criu-cuda.hpp"
+#include "plugins/cuda/processes.hpp"
+
+namespace criu::cuda {
+namespace {
+
+/// One attempt to lock all: whoever waits for a peer that is locked already is let go again.
+constexpr std::chrono::seconds kAttempt{10};
+/// How long the driver may take for what it does at once.
+constexpr std::chrono::seconds kAnswer{10};
+
+std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
+    return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
+                    std::chrono::milliseconds(1));
+}
+
+void throwFirst(const std::vector<std::exception_ptr>& failures) {
+    for (const std::exception_ptr& failure : failures)
+        if (failure)
+            rethrow(failure);
+}
+
+}  // namespace
+
+CudaDump::~CudaDump() {
+    if (released_ || processes_.empty())
+        return;
+    try {
+        bringBack();
+        held_.clear();
+    } catch (const std::exception& error) {
+        context_.log.error("cuda: a process can't go on as before: {}", error.what());
+    }
+}
+
+bool CudaDump::note(HostPid pid) {
+    if (processes_.contains(pid) || !usesCuda(pid))
+        return false;
+    if (isStopped(pid)) {
+        Error error(
+            0, fmt::format("process {} uses CUDA and is stopped by a signal, so the driver can't work for it", pid));
+        error.addHint("let it go on (SIGCONT) before the dump");
+        throw error;
+    }
+    std::optional<State> state;
+    pid_t thread = 0;
+    callAlone(
+        [&driver = driver_, pid, &state, &thread] {
+            state = driver.state(pid.value);
+            if (state)
+                thread = driver.restoreThread(pid.value);
+        },
+        kAnswer, &context_.stop, fmt::format("ask for the state of process {}", pid));
+    if (!state)
+        return false;
+    context_.log.info("cuda: process {} has CUDA state ({}), thread {} works for the driver", pid,
+                      static_cast<int>(*state), thread);
+    if (*state != State::Running && *state != State::Locked && *state != State::Checkpointed)
+        fail("process {} is in state {} of the CUDA driver, in which it can't be dumped", pid,
+             static_cast<int>(*state));
+    Process& process = processes_[pid];
+    process.before = *state;
+    process.thread = thread;
+    return true;
+}
+
+bool CudaDump::announce(std::span<const HostPid> processes) {
+    bool found = false;
+    for (const HostPid pid : processes)
+        found = note(pid) || found;
+    if (!found)
+        return false;
+    const auto end = Clock::now() + context_.options.cudaTimeout;
+    while (!lockAll(std::min(end, Clock::now() + kAttempt))) {
+        context_.stop.throwIfRequested();
+        if (Clock::now() < end)
+            continue;
+        Error error(ETIMEDOUT, fmt::format("work that was given to GPUs wasn't done within {} s",
+                                           context_.options.cudaTimeout.count()));
+        error.addHint("--cuda-timeout allows for more");
+        throw error;
+    }
+    return true;
+}
+
+bool CudaDump::lock(HostPid pid, Process& process, std::chrono::milliseconds limit) {
+    bool locked = false;
+    held_.add(inTree(pid));
+    callAlone([&driver = driver_, &locked, pid, limit] { locked = driver.lock(pid.value, limit); }, limit + kAnswer,
+              &context_.stop, fmt::format("lock process {}", pid));
+    process.locked = locked;
+    return locked;
+}
+
+bool CudaDump::lockAll(Clock::time_point end) {
+    for (auto& [pid, process] : processes_) {
+        if (process.before != State::Running || process.locked)
+            continue;
+        context_.log.debug("cuda: locking process {}", pid);
+        if (lock(pid, process, until(end)))
+            continue;
+        context_.log.info("cuda: process {} isn't done with its work yet", pid);
+        for (auto& [other, held] : processes_)
+            unlock(other, held);
+        return false;
+    }
+    return true;
+}
+
+void CudaDump::unlock(HostPid pid, Process& process) noexcept {
+    if (!std::exchange(process.locked, false))
+        return;
+    try {
+        callAlone([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
+                  fmt::format("unlock process {}", pid));
+    } catch (const std::exception& error) {
+        context_.log.error("cuda: {}", error.what());
+    }
+}
+
+void CudaDump::pause(HostPid pid) {
+    // One that was born, or began to use a GPU, after the last look.
+    if (!driver_.isPresent() || !note(pid))
+        return;
+    Process& process = processes_[pid];
+    if (process.before == State::Running && !lock(pid, process, context_.options.cudaTimeout))
+        failWith(ETIMEDOUT, "work that process {} has given to GPUs wasn't done within {} s", pid,
+                 context_.options.cudaTimeout.count());
+}
+
+void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
+    for (compel::FrozenProcess* const frozen : all)
+        if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
+            found->second.frozen = frozen;
+    // Processes that have ended since are none of this dump.
+    std::erase_if(processes_, [](const auto& each) { return each.second.frozen == nullptr; });
+    std::vector<Target> targets;
+    std::vector<std::uint64_t> sizes;
+    for (auto& [pid, process] : processes_)
+        if (process.before != State::Checkpointed) {
+            targets.push_back({process.frozen, process.thread});
+            sizes.push_back(dataSize(pid));
+            process.touched = true;
+        }
+    if (targets.empty())
+        return;
+    context_.log.info("cuda: copying out what GPUs hold of {} processes", targets.size());
+    const auto start = Clock::now();
+    throwFirst(callTogether(targets, [&driver = driver_](pid_t pid) {
+        driver.checkpoint(pid);
+        const std::optional<State> state = driver.state(pid);
+        if (state != State::Checkpointed)
+            fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
+                 state ? static_cast<int>(*state) : -1);
+    }));
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const HostPid pid(targets[i].process->pid());
+        const std::uint64_t now = dataSize(pid);
+        sum += processes_[pid].staged = now - std::min(now, sizes[i]);
+    }
+    context_.log.info("cuda: {} MiB copied out in {} ms", sum >> 20,
+                      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
+    for (const auto& [pid, process] : processes_)
+        refuseOpenDevices(pid);
+}
+
+void CudaDump::dumpLate(HostPid) {
+    if (processes_.empty())
+        return;
+    context_.inventory.names.emplace_back(kInventoryName);
+    Arena arena;
+    CudaImage image = CUDA_IMAGE__INIT;
+    const std::string version = driver_.version();
+    image.driver = arena.string(version);
+    std::vector<CudaGpu*> gpus;
+    for (const Gpu& gpu : driver_.gpus()) {
+        auto& entry = *gpus.emplace_back(arena.make<CudaGpu>());
+        entry.uuid = arena.string(gpu.uuid);
+        entry.model = arena.string(gpu.model);
+    }
+    image.n_gpus = gpus.size();
+    image.gpus = gpus.data();
+    std::vector<CudaProcess*> processes;
+    for (const auto& [pid, process] : processes_) {
+        auto& entry = *processes.emplace_back(arena.make<CudaProcess>());
+        entry.pid = static_cast<std::uint32_t>(inTree(pid).value);
+        entry.has_thread = 1;
+        entry.thread = static_cast<std::uint32_t>(threadInTree(pid, process.thread).value);
+        entry.state = static_cast<std::uint32_t>(process.before);
+        entry.has_staged = 1;
+        entry.staged = process.staged;
+    }
+    image.n_processes = processes.size();
+    image.processes = processes.data();
+    device::writeDriverImage(context_.images, kImageName, image.base);
+}
+
+void CudaDump::bringBack() {
+    std::vector<Target> touched;
+    std::vector<Target> locked;
+    for (auto& [pid, process] : processes_) {
+        if (process.frozen == nullptr) {
+            unlock(pid, process);  // it runs, and with it the driver's thread
+            continue;
+        }
+        if (process.touched)
+            touched.push_back({process.frozen, process.thread});
+        if (process.locked)
+            locked.push_back({process.frozen, process.thread});
+    }
+    std::vector<std::exception_ptr> failures = callTogether(touched, [&driver = driver_](pid_t pid) {
+        if (driver.state(pid) == State::Checkpointed)
+            driver.restore(pid, {});
+    });
+    for (std::exception_ptr& failure : callTogether(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }))
+        failures.push_back(std::move(failure));
+    throwFirst(failures);
+}
+
+void CudaDump::release(bool goOn) {
+    if (goOn && !processes_.empty())
+        bringBack();
+    released_ = true;
+    held_.clear();
+}
+
+}  // namespace criu::cuda

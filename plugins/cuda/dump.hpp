@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <map>
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+#include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/held.hpp"
+#include "plugins/cuda/together.hpp"
+
+namespace criu::cuda {
+
+/// The name of CRIU's plugin, which makes the driver do the same: its images and these are the same but for cuda.img.
+inline constexpr std::string_view kInventoryName = "cuda_plugin";
+inline constexpr const char* kImageName = "cuda.img";
+
+/// Dump of processes with CUDA state: all are locked while everybody runs, since what one has submitted may wait for
+/// another; when all stand still the driver copies what devices hold into memory of the processes, which is then dumped
+/// like any other. A dump that fails, or after which the processes go on, has the driver take it back.
+class CudaDump final : public device::DeviceDump {
+public:
+    /// `held` is told of processes that are locked.
+    CudaDump(Driver& driver, Held& held, const device::Context& context)
+        : driver_(driver), held_(held), context_(context) {}
+    ~CudaDump() override;
+
+    [[nodiscard]] bool wantsAnnouncement() override { return driver_.isPresent(); }
+    bool announce(std::span<const HostPid> processes) override;
+    void pause(HostPid pid) override;
+    void checkpointAll(std::span<compel::FrozenProcess* const> processes) override;
+    void dumpLate(HostPid root) override;
+    void release(bool goOn) override;
+
+private:
+    /// Kept here, since the driver can be asked only while its thread in the process runs.
+    struct Process {
+        State before{};
+        bool locked = false;                      ///< here, so that it has to be unlocked again
+        pid_t thread = 0;                         ///< the driver's
+        bool touched = false;                     ///< its checkpoint was begun
+        compel::FrozenProcess* frozen = nullptr;  ///< none before it is stopped
+        std::uint64_t staged = 0;                 ///< bytes of memory that appeared by the checkpoint
+    };
+    using Clock = std::chrono::steady_clock;
+
+    /// Adds the process if it has CUDA state and isn't known.
+    bool note(HostPid pid);
+    /// Locks all that ran. False: one didn't come to rest, and all that were locked here run again.
+    bool lockAll(Clock::time_point end);
+    [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
+    void unlock(HostPid pid, Process& process) noexcept;
+    void bringBack();
+
+    Driver& driver_;
+    Held& held_;
+    const device::Context& context_;
+    std::map<HostPid, Process> processes_;
+    bool released_ = false;
+};
+
+}  // namespace criu::cuda

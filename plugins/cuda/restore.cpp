@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/cuda/restore.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/device/driver_image.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/status.hpp"
+#include "images/criu-cuda.hpp"
+#include "plugins/cuda/dump.hpp"
+#include "plugins/cuda/match.hpp"
+#include "plugins/cuda/processes.hpp"
+#include "plugins/cuda/together.hpp"
+
+namespace criu::cuda {
+namespace {
+
+/// The thread of a frozen process that works for the driver: the one that the images name, or the one that has the name
+/// that the driver gives such threads ("cuda" and digits, seen with driver 580).
+std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid named) {
+    const kernel::ProcPid directory = kernel::ProcDir().open(process.pid());
+    kernel::ProcBuffer buffer;
+    for (const compel::FrozenThread& thread : process.threads()) {
+        const pid_t tid = thread.tracee.tid();
+        const kernel::TaskStatus status = kernel::readThreadStatus(directory, tid, buffer);
+        constexpr std::string_view kName = "cuda";
+        const bool same = named ? TreePid(status.nsPid.empty() ? tid : status.nsPid.back()) == named
+                                : status.name.starts_with(kName) && status.name.size() > kName.size() &&
+                                      status.name[kName.size()] >= '0' && status.name[kName.size()] <= '9';
+        if (same)
+            return tid;
+    }
+    return std::nullopt;
+}
+
+void throwFirst(const std::vector<std::exception_ptr>& failures) {
+    for (const std::exception_ptr& failure : failures)
+        if (failure)
+            rethrow(failure);
+}
+
+}  // namespace
+
+void CudaRestore::prepare(files::FileRestore&) {
+    if (!driver_.isPresent())
+        fail("the images are of processes that use CUDA, but there is no NVIDIA driver here");
+    const auto image = device::readDriverImage<CudaImage>(context_.images, kImageName);
+    if (!image)
+        return;
+    const CudaImage& note = **image;
+    const std::string then = note.driver != nullptr ? note.driver : "";
+    const std::string now = driver_.version();
+    // The processes have the library of then in memory, which wants the kernel's driver of the same version.
+    if (!then.empty() && !now.empty() && then != now)
+        fail("the images are of NVIDIA driver {}, but here it is {}", then, now);
+    std::vector<Gpu> gpus;
+    for (const CudaGpu* const gpu : list(note.gpus, note.n_gpus))
+        gpus.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : ""});
+    chooseGpus(gpus);
+    processes_.emplace();
+    std::uint64_t staged = 0;
+    for (const CudaProcess* const process : list(note.processes, note.n_processes)) {
+        Process& known = (*processes_)[TreePid(static_cast<pid_t>(process->pid))];
+        known.before = static_cast<State>(process->state);
+        known.thread = TreePid(static_cast<pid_t>(process->thread));
+        if (static_cast<State>(process->state) != State::Checkpointed)
+            staged += process->staged;
+    }
+    // When the driver runs out of memory in the midst of a restore the process is lost: it can neither go on nor back.
+    if (const auto free = driver_.freeMemory(); free && staged > *free)
+        fail("{} MiB are to be put on GPUs, which have only {} MiB left", staged >> 20, *free >> 20);
+}
+
+void CudaRestore::chooseGpus(const std::vector<Gpu>& then) {
+    const std::map<std::string, std::string> chosen = matchGpus(then, driver_.gpus(), context_.options.gpuMap);
+    for (const Gpu& gpu : then)
+        if (!chosen.contains(gpu.uuid))
+            context_.log.warn("cuda: there is no GPU here that could take the place of {} ({})", gpu.uuid, gpu.model);
+    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& pair) { return pair.first == pair.second; }))
+        return;
+    for (const auto& [from, to] : chosen) {
+        context_.log.info("cuda: {} becomes {}", from, to);
+        pairs_.push_back({parseUuid(from), parseUuid(to)});
+    }
+}
+
+void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
+    std::vector<Target> restored;
+    std::vector<Target> unlocked;
+    for (const device::ResumedProcess& each : processes) {
+        const HostPid pid(each.process->pid());
+        Process known{State::Running, {}};
+        if (processes_) {
+            const auto found = processes_->find(each.pid);
+            if (found == processes_->end() || found->second.before == State::Checkpointed)
+                continue;
+            known = found->second;
+        } else if (!usesCuda(pid)) {
+            continue;
+        }
+        const std::optional<pid_t> thread = driversThread(*each.process, known.thread);
+        if (!thread && !processes_)
+            continue;  // it has the library, and perhaps never used it
+        if (!thread)
+            fail("process {} has no thread any more that works for the CUDA driver", each.pid);
+        restored.push_back({each.process, *thread});
+        if (known.before == State::Running)
+            unlocked.push_back(restored.back());
+    }
+    if (restored.empty())
+        return;
+    context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
+    const auto start = std::chrono::steady_clock::now();
+    throwFirst(callTogether(restored, [this](pid_t pid) {
+        const std::optional<State> state = driver_.state(pid);
+        if (state == State::Checkpointed)
+            driver_.restore(pid, pairs_);
+        else if (state != State::Locked)
+            fail("process {} is in state {} of the CUDA driver", pid, state ? static_cast<int>(*state) : -1);
+    }));
+    // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.
+    if (context_.options.finalState == model::FinalState::Stopped)
+        context_.log.info("cuda: the processes stay locked, since they stay stopped");
+    else
+        throwFirst(callTogether(unlocked, [this](pid_t pid) { driver_.unlock(pid); }));
+    context_.log.info(
+        "cuda: done in {} ms",
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+}  // namespace criu::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "criu/device/subsystem.hpp"
+#include "plugins/cuda/driver.hpp"
+
+namespace criu::cuda {
+
+/// Restore of processes with CUDA state: when all of them are complete and stand still, the driver puts on devices what
+/// was copied out of them, in all processes at the same time, and then unlocks those that weren't locked before the
+/// dump.
+class CudaRestore final : public device::DeviceRestore {
+public:
+    CudaRestore(Driver& driver, const device::Context& context) : driver_(driver), context_(context) {}
+
+    void prepare(files::FileRestore&) override;
+    void resumeAll(std::span<const device::ResumedProcess> processes) override;
+
+private:
+    void chooseGpus(const std::vector<Gpu>& then);
+
+    Driver& driver_;
+    const device::Context& context_;
+    struct Process {
+        State before{};
+        TreePid thread;  ///< the driver's; 0 if the image doesn't say
+    };
+    std::optional<std::map<TreePid, Process>> processes_;  ///< none in images of CRIU 4.2
+    std::vector<GpuPair> pairs_;
+};
+
+}  // namespace criu::cuda

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/cuda/subsystem.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "criu/kernel/procdir.hpp"
+#include "plugins/cuda/dump.hpp"
+#include "plugins/cuda/held.hpp"
+#include "plugins/cuda/processes.hpp"
+#include "plugins/cuda/restore.hpp"
+#include "plugins/cuda/together.hpp"
+
+namespace criu::cuda {
+namespace {
+
+class CudaSubsystem final : public device::Subsystem {
+public:
+    explicit CudaSubsystem(std::unique_ptr<Driver> driver)
+        : driver_(std::move(driver)), held_(std::make_unique<Held>()) {}
+
+    [[nodiscard]] std::string_view name() const override { return "cuda"; }
+    [[nodiscard]] std::string_view inventoryName() const override { return kInventoryName; }
+    [[nodiscard]] std::vector<std::string_view> standsFor() const override { return {kInventoryName}; }
+
+    std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
+        return std::make_unique<CudaDump>(*driver_, *held_, context);
+    }
+    std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
+        return std::make_unique<CudaRestore>(*driver_, context);
+    }
+    [[nodiscard]] std::vector<device::Feature> features() const override {
+        return {{"cuda",
+                 [this] {
+                     // Of a process that has none; the library is loaded, and knows the calls.
+                     (void)driver_->state(::getpid());
+                     return true;
+                 },
+                 [this] { return driver_->isPresent(); }}};
+    }
+
+    void rescue(Log& log) noexcept override {
+        try {
+            for (const TreePid pid : held_->all())
+                rescueProcess(pid, log);
+        } catch (const std::exception& error) {
+            log.error("cuda: {}", error.what());
+        }
+    }
+
+private:
+    /// The dump may have been done in another pid namespace, so the process is looked for by what it is called there.
+    void rescueProcess(TreePid pid, Log& log) {
+        for (const pid_t each : kernel::ProcDir().processes()) {
+            const HostPid process(each);
+            if (!usesCuda(process) || inTree(process) != pid)
+                continue;
+            log.info("cuda: process {} is brought back to work", process);
+            callAlone(
+                [&driver = *driver_, each] {
+                    std::optional<State> state = driver.state(each);
+                    if (state == State::Checkpointed) {
+                        driver.restore(each, {});
+                        state = driver.state(each);
+                    }
+                    if (state == State::Locked)
+                        driver.unlock(each);
+                },
+                kLongestRescue, nullptr, fmt::format("bring back process {}", process));
+        }
+    }
+
+    static constexpr std::chrono::minutes kLongestRescue{10};
+
+    std::unique_ptr<Driver> driver_;
+    std::unique_ptr<Held> held_;
+};
+
+}  // namespace
+
+std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Driver> driver) {
+    return std::make_unique<CudaSubsystem>(std::move(driver));
+}
+
+}  // namespace criu::cuda

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+
+#include "criu/device/subsystem.hpp"
+#include "plugins/cuda/driver.hpp"
+
+namespace criu::cuda {
+
+/// GPUs of NVIDIA.
+std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Driver> driver);
+
+}  // namespace criu::cuda

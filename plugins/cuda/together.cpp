@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/cuda/together.hpp"
+
+#include <compel/single_thread_run.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/signals_blocked.hpp"
+
+namespace criu::cuda {
+namespace {
+
+/// Contents move at several GB/s at the least, and no machine has more than a few TB of device memory.
+constexpr std::chrono::hours kLongest{2};
+/// How long a call whose thread in the process has ended may still take to notice.
+constexpr std::chrono::seconds kNotice{2};
+constexpr std::chrono::milliseconds kLook{10};
+/// How many processes at the same time: each has its own thread, and a bus is busy with a few.
+constexpr std::size_t kAtOnce = 32;
+
+/// What a thread that makes a call shares with the one that waits for it; outlives both.
+struct Call {
+    std::atomic<bool> done{false};
+    std::exception_ptr failure;
+};
+
+std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work) {
+    const SignalsBlocked handedDown;
+    return std::thread([call, work = std::move(work)] {
+        try {
+            work();
+        } catch (...) {
+            call->failure = std::current_exception();
+        }
+        call->done = true;
+    });
+}
+
+/// One call under way, and the run of a thread that it needs.
+class Running {
+public:
+    Running(const Target& target, const std::function<void(pid_t)>& work)
+        : run_(*target.process, target.thread),
+          caller_(start(call_, [work, pid = target.process->pid()] { work(pid); })) {}
+    ~Running() {
+        if (caller_.joinable())
+            caller_.detach();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    /// What failed, if anything did.
+    std::exception_ptr finish() noexcept {
+        try {
+            run_.await([this] { return call_->done.load(); }, kLongest);
+            run_.stop();
+        } catch (...) {
+            return failureOf(std::current_exception());
+        }
+        caller_.join();
+        return call_->failure;
+    }
+
+private:
+    /// The thread that works in the process has failed: the call knows better why, if it comes back.
+    std::exception_ptr failureOf(std::exception_ptr ofThread) noexcept {
+        const auto end = std::chrono::steady_clock::now() + kNotice;
+        while (!call_->done && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(kLook);
+        if (!call_->done)
+            return ofThread;
+        caller_.join();
+        return call_->failure ? call_->failure : ofThread;
+    }
+
+    std::shared_ptr<Call> call_ = std::make_shared<Call>();
+    compel::SingleThreadRun run_;
+    std::thread caller_;
+};
+
+}  // namespace
+
+std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
+                                             const std::function<void(pid_t)>& work) {
+    std::vector<std::exception_ptr> failures;
+    for (std::size_t begin = 0; begin < targets.size(); begin += kAtOnce) {
+        const std::size_t end = std::min(begin + kAtOnce, targets.size());
+        std::vector<std::unique_ptr<Running>> all;
+        for (std::size_t i = begin; i < end; ++i) {
+            failures.emplace_back();
+            try {
+                all.push_back(std::make_unique<Running>(targets[i], work));
+            } catch (...) {
+                all.push_back(nullptr);
+                failures.back() = std::current_exception();
+            }
+        }
+        for (std::size_t i = begin; i < end; ++i)
+            if (all[i - begin])
+                failures[i] = all[i - begin]->finish();
+    }
+    return failures;
+}
+
+void callAlone(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
+               std::string_view what) {
+    const auto call = std::make_shared<Call>();
+    std::thread caller = start(call, work);
+    const auto end = std::chrono::steady_clock::now() + limit;
+    auto pause = std::chrono::microseconds(20);
+    while (!call->done) {
+        std::this_thread::sleep_for(pause);
+        pause = std::min<std::chrono::microseconds>(pause * 2, kLook);
+        const bool stopped = stop != nullptr && stop->requested();
+        if (call->done || (!stopped && std::chrono::steady_clock::now() < end))
+            continue;
+        caller.detach();
+        if (stop != nullptr)
+            stop->throwIfRequested();
+        failWith(ETIMEDOUT, "{}: the CUDA driver doesn't answer", what);
+    }
+    caller.join();
+    if (call->failure)
+        rethrow(call->failure);
+}
+
+}  // namespace criu::cuda

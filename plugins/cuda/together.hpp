@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/process.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "criu/base/stop_request.hpp"
+
+/// Calls of the driver are carried out by a thread in the process they are about, and wait for it without a limit. So
+/// each is made in a thread of its own, which is left behind if the call doesn't come back: it ends with criu.
+namespace criu::cuda {
+
+/// A frozen process and the thread in it that works for the driver.
+struct Target {
+    compel::FrozenProcess* process = nullptr;
+    pid_t thread = 0;
+};
+
+/// Calls `work` with the pid of each of these processes, for all at the same time, while the driver's thread in each
+/// runs and all else stands still. Returns what each threw, or null, in the same order. If a driver's thread ends, that
+/// is the failure.
+std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
+                                             const std::function<void(pid_t)>& work);
+
+/// Calls `work`, which is about a process that runs. Throws what it throws, and Error if it doesn't come back within
+/// `limit` (`what`, for the message: "ask process 7 for its state") or a stop is requested. `stop`: null for what
+/// undoes something, which goes on then.
+void callAlone(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
+               std::string_view what);
+
+}  // namespace criu::cuda

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A program that uses a GPU, dumped and restored: what the suite with the fake driver and the one on hardware share."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+
+class Failed(Exception):
+    """What went wrong with a case."""
+
+
+class Settings:
+    """Where things are."""
+
+    def __init__(self, criu, counter, images, libraries=None, environment=None):
+        self.criu = criu
+        self.counter = counter
+        self.images = images
+        self.libraries = libraries  # for LD_LIBRARY_PATH of criu alone
+        self.environment = environment or {}
+
+
+class Run:
+    """One program, from its start to its end."""
+
+    def __init__(self, settings, command, ready, count=1, environment=None):
+        self.settings = settings
+        self.work = tempfile.mkdtemp(prefix="criu-cuda-", dir=settings.images)
+        self.output = os.path.join(self.work, "out")
+        self.images = os.path.join(self.work, "images")
+        self.times = {}
+        with open(self.output, "wb") as out, open(os.devnull, "rb") as none:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                command, stdin=none, stdout=out, stderr=out, start_new_session=True, cwd=self.work,
+                env={**os.environ, **settings.environment, **(environment or {})})
+        self.pid = self.process.pid
+        self.until(lambda: len(self.lines(ready)) >= count, 120, "the program to be ready")
+
+    def lines(self, start):
+        with open(self.output, encoding="utf-8", errors="replace") as file:
+            return [line.strip() for line in file if line.startswith(start)]
+
+    def until(self, condition, seconds, what):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise Failed(f"waited {seconds} s for {what}")
+            if self.process is not None and self.process.poll() is not None and not condition():
+                raise Failed(f"the program ended ({self.process.returncode}) before {what}: {self._tail()}")
+            time.sleep(0.01)
+
+    def _tail(self):
+        with open(self.output, encoding="utf-8", errors="replace") as file:
+            return " | ".join(file.read().strip().splitlines()[-6:])
+
+    def criu(self, verb, *options, environment=None):
+        """Runs criu; its exit code and what it said of errors."""
+        os.makedirs(self.images, exist_ok=True)
+        variables = {**os.environ, **self.settings.environment, **(environment or {})}
+        if self.settings.libraries:
+            variables["LD_LIBRARY_PATH"] = ":".join([self.settings.libraries, variables.get("LD_LIBRARY_PATH", "")])
+        start = time.monotonic()
+        run = subprocess.run([self.settings.criu, verb, "-D", self.images, "-o", f"{verb}.log", "-v4", *options],
+                             env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
+                             check=False)
+        self.times[verb] = time.monotonic() - start
+        with open(os.path.join(self.images, f"{verb}.log"), encoding="utf-8", errors="replace") as file:
+            log = file.read()
+        self.times[f"{verb} driver"] = sum(int(ms) for ms in re.findall(r"(?:copied out|done) in (\d+) ms", log)) / 1000
+        said = [line.strip() for line in log.splitlines() if "Error" in line or "Warn" in line]
+        return run.returncode, f"{run.stderr.strip()} {' | '.join(said)}".strip()
+
+    def must(self, verb, *options):
+        code, said = self.criu(verb, *options)
+        if code != 0:
+            raise Failed(f"criu {verb}: exit code {code}: {said}")
+
+    def dump(self, *options):
+        self.must("dump", "-t", str(self.pid), *options)
+        if "--leave-running" not in options and self.process is not None:
+            self.process.wait(30)
+            self.process = None
+
+    def restore(self, *options):
+        self.must("restore", "-d", *options)
+
+    def refused(self, verb, pattern, *options, environment=None):
+        """The command fails, and says this."""
+        if verb == "dump":
+            options = ("-t", str(self.pid), *options)
+        code, said = self.criu(verb, *options, environment=environment)
+        if code == 0:
+            raise Failed(f"criu {verb} ended well")
+        if not re.search(pattern, said):
+            raise Failed(f"criu {verb} didn't say /{pattern}/ but: {said}")
+
+    def alive(self):
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def size(self):
+        return sum(os.stat(os.path.join(self.images, name)).st_blocks * 512 for name in os.listdir(self.images))
+
+    def end(self, count):
+        os.kill(self.pid, signal.SIGTERM)
+        self.until(lambda: len(self.lines("PASS") + self.lines("FAIL")) >= count, 120, "the program's check")
+        if self.lines("FAIL"):
+            raise Failed("; ".join(self.lines("FAIL")))
+
+    def clean(self):
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+            self.process.wait()
+        elif self.process is None and self.alive():
+            os.kill(self.pid, signal.SIGKILL)
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+def counter(settings, *words, processes=1, times=1, dump=(), restore=()):
+    """A program that fills memory and counts, dumped and restored this many times."""
+    command = [settings.counter, *words]
+    if processes > 1:
+        command += ["processes", str(processes)]
+    run = Run(settings, command, "READY", processes)
+    try:
+        for _ in range(times):
+            time.sleep(0.2)
+            run.dump(*dump)
+            size = run.size()
+            if "--leave-running" not in dump:
+                run.restore(*restore)
+            time.sleep(0.2)
+        run.end(processes)
+        return run.times, size
+    finally:
+        run.clean()

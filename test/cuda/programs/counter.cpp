@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [pinned]
+//
+// Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
+// SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
+// FAIL and what is wrong.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda_api.hpp"
+
+namespace {
+
+std::atomic<bool> asked{false};
+
+struct Wanted {
+    std::uint64_t mebibytes = 64;
+    int processes = 1;
+    int threads = 1;
+    int device = 0;
+    bool pinned = false;
+};
+
+// One thread's counting.
+void count(int device, cuda::DevicePointer counter, const cuda::Kernels& kernels, std::atomic<std::uint64_t>& started) {
+    cuda::use_device(device);
+    while (!asked) {
+        kernels.tick(counter);
+        ++started;
+        if (started % 64 == 0) {
+            cuda::call("cuCtxSynchronize");
+        }
+        usleep(2000);
+    }
+    cuda::call("cuCtxSynchronize");
+}
+
+int use_gpu(const Wanted& wanted, std::uint64_t seed) {
+    cuda::use_device(wanted.device);
+    const cuda::Kernels kernels;
+    const std::uint64_t words = (wanted.mebibytes << 20) / 8;
+    const cuda::DevicePointer memory = cuda::allocate(words * 8);
+    const cuda::DevicePointer numbers = cuda::allocate(16);
+    const std::uint64_t zeros[2] = {0, 0};
+    cuda::call("cuMemcpyHtoD_v2", numbers, static_cast<const void*>(zeros), sizeof(zeros));
+    kernels.fill(memory, words, seed);
+    std::uint64_t* host = nullptr;
+    constexpr std::uint64_t kHostWords = 1 << 20;
+    if (wanted.pinned) {
+        cuda::call("cuMemHostAlloc", reinterpret_cast<void**>(&host), std::size_t{kHostWords * 8}, 0U);
+        for (std::uint64_t i = 0; i < kHostWords; ++i) {
+            host[i] = i * seed;
+        }
+    }
+    cuda::call("cuCtxSynchronize");
+    std::atomic<std::uint64_t> started{0};
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(wanted.threads));
+    for (int i = 0; i < wanted.threads; ++i) {
+        threads.emplace_back([&] { count(wanted.device, numbers, kernels, started); });
+    }
+    printf("READY %d\n", static_cast<int>(getpid()));
+    fflush(stdout);
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    int signal = 0;
+    sigwait(&end, &signal);
+    asked = true;
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    kernels.check(memory, words, seed, numbers + 8);
+    std::uint64_t found[2] = {0, 0};
+    cuda::call("cuMemcpyDtoH_v2", static_cast<void*>(found), numbers, sizeof(found));
+    std::uint64_t wrongPinned = 0;
+    for (std::uint64_t i = 0; wanted.pinned && i < kHostWords; ++i) {
+        wrongPinned += host[i] != i * seed ? 1 : 0;
+    }
+    const bool right = found[0] == started && found[1] == 0 && wrongPinned == 0;
+    printf("%s counted %llu of %llu, %llu words of %llu wrong, %llu of host memory\n", right ? "PASS" : "FAIL",
+           static_cast<unsigned long long>(found[0]), static_cast<unsigned long long>(started.load()),
+           static_cast<unsigned long long>(found[1]), static_cast<unsigned long long>(words),
+           static_cast<unsigned long long>(wrongPinned));
+    fflush(stdout);
+    return right ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    Wanted wanted;
+    if (argc > 1) {
+        wanted.mebibytes = strtoull(argv[1], nullptr, 10);
+    }
+    for (int i = 2; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "pinned") {
+            wanted.pinned = true;
+        } else if (i + 1 < argc) {
+            const int value = atoi(argv[++i]);
+            (word == "processes" ? wanted.processes : word == "threads" ? wanted.threads : wanted.device) = value;
+        }
+    }
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &end, nullptr);
+    // Children come before anything of CUDA: what is forked from a process that has it can't use it.
+    std::vector<pid_t> children;
+    for (int i = 1; i < wanted.processes; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            _exit(use_gpu(wanted, static_cast<std::uint64_t>(1000 + i)));
+        }
+        children.push_back(child);
+    }
+    int status = use_gpu(wanted, 1000);
+    for (const pid_t child : children) {
+        kill(child, SIGTERM);
+        int ended = 0;
+        if (waitpid(child, &ended, 0) != child || ended != 0) {
+            printf("FAIL process %d ended with %#x\n", static_cast<int>(child), static_cast<unsigned>(ended));
+            status = 1;
+        }
+    }
+    return status;
+}
