@@ -81,21 +81,36 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
+/// Opens the images directory and enters the work directory.
+void openDirectories(const model::Options& options, const model::Client& client, UniqueFd& imagesDir) {
+    if (client.imagesDir >= 0) {
+        imagesDir.reset(sys(::openat(client.imagesDir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            "open the client's images directory"));
+        sys(::fchdir(client.workDir >= 0 ? client.workDir : client.imagesDir), "enter the client's work directory");
+        return;
+    }
+    if (!client.isOwner)
+        fail("the client hasn't opened its images directory");
+    // Both are relative to where criu was started.
+    imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                        "open the images directory {}", options.imagesDir));
+    const std::string& workDir = options.workDir.value_or(options.imagesDir);
+    sys(::chdir(workDir.c_str()), "enter the work directory {}", workDir);
+}
+
 }  // namespace
 
 Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices,
-                std::vector<model::StageListener*> listeners) {
+                std::vector<model::StageListener*> listeners, const model::Client& client) {
     const model::Options& options = invocation.options;
+    options::requireAllowed(invocation.settings, client);
     Run run{options, log, stop, devices, {}};
+    run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
     if (plugins.asked && !plugins.path.starts_with('/'))
         plugins.path = std::filesystem::absolute(plugins.path);
 
-    // Both are relative to where criu was started.
-    run.imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-                            "open the images directory {}", options.imagesDir));
-    const std::string& workDir = options.workDir.value_or(options.imagesDir);
-    sys(::chdir(workDir.c_str()), "enter the work directory {}", workDir);
+    openDirectories(options, client, run.imagesDir);
     log.setLevel(options.verbosity);
     log.open(options.logFile);
     logStart(invocation, log);

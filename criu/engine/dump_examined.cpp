@@ -2,11 +2,14 @@
 #include "criu/engine/dump_examined.hpp"
 
 #include "criu/base/error.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump_refusals.hpp"
 
 namespace criu::engine {
 
+/// Before anything else is asked: who may have the tree dumped, and whether its files can answer.
 std::unique_ptr<AnswerWatch> ExaminedPhase::watchAnswers(FrozenPhase& frozen) {
+    requireClientsTree(frozen.client(), frozen.tree());
     const FileServers servers(frozen.tree());
     if (!servers.used())
         return nullptr;

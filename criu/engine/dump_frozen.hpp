@@ -26,6 +26,7 @@ public:
     FrozenPhase& operator=(const FrozenPhase&) = delete;
 
     [[nodiscard]] const model::Options& options() const noexcept { return run_.options; }
+    [[nodiscard]] const model::Client& client() const noexcept { return run_.client; }
     [[nodiscard]] Log& log() const noexcept { return run_.log; }
     [[nodiscard]] StopRequest& stop() const noexcept { return run_.stop; }
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }

@@ -5,6 +5,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/device/subsystem.hpp"
+#include "criu/model/client.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/stages.hpp"
 
@@ -25,6 +26,8 @@ struct Run {
     /// Who is told by the process that does the work: device subsystems, whose part of the work is there. After the
     /// others.
     model::StageListeners drivers = {};
+    /// Who it is done for.
+    model::Client client = {};
 };
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to

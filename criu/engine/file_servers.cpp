@@ -127,25 +127,9 @@ Part partOf(const FrozenTask& task, const Served& served, std::map<dev_t, Unique
 /// processes) it looks for a stop itself.
 bool asksFileSystem(long call) {
     constexpr long kCalls[] = {
-        SYS_fstat,
-        SYS_newfstatat,
-        SYS_statx,
-        SYS_statfs,
-        SYS_fstatfs,
-        SYS_openat,
-        SYS_openat2,
-        SYS_close,
-        SYS_pread64,
-        SYS_readlinkat,
-        SYS_getdents64,
-
-        SYS_faccessat,
-        SYS_faccessat2,
-        SYS_getxattr,
-        SYS_lgetxattr,
-        SYS_lseek,
-        SYS_name_to_handle_at,
-        SYS_open_by_handle_at,
+        SYS_fstat,      SYS_newfstatat, SYS_statx,     SYS_statfs,     SYS_fstatfs,           SYS_openat,
+        SYS_openat2,    SYS_close,      SYS_pread64,   SYS_readlinkat, SYS_getdents64,        SYS_faccessat,
+        SYS_faccessat2, SYS_getxattr,   SYS_lgetxattr, SYS_lseek,      SYS_name_to_handle_at, SYS_open_by_handle_at,
     };
     return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }

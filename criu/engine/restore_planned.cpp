@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/set_of.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/namespace_kinds.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/birth_facts.hpp"
@@ -32,13 +33,14 @@ void requireLabels(const model::ProcessTree& tree) {
 }
 
 /// What this machine can't run isn't planned.
-RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const model::Options& options,
-                           Log& log) {
-    RestoreImages content = readImages(images, pages, log);
+RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run) {
+    const model::Options& options = run.options;
+    RestoreImages content = readImages(images, pages, run.log);
+    requireClientsImages(run.client, content, images);
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content.tree);
-    log.info("Stage: plan");
+    run.log.info("Stage: plan");
     return content;
 }
 
@@ -86,7 +88,7 @@ std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
 PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       images(std::move(command.imagesDir), command.options.imagesDir),
-      content(readRunnable(images, pages, command.options, command.log)),
+      content(readRunnable(images, pages, command)),
       births(planBirths(content, command.options)),
       devices(command.devices, **content.inventory, content.tree, command.options, command.log, images, command.stop,
               store),

@@ -73,9 +73,20 @@ public:
     /// Null: the only field means what the option's argument means.
     [[nodiscard]] constexpr Read read() const noexcept { return read_; }
 
+    /// Clients with fewer rights than criu may give the option: all it says is about their own processes, and with it
+    /// criu does nothing that they couldn't do. It is about no path, no program and nothing that others have.
+    [[nodiscard]] constexpr bool forClients() const noexcept { return forClients_; }
+    /// The same part, with that.
+    [[nodiscard]] constexpr RequestPart allowedToClients() const noexcept {
+        RequestPart part = *this;
+        part.forClients_ = true;
+        return part;
+    }
+
 private:
     std::array<std::string_view, 2> fields_{};
     Read read_ = nullptr;
+    bool forClients_ = false;
 };
 
 /// One option. The same row serves the command line, configuration files, requests and help.

@@ -108,6 +108,14 @@ void refuseMissing(std::span<const Setting> settings, Command command) {
             fail("{} is not supported by this build yet", setting->describe());
 }
 
+void requireAllowed(std::span<const Setting> settings, const model::Client& client) {
+    if (client.isOwner)
+        return;
+    for (const Setting& setting : settings)
+        if (setting.origin.line == 0 && !setting.row->request.forClients())
+            failWith(EPERM, "a client without criu's rights may not give the option {}", setting.describe());
+}
+
 std::vector<const Setting*> withoutEffect(std::span<const Setting> settings, Command command) {
     std::vector<const Setting*> result;
     for (const Setting* setting : inEffect(settings))

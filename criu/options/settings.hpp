@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/model/client.hpp"
 #include "criu/options/option_table.hpp"
 
 namespace criu::options {
@@ -42,6 +43,11 @@ void applySettings(std::span<const Setting> settings, model::Options& options);
 
 /// Throws Error if an option in effect isn't built yet and would matter to the command.
 void refuseMissing(std::span<const Setting> settings, Command command);
+
+/// Throws Error (EPERM) that names an option which `client` may not give (see RequestPart::forClients()), in whatever
+/// form. The owner of criu may give all; so may whoever writes criu's configuration files, so settings from lines of
+/// files don't count.
+void requireAllowed(std::span<const Setting> settings, const model::Client& client);
 
 /// Settings of the command line or a request in effect that the command has no use for.
 std::vector<const Setting*> withoutEffect(std::span<const Setting> settings, Command command);

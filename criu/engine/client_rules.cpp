@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/client_rules.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/capabilities.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "images/ghost-file.hpp"
+#include "images/remap-file-path.hpp"
+
+namespace criu::engine {
+namespace {
+
+using model::Client;
+
+[[noreturn]] void refuse(std::string_view what) {
+    failWith(EPERM, "{}, which the client has no right to", what);
+}
+
+bool isOneOf(const Client& client, gid_t gid) {
+    return gid == client.gid || std::find(client.groups.begin(), client.groups.end(), gid) != client.groups.end();
+}
+
+/// The first of `has` beyond `may` is named.
+void requireWithin(std::uint64_t has, std::uint64_t may, std::string_view set) {
+    const std::uint64_t beyond = has & ~may;
+    if (beyond != 0)
+        refuse(fmt::format("it has {} in its {} set",
+                           kernel::capabilityName(static_cast<unsigned>(std::countr_zero(beyond))), set));
+}
+
+task::Credentials credentialsOf(const kernel::TaskStatus& status) {
+    task::Credentials credentials;
+    credentials.groups = status.groups;
+    credentials.uid = status.uid;
+    credentials.gid = status.gid;
+    credentials.inheritable = status.capInheritable;
+    credentials.permitted = status.capPermitted;
+    credentials.effective = status.capEffective;
+    credentials.bounding = status.capBounding;
+    credentials.ambient = status.capAmbient;
+    return credentials;
+}
+
+void requireClientsGhosts(const Client& client, const ImageDir& images) {
+    auto remaps = images.openRead(ImageKind::RemapFpath);
+    if (!remaps)
+        return;
+    for (const auto& remap : remaps->all<RemapFilePathEntry>()) {
+        if (remap->has_remap_type != 0 && remap->remap_type != REMAP_TYPE__GHOST)
+            continue;
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // before remap_type existed
+        const std::uint32_t id = remap->has_remap_type != 0 ? remap->remap_id : remap->remap_id & ~kOldGhostBit;
+        auto image = images.openRead(ImageKind::GhostFile, id);
+        const auto ghost = image ? image->next<GhostFileEntry>() : std::nullopt;
+        if (!ghost)
+            continue;  // whoever wants it will say so
+        const ErrorContext context([&] { return imageName(ImageKind::GhostFile, id); });
+        const GhostFileEntry& file = **ghost;
+        if (S_ISCHR(file.mode) || S_ISBLK(file.mode))
+            refuse("a deleted device is to be made");
+        if (file.uid != client.uid || !isOneOf(client, file.gid))
+            refuse(fmt::format("a deleted file belongs to {}:{}", file.uid, file.gid));
+    }
+}
+
+}  // namespace
+
+void requireClients(const Client& client, const task::Credentials& credentials) {
+    if (client.isOwner)
+        return;
+    for (const std::uint32_t uid :
+         {credentials.uid.real, credentials.uid.effective, credentials.uid.saved, credentials.uid.filesystem})
+        if (uid != client.uid)
+            refuse(fmt::format("it runs as user {}", uid));
+    for (const std::uint32_t gid :
+         {credentials.gid.real, credentials.gid.effective, credentials.gid.saved, credentials.gid.filesystem})
+        if (!isOneOf(client, gid))
+            refuse(fmt::format("it runs in group {}", gid));
+    for (const std::uint32_t gid : credentials.groups)
+        if (!isOneOf(client, gid))
+            refuse(fmt::format("it is a member of group {}", gid));
+    requireWithin(credentials.permitted, client.capabilities, "permitted");
+    requireWithin(credentials.effective, client.capabilities, "effective");
+    requireWithin(credentials.inheritable, client.capabilities, "inheritable");
+    requireWithin(credentials.ambient, client.capabilities, "ambient");
+    requireWithin(credentials.bounding, client.boundingSet, "bounding");
+}
+
+void requireClientsTree(const Client& client, FrozenTree& tree) {
+    if (client.isOwner)
+        return;
+    kernel::ProcBuffer buffer;
+    for (const auto& task : tree.tasks()) {
+        const ErrorContext context([&] { return task->describe(); });
+        if (!task->alive()) {
+            requireClients(client, credentialsOf(task->status));
+            continue;
+        }
+        for (const compel::FrozenThread& thread : task->process->threads())
+            requireClients(client, credentialsOf(kernel::readThreadStatus(task->dir, thread.tracee.tid(), buffer)));
+    }
+}
+
+void requireClientsNamespaces(const Client& client, const TaskKobjIdsEntry& ids, const TaskKobjIdsEntry& outside) {
+    if (client.isOwner)
+        return;
+    for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number) {
+        const auto kind = static_cast<kernel::NamespaceKind>(number);
+        const auto own = namespaces::numberOf(ids, kind);
+        if (own && *own != 0 && own != namespaces::numberOf(outside, kind))
+            refuse(fmt::format("it is in a {} namespace of its own", kernel::namespaceName(kind)));
+    }
+}
+
+void requireClientsImages(const Client& client, const RestoreImages& content, const ImageDir& images) {
+    if (client.isOwner)
+        return;
+    TaskKobjIdsEntry outside = TASK_KOBJ_IDS_ENTRY__INIT;
+    if (content.inventory && (*content.inventory)->root_ids != nullptr)
+        outside = *(*content.inventory)->root_ids;
+    for (const auto& task : content.tree.tasks) {
+        const ErrorContext context([&] { return fmt::format("process {} of the images", task->pid); });
+        if (!task->alive())
+            continue;
+        if (task->ids)
+            requireClientsNamespaces(client, **task->ids, outside);
+        for (const model::Thread& thread : task->threads) {
+            const ThreadCoreEntry* const core = (*thread.core)->thread_core;
+            if (core == nullptr || core->creds == nullptr)
+                refuse("a thread has no credentials, and would have criu's");
+            requireClients(client, task::Credentials::ofImage(*core->creds));
+        }
+    }
+    requireClientsGhosts(client, images);
+}
+
+}  // namespace criu::engine
