@@ -174,7 +174,7 @@ void iptables(const std::string& text) {
 void nftables(const std::string& text) {
     criu::namespaces::requireNftablesRuleset(text);
     const std::string bare = bareText(text);
-    static const std::regex kReaches("(^|[^A-Za-z_./-])(include|(un|re)?define)($|[^A-Za-z0-9_./-])");
+    static const std::regex kReaches("(^|[^A-Za-z0-9_./-])[0-9]*(include|(un|re)?define)($|[^A-Za-z0-9_./-])");
     require(!std::regex_search(bare, kReaches));
     int depth = 0;
     std::string command;
