@@ -12,7 +12,10 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/cgroupfs.hpp"
+#include "criu/model/options.hpp"
+#include "images/cgroup.hpp"
 
 namespace criu::cgroup {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,20 @@
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/attributes.hpp"
-#include "criu/model/options.hpp"
-#include "images/cgroup.hpp"
+#include "images/cgroup.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::kernel {
+struct CgroupLine;
+class ProcPid;
+}  // namespace criu::kernel
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::cgroup {
 

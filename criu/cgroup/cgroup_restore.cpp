@@ -12,8 +12,12 @@
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/cgroup/properties.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/model/options.hpp"
+#include "images/cgroup.hpp"
 
 namespace criu::cgroup {
 namespace {

@@ -13,14 +13,24 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/cgroup/hierarchies.hpp"
-#include "criu/image/image_dir.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/created_name.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/model/options.hpp"
-#include "images/cgroup.hpp"
+#include "images/cgroup.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::kernel {
+class FdStore;
+}
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::cgroup {
 

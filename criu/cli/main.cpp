@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include <compel/process.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 #include "criu/base/process_title.hpp"
 #include "criu/base/version.hpp"

@@ -2,8 +2,15 @@
 #include "criu/device/device_file.hpp"
 
 #include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
 #include "images/ext-file.hpp"
 #include "images/fdinfo.hpp"
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/device/dump_devices.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::device {
+class DumpDevices;
+class RestoreDevices;
+}  // namespace criu::device
 
 namespace criu::device {
 

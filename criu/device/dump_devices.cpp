@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/device/dump_devices.hpp"
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 
 #include "criu/base/error.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/kernel/maps.hpp"
 
 namespace criu::device {
 

@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -15,7 +17,9 @@
 #include "criu/files/file_opener.hpp"
 #include "criu/files/file_restore.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/trusted_file.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::device {
 namespace {

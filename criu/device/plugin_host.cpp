@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "criu/base/log.hpp"
 #include "criu/device/plugin_symbols.hpp"
+#include "criu/image/image_dir.hpp"
 #include "lib/c/criu-plugin.h"
 
 namespace criu::device {

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -14,8 +16,11 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
 #include "lib/c/criu-plugin-host.h"
 
 // Where plugins built against 4.2 look.

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <vector>
 
+#include "criu/base/log.hpp"
 #include "criu/device/plugin_symbols.hpp"
+#include "criu/kernel/maps.hpp"
 #include "lib/c/criu-plugin-host.h"
 
 namespace {

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -10,6 +12,9 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/inventory.hpp"
 
 namespace criu::device {
 

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "images/inventory.hpp"
+#include "images/inventory.fwd.hpp"
 
 namespace criu::device {
 

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include <compel/process.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,17 +13,30 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/model/options.hpp"
-#include "criu/model/process_tree.hpp"
-#include "criu/model/stages.hpp"
+#include "criu/device/subsystems.hpp"
+
+namespace compel {
+class FrozenProcess;
+}
+
+namespace criu {
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::kernel {
+class FdStore;
+struct Vma;
+}  // namespace criu::kernel
+
+namespace criu::model {
+struct Options;
+struct ProcessTree;
+class StageListener;
+}  // namespace criu::model
 
 namespace criu::files {
 class FileOpener;
@@ -87,12 +98,7 @@ public:
     /// does to the process' memory and descriptors is part of the dump.
     virtual void checkpoint(compel::FrozenProcess&) {}
     /// The same for all of them, for drivers that can deal with several at a time.
-    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes) {
-        for (compel::FrozenProcess* const process : processes) {
-            const ErrorContext context([&] { return fmt::format("process {}", process->pid()); });
-            checkpoint(*process);
-        }
-    }
+    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes);
     /// Whether this subsystem takes care of a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// Whether dump() is worth calling for a descriptor.
@@ -183,12 +189,7 @@ public:
     /// processes and all subsystems. The pid is what images call the process.
     virtual void resume(compel::FrozenProcess&, TreePid) {}
     /// The same for all of them, for drivers that can deal with several at a time.
-    virtual void resumeAll(std::span<const ResumedProcess> processes) {
-        for (const ResumedProcess& each : processes) {
-            const ErrorContext context([&] { return fmt::format("process {}", each.pid); });
-            resume(*each.process, each.pid);
-        }
-    }
+    virtual void resumeAll(std::span<const ResumedProcess> processes);
     /// Master, at the end: the tree runs. Without a call the restore failed.
     virtual void finish() noexcept {}
 };
@@ -224,7 +225,5 @@ public:
     /// subsystem's own.
     [[nodiscard]] virtual model::StageListener* stageListener() { return nullptr; }
 };
-
-using Subsystems = std::vector<std::unique_ptr<Subsystem>>;
 
 }  // namespace criu::device

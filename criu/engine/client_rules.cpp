@@ -8,9 +8,16 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/capabilities.hpp"
+#include "criu/model/client.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/task/credentials.hpp"
+#include "images/core.hpp"
 #include "images/ghost-file.hpp"
+#include "images/inventory.hpp"
 #include "images/remap-file-path.hpp"
 
 namespace criu::engine {

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/restore_images.hpp"
-#include "criu/model/client.hpp"
-#include "criu/task/credentials.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::engine {
+class FrozenTree;
+struct RestoreImages;
+}  // namespace criu::engine
+
+namespace criu::model {
+struct Client;
+}
+
+namespace criu::task {
+struct Credentials;
+}
 
 /// What criu does for somebody with fewer rights than its own: nothing that he couldn't do to his own processes. All of
 /// it lets everything pass for the owner of criu; otherwise it throws Error (EPERM).

@@ -5,6 +5,8 @@
 
 #include <span>
 
+#include "criu/engine/thread_questions.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/task/attributes.hpp"
@@ -12,6 +14,7 @@
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/seccomp.hpp"
+#include "images/core.hpp"
 
 namespace criu::engine {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <signal.h>
+
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
-
-#include <signal.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,30 @@
 #include <vector>
 
 #include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/thread_questions.hpp"
-#include "criu/image/arena.hpp"
-#include "criu/model/id_map.hpp"
 #include "criu/task/thread_state.hpp"
-#include "images/core.hpp"
-#include "images/mm.hpp"
+#include "images/core.fwd.hpp"
+#include "images/mm.fwd.hpp"
+
+namespace criu {
+class Arena;
+}
+
+namespace criu::engine {
+struct ThreadQuestions;
+}
+
+namespace criu::kernel {
+class ProcBuffer;
+struct TaskStatus;
+}  // namespace criu::kernel
+
+namespace criu::model {
+class IdMap;
+}
+
+namespace criu::pie {
+class RemoteData;
+}
 
 /// The message of a core image, put together from what a thread has told, what tracing shows and what /proc says.
 namespace criu::engine {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+#include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_complete.hpp"
+#include "criu/engine/dump_examined.hpp"
+#include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/guarded.hpp"
 #include "criu/engine/namespace_kinds.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::engine {
 namespace {

@@ -6,16 +6,20 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_files.hpp"
+#include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_memory.hpp"
 #include "criu/engine/dump_task.hpp"
 #include "criu/engine/mapped_files.hpp"
 #include "criu/engine/progress.hpp"
+#include "criu/files/file_kind_dump.hpp"
 #include "criu/kernel/sched.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/segments_dump.hpp"
+#include "criu/memory/vma_dump.hpp"
 #include "criu/task/seccomp.hpp"
+#include "images/core.hpp"
 #include "images/fs.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {
@@ -60,10 +64,8 @@ private:
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
-    memory::FilePageSinks pages_;
-    memory::SegmentsDump segments_;
-    FileCollector files_;
     DumpMemory memory_;
+    FileCollector files_;
     task::SeccompDump seccomp_;
     std::atomic<std::uint64_t> bytesDone_{0};
     Progress progress_;
@@ -72,13 +74,12 @@ private:
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
-      pages_(frozen_.images()),
-      files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), segments_, frozen_.devices(),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.options().allowUprobes}),
+      files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces()),
-      memory_({frozen_.images(), pages_, segments_, frozen_.statistics(), frozen_.options().allowUprobes}),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
-        segments_.reserve(id);
+        memory_.reserve(id);
     frozen_.log().info("Stage: processes");
     memory_.lookAhead(frozen_.tree());
     captureTables();
@@ -119,8 +120,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
-    MappedFiles mapped(task, files_, segments_, frozen_.devices());
-    MmEntry& mm = memory_.collect(task, mapped);
+    MmEntry& mm = memory_.collect(task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()));
     fillMemoryLayout(task, mm, files_.arena());
     mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
@@ -158,7 +158,7 @@ void CapturedPhase::Capture::captureContents() {
         memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
     frozen_.log().info("Stage: files");
     files_.finish();
-    examined_.namespaces().write({frozen_.images(), pages_, frozen_.statistics().sharedPagesWritten});
+    examined_.namespaces().write({frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten});
 }
 
 CapturedPhase::CapturedPhase(ExaminedPhase& examined)

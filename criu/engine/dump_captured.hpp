@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
-#include "criu/engine/dump_examined.hpp"
+namespace criu::model {
+enum class FinalState : std::uint8_t;
+}
 
 namespace criu::engine {
+
+class ExaminedPhase;
 
 /// The third phase of a dump: all that can be read of the tree is in the images: processes, memory, files and
 /// namespaces.

@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "criu/namespaces/networks_dump.hpp"
-#include "criu/task/cpu_info.hpp"
-#include "images/inventory.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/dump_captured.hpp"
+#include "criu/engine/dump_examined.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/dump_inventory.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/model/options.hpp"
 #include "images/pstree.hpp"
 
 namespace criu::engine {
@@ -35,53 +40,13 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
     image.finish();
 }
 
-void writeCpu(const model::Options& options, const ImageDir& images) {
-    images.unlink(ImageKind::Cpuinfo);
-    if (options.cpuCaps.has(model::CpuCap::Image))
-        task::dumpCpu(images);
-}
-
-/// It says that all other images are there.
-void writeInventory(FrozenPhase& frozen, ExaminedPhase& examined, const CapturedPhase& captured) {
-    InventoryEntry entry = INVENTORY_ENTRY__INIT;
-    TaskKobjIdsEntry own = TASK_KOBJ_IDS_ENTRY__INIT;
-    own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
-    examined.namespaces().storeNumbersOfCriu(own);
-    PluginsEntry plugins = PLUGINS_ENTRY__INIT;
-    std::vector<char*> names;
-    std::vector<std::string> used = frozen.devices().used();
-    for (std::string& name : used)
-        names.push_back(name.data());
-    plugins.n_plugins = names.size();
-    plugins.plugins = names.data();
-    std::string runId = examined.namespaces().runId();
-    entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
-    entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
-    entry.root_ids = &own;
-    entry.has_ns_per_id = entry.ns_per_id = 1;
-    entry.has_root_cg_set = 1;
-    entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
-    entry.has_lsmtype = 1;
-    entry.lsmtype = LSMTYPE__NO_LSM;
-    entry.has_network_lock_method = 1;
-    entry.network_lock_method = sockets::networkLockNumber(examined.surroundings().networks->rootLock().method());
-    entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;
-    entry.plugins_entry = &plugins;
-    entry.dump_criu_run_id = runId.data();
-    entry.has_allow_uprobes = entry.allow_uprobes = captured.sawUprobes();
-    ImageWriter image = frozen.images().create(ImageKind::Inventory);
-    image.write(entry);
-    image.finish();
-}
-
 }  // namespace
 
 CompletePhase::CompletePhase(CapturedPhase& captured)
     : captured_(captured), examined_(captured.examined()), frozen_(examined_.frozen()) {
     writeTree(frozen_.tree(), frozen_.images());
-    writeCpu(frozen_.options(), frozen_.images());
     frozen_.stop().throwIfRequested();
-    writeInventory(frozen_, examined_, captured);
+    writeInventory(captured);
 }
 
 CompletePhase::~CompletePhase() {

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/dump_captured.hpp"
+#include <cstdint>
+
+namespace criu::model {
+enum class FinalState : std::uint8_t;
+}
 
 namespace criu::engine {
+
+class CapturedPhase;
+class ExaminedPhase;
+class FrozenPhase;
 
 /// The last phase of a dump: the images are a checkpoint. If conclude() fails while the tree goes on, they aren't any
 /// more.

@@ -3,7 +3,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/client_rules.hpp"
+#include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_refusals.hpp"
+#include "criu/engine/file_servers.hpp"
 
 namespace criu::engine {
 
@@ -31,5 +33,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
             processes.push_back(&*task->process);
     frozen.devices().checkpoint(processes);
 }
+
+ExaminedPhase::~ExaminedPhase() = default;
 
 }  // namespace criu::engine

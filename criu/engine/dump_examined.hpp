@@ -3,11 +3,12 @@
 
 #include <memory>
 
-#include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_namespaces.hpp"
-#include "criu/engine/file_servers.hpp"
 
 namespace criu::engine {
+
+class AnswerWatch;
+class FrozenPhase;
 
 /// The second phase of a dump: everything that can't be dumped has been refused, what the tree has around it is known,
 /// and nothing from outside reaches it any more: the network is locked, devices have been told.
@@ -15,6 +16,7 @@ class ExaminedPhase {
 public:
     /// Throws Error, naming what can't be dumped and whose it is.
     explicit ExaminedPhase(FrozenPhase& frozen);
+    ~ExaminedPhase();
     ExaminedPhase(const ExaminedPhase&) = delete;
     ExaminedPhase& operator=(const ExaminedPhase&) = delete;
 

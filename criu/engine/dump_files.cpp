@@ -8,18 +8,52 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/engine/descriptor_reader.hpp"
+#include "criu/engine/device_sockets.hpp"
+#include "criu/engine/dump_namespaces.hpp"
 #include "criu/engine/file_kinds.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/networks_dump.hpp"
 #include "criu/namespaces/tun_file.hpp"
+#include "criu/sockets/carried_sockets.hpp"
+#include "criu/tty/seen_session.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::engine {
+
+struct FileCollector::Kind {
+    FdTypes type = FD_TYPES__UND;
+    std::unique_ptr<files::FileKindDump> half;
+};
+
+/// What only this file needs to know in full.
+struct FileCollector::Parts {
+    Parts(device::DumpDevices& devices, std::uint64_t ghostLimit)
+        : carriers(makeSocketCarriers(devices)), paths(ghostLimit) {}
+
+    std::unique_ptr<sockets::SocketCarriers> carriers;
+    files::PathDump paths;
+    std::vector<tty::SeenSession> sessions;
+    std::vector<Kind> kinds;
+    files::LockDump locks;
+    kernel::ProcBuffer buffer;
+};
 
 FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                              memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
@@ -30,13 +64,28 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       images_(images),
       namespaces_(namespaces),
       networks_(*namespaces.surroundings().networks),
-      carriers_(devices),
-      paths_(options.ghostLimit) {
+      parts_(std::make_unique<Parts>(devices, options.ghostLimit)) {
     noteProcesses(tree);
-    const FileDumpResources with{paths_,  segments, networks_.rootLock(), carriers_, networks_.tunDevices(),
-                                 devices, sessions_};
+    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
+                                 networks_.tunDevices(), devices,  parts_->sessions};
     for (const FileKind& kind : fileKinds())
-        kinds_.push_back({kind.type, kind.startDump(with)});
+        parts_->kinds.push_back({kind.type, kind.startDump(with)});
+}
+
+const model::IdMap& FileCollector::ids() const {
+    return namespaces_.surroundings().ids;
+}
+
+std::uint32_t FileCollector::networkNumber() const {
+    return networks_.home();
+}
+
+std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
+    return namespaces_.numberOf(kind, inode);
+}
+
+const files::TreeRoot& FileCollector::treeRoot() const {
+    return namespaces_.surroundings().root;
 }
 
 FileCollector::~FileCollector() {
@@ -47,12 +96,12 @@ void FileCollector::release(files::Aftermath aftermath) noexcept {
     if (released_)
         return;
     released_ = true;
-    for (const Kind& kind : kinds_)
+    for (const Kind& kind : parts_->kinds)
         kind.half->end(aftermath, log_);
     if (aftermath == files::Aftermath::Run)
-        paths_.removeLinks(log_);
+        parts_->paths.removeLinks(log_);
     else
-        paths_.leaveLinks();
+        parts_->paths.leaveLinks();
 }
 
 /// Dead processes count: files may refer to them.
@@ -64,10 +113,10 @@ void FileCollector::noteProcesses(FrozenTree& tree) {
             continue;
         const kernel::TaskStat& stat = task->stat;
         const HostPid sid(stat.session);
-        auto found = std::find_if(sessions_.begin(), sessions_.end(),
+        auto found = std::find_if(parts_->sessions.begin(), parts_->sessions.end(),
                                   [&](const tty::SeenSession& session) { return session.sid == sid; });
-        if (found == sessions_.end())
-            found = sessions_.insert(found, {sid, processes_.contains(sid), 0, HostPid()});
+        if (found == parts_->sessions.end())
+            found = parts_->sessions.insert(found, {sid, processes_.contains(sid), 0, HostPid()});
         // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
         if (stat.ttyNumber != 0 && found->terminal == 0) {
             found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
@@ -77,7 +126,7 @@ void FileCollector::noteProcesses(FrozenTree& tree) {
 }
 
 const FileCollector::Kind& FileCollector::kindOf(const files::OpenFd& file) const {
-    for (const Kind& kind : kinds_)
+    for (const Kind& kind : parts_->kinds)
         if (kind.half->claims(file))
             return kind;
     fail("{} is of a kind that can't be dumped yet", file.describe());
@@ -94,7 +143,7 @@ void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
     const ErrorContext context([&] { return file.describe(); });
     file.network = networkOf(file);
     const auto ask = [&] {
-        for (const Kind& kind : kinds_)
+        for (const Kind& kind : parts_->kinds)
             if (file.prepared = kind.half->prepare(file, arena); file.prepared != nullptr)
                 return;
     };
@@ -165,14 +214,14 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     file.pid = HostPid(::getpid());
     file.fd = fd.get();
     file.inFlight = true;
-    file.info = kernel::readFdInfo(self, file.fd, buffer_);
+    file.info = kernel::readFdInfo(self, file.fd, parts_->buffer);
     file.copy = std::move(fd);
     readCopy(self, file);
     const std::uint32_t before = lastId_;
     refuseLocks(file);
     prepare(file, arena_);
     const FileId id = identify(file).id;
-    locks_.add(file, id);
+    parts_->locks.add(file, id);
     if (id.value > before)
         inFlight_.push_back(std::move(file.copy));
     --inFlightDepth_;
@@ -235,7 +284,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         if (known == nullptr) {
             refuseLocks(file);
             known = &identify(file);
-            locks_.add(file, known->id);
+            parts_->locks.add(file, known->id);
         }
         table.descriptors.push_back({file.pid, file.fd, known->id});
         table.known.push_back(known);
@@ -279,7 +328,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
     entry.reg = &out;
     out.id = id.value;
     out.fown = arena_.make<FownEntry>();
-    paths_.fill(file, flags, wantBuildId, out, *this);
+    parts_->paths.fill(file, flags, wantBuildId, out, *this);
     out.pos = 0;
     add(entry);
     knownPaths_.emplace(std::move(key), id);
@@ -329,10 +378,10 @@ void FileCollector::add(FileEntry& entry) {
 }
 
 void FileCollector::finish() {
-    for (const Kind& kind : kinds_)
+    for (const Kind& kind : parts_->kinds)
         kind.half->finish(*this);
-    paths_.finish(images_);
-    locks_.finish(images_);
+    parts_->paths.finish(images_);
+    parts_->locks.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)
         image.write(*entry);

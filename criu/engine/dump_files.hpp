@@ -5,22 +5,36 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
-#include "criu/device/dump_devices.hpp"
-#include "criu/engine/device_sockets.hpp"
-#include "criu/engine/dump_namespaces.hpp"
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_locks.hpp"
-#include "criu/files/regular.hpp"
-#include "criu/kernel/pidfd.hpp"
-#include "criu/memory/segments_dump.hpp"
-#include "criu/namespaces/networks_dump.hpp"
-#include "criu/sockets/network_lock.hpp"
-#include "criu/tty/seen_session.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/image/arena.hpp"
+
+namespace criu::device {
+class DumpDevices;
+}
+
+namespace criu::engine {
+class DumpNamespaces;
+struct FrozenTask;
+class FrozenTree;
+}  // namespace criu::engine
+
+namespace criu::files {
+enum class Aftermath : std::uint8_t;
+class FileKindDump;
+}  // namespace criu::files
+
+namespace criu::memory {
+class SegmentsDump;
+}
+
+namespace criu::namespaces {
+class NetworksDump;
+}
 
 namespace criu::engine {
 
@@ -66,13 +80,11 @@ public:
     FileId addInFlight(UniqueFd fd) override;
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
-    [[nodiscard]] const model::IdMap& ids() const override { return namespaces_.surroundings().ids; }
-    [[nodiscard]] std::uint32_t networkNumber() const override { return networks_.home(); }
+    [[nodiscard]] const model::IdMap& ids() const override;
+    [[nodiscard]] std::uint32_t networkNumber() const override;
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
-                                                               std::uint32_t inode) const override {
-        return namespaces_.numberOf(kind, inode);
-    }
-    [[nodiscard]] const files::TreeRoot& treeRoot() const override { return namespaces_.surroundings().root; }
+                                                               std::uint32_t inode) const override;
+    [[nodiscard]] const files::TreeRoot& treeRoot() const override;
     [[nodiscard]] bool isDumped(HostPid pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
 
@@ -89,11 +101,8 @@ private:
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
 
     /// A kind's half, and how images call the kind.
-    struct Kind {
-        FdTypes type = FD_TYPES__UND;
-        std::unique_ptr<files::FileKindDump> half;
-    };
-
+    struct Kind;
+    struct Parts;
     struct Table {
         HostPid pid;
         std::uint32_t id = 0;
@@ -123,15 +132,11 @@ private:
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
     namespaces::NetworksDump& networks_;
-    DeviceSocketCarriers carriers_;
+    std::unique_ptr<Parts> parts_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
     bool released_ = false;
-    files::PathDump paths_;
-    std::vector<tty::SeenSession> sessions_;
-    std::vector<Kind> kinds_;
-    files::LockDump locks_;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
     std::map<Key, std::vector<const Known*>> known_;  ///< each list in the kernel's own (arbitrary, constant) order
@@ -144,7 +149,6 @@ private:
     std::vector<Arena> preparedIn_;
     int inFlightDepth_ = 0;           ///< how many calls of addInFlight() are under way, one in another
     std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
-    kernel::ProcBuffer buffer_;
 };
 
 }  // namespace criu::engine

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/guarded.hpp"
 #include "criu/image/old_images.hpp"
 #include "criu/kernel/tasks.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::engine {
 namespace {
@@ -49,6 +52,22 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     const Stopwatch watch(statistics_.freezing);
     since_ = std::chrono::steady_clock::now();
     tree_.freeze(guardian_.root().inside, options().freezeCgroup, [this](HostPid pid) { devices_.pause(pid); });
+}
+
+const model::Options& FrozenPhase::options() const noexcept {
+    return run_.options;
+}
+
+const model::Client& FrozenPhase::client() const noexcept {
+    return run_.client;
+}
+
+Log& FrozenPhase::log() const noexcept {
+    return run_.log;
+}
+
+StopRequest& FrozenPhase::stop() const noexcept {
+    return run_.stop;
 }
 
 void FrozenPhase::resume(model::FinalState state) {

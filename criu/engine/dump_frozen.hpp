@@ -2,14 +2,33 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
-#include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/guarded.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/image_dir.hpp"
+
+namespace criu {
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::engine {
+class Guardian;
+struct Run;
+}  // namespace criu::engine
+
+namespace criu::model {
+struct Client;
+enum class FinalState : std::uint8_t;
+struct Options;
+}  // namespace criu::model
+
+namespace criu::model {
+enum class FinalState : std::uint8_t;
+}
 
 namespace criu::engine {
 
@@ -25,10 +44,10 @@ public:
     FrozenPhase(const FrozenPhase&) = delete;
     FrozenPhase& operator=(const FrozenPhase&) = delete;
 
-    [[nodiscard]] const model::Options& options() const noexcept { return run_.options; }
-    [[nodiscard]] const model::Client& client() const noexcept { return run_.client; }
-    [[nodiscard]] Log& log() const noexcept { return run_.log; }
-    [[nodiscard]] StopRequest& stop() const noexcept { return run_.stop; }
+    [[nodiscard]] const model::Options& options() const noexcept;
+    [[nodiscard]] const model::Client& client() const noexcept;
+    [[nodiscard]] Log& log() const noexcept;
+    [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
     [[nodiscard]] const ImageDir& images() const noexcept { return images_; }
     /// What all phases together took and moved.

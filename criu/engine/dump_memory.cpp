@@ -2,15 +2,75 @@
 #include "criu/engine/dump_memory.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/progress.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/aio_ring.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_files.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_shm.hpp"
+#include "criu/memory/vma_dump.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
 
-void DumpMemory::lookAhead(FrozenTree& tree) {
+class DumpMemory::Work {
+public:
+    explicit Work(const Parts& parts) : pages(parts.images), parts_(parts) {}
+
+    void lookAhead(FrozenTree& tree);
+    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files);
+    void run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
+    void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
+    [[nodiscard]] bool sawUprobes() const noexcept;
+
+    memory::FilePageSinks pages;
+    memory::SegmentsDump segments;
+
+private:
+    struct Item {
+        FrozenTask* task = nullptr;
+        MmEntry* mm = nullptr;
+        std::vector<kernel::Vma> vmas;
+        memory::DumpedMemory memory;
+    };
+    /// How pages are moved: a thread has its own if it dumps whole processes.
+    struct Mover {
+        explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
+        memory::Drainer drainer;
+        Arena arena;
+        DumpStatistics statistics;
+    };
+
+    static bool isSmall(const Item& item);
+    void dumpPages(Item& item, Mover& mover);
+    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
+                  StopRequest& stop);
+    void add(const Mover& mover);
+
+    const Parts parts_;
+    Arena arena_;
+    std::deque<Item> items_;
+    memory::SysvShmDump sysvShm_;
+    std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
+    std::optional<ThreadPool> readers_;  // last: its threads use the others
+};
+
+void DumpMemory::Work::lookAhead(FrozenTree& tree) {
     constexpr std::size_t kWorthwhile = 8;
     if (availableCores() == 1 || tree.tasks().size() < kWorthwhile)
         return;
@@ -25,13 +85,13 @@ void DumpMemory::lookAhead(FrozenTree& tree) {
     }
 }
 
-MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
+MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files) {
     Item& item = items_.emplace_back();
     item.task = &task;
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
-    memory::VmaDumpRules rules = parts_.segments.rules();
+    memory::VmaDumpRules rules = segments.rules();
     rules.allowUprobes = parts_.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
@@ -45,18 +105,17 @@ MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
 }
 
 /// Whether one thread is enough for its pages.
-bool DumpMemory::isSmall(const Item& item) {
+bool DumpMemory::Work::isSmall(const Item& item) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : item.vmas)
         bytes += vma.anonymous + vma.swap;
     return bytes < memory::kWorthThreads;
 }
 
-void DumpMemory::dumpPages(Item& item, Mover& mover) {
+void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
     const memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
-    const memory::PageDumpResult result =
-        memory::dumpPages(task, item.memory, parts_.pages, mover.drainer, mover.arena);
+    const memory::PageDumpResult result = memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.memoryWrite += result.moving;
@@ -67,8 +126,8 @@ void DumpMemory::dumpPages(Item& item, Mover& mover) {
 }
 
 /// Many small processes: each thread takes one at a time.
-void DumpMemory::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
-                          StopRequest& stop) {
+void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
+                                StopRequest& stop) {
     const unsigned threads = static_cast<unsigned>(std::min<std::size_t>(availableCores(), items.size()));
     std::deque<Mover> movers;
     std::atomic<std::size_t> next{0};
@@ -103,15 +162,15 @@ void DumpMemory::runSmall(std::span<Item* const> items, const memory::Drainer::O
         add(mover);
 }
 
-void DumpMemory::add(const Mover& mover) {
+void DumpMemory::Work::add(const Mover& mover) {
     parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
     parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
     parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
     parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
 
-void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
-                     StopRequest& stop) {
+void DumpMemory::Work::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
+                           StopRequest& stop) {
     readers_.reset();
     memory::Drainer::Options how;
     how.progress = [&done](std::uint64_t bytes) { done.fetch_add(bytes, std::memory_order_relaxed); };
@@ -132,23 +191,60 @@ void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& don
     if (!small.empty())
         runSmall(small, how, progress, stop);
     for (const std::uint32_t id : sysvShm_.ids())
-        parts_.segments.reserve(id);
-    const memory::SegmentsDumpResult shared = parts_.segments.write(parts_.images, parts_.pages, owners, mover.drainer);
+        segments.reserve(id);
+    const memory::SegmentsDumpResult shared = segments.write(parts_.images, pages, owners, mover.drainer);
     parts_.statistics.sharedPagesScanned += shared.pagesScanned;
     parts_.statistics.sharedPagesWritten += shared.pagesWritten;
     parts_.statistics.memoryWrite += shared.moving;
     add(mover);
 }
 
-void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
+void DumpMemory::Work::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
     memory::Drainer::Options how;
     how.stopWanted = [&stop] { return stop.requested(); };
     memory::Drainer drainer(how);
-    parts_.statistics.sharedPagesWritten += sysvShm_.write(parts_.images, parts_.pages, namespaceId, owners, drainer);
+    parts_.statistics.sharedPagesWritten += sysvShm_.write(parts_.images, pages, namespaceId, owners, drainer);
+}
+
+bool DumpMemory::Work::sawUprobes() const noexcept {
+    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.memory.uprobes; });
+}
+
+DumpMemory::DumpMemory(const Parts& parts) : work_(std::make_unique<Work>(parts)) {}
+
+DumpMemory::~DumpMemory() = default;
+
+memory::PageSinks& DumpMemory::pages() noexcept {
+    return work_->pages;
+}
+
+memory::SegmentsDump& DumpMemory::segments() noexcept {
+    return work_->segments;
+}
+
+void DumpMemory::reserve(std::uint32_t shmid) {
+    work_->segments.reserve(shmid);
+}
+
+void DumpMemory::lookAhead(FrozenTree& tree) {
+    work_->lookAhead(tree);
+}
+
+MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
+    return work_->collect(task, files);
+}
+
+void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
+                     StopRequest& stop) {
+    work_->run(owners, done, progress, stop);
+}
+
+void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
+    work_->writeSysvShm(namespaceId, owners, stop);
 }
 
 bool DumpMemory::sawUprobes() const noexcept {
-    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.memory.uprobes; });
+    return work_->sawUprobes();
 }
 
 }  // namespace criu::engine

@@ -2,26 +2,32 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
-#include <future>
-#include <map>
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "criu/base/stop_request.hpp"
-#include "criu/base/thread_pool.hpp"
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/progress.hpp"
-#include "criu/engine/statistics.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/memory/page_dump.hpp"
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/segments_dump.hpp"
-#include "criu/memory/sysv_shm.hpp"
-#include "criu/memory/vma_dump.hpp"
+#include "images/mm.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::memory {
+class MappedFileDump;
+class PageSinks;
+class SegmentsDump;
+}  // namespace criu::memory
+
+namespace criu::model {
+class IdMap;
+}
 
 namespace criu::engine {
+
+struct DumpStatistics;
+struct FrozenTask;
+class FrozenTree;
+class Progress;
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
 /// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
@@ -29,13 +35,21 @@ class DumpMemory {
 public:
     /// All outlive this object.
     struct Parts {
-        const ImageDir& images;  ///< for what isn't pages
-        memory::PageSinks& pages;
-        memory::SegmentsDump& segments;
+        const ImageDir& images;
         DumpStatistics& statistics;
         bool allowUprobes = false;  ///< leave out areas of uprobes instead of refusing them
     };
-    explicit DumpMemory(const Parts& parts) : parts_(parts) {}
+    explicit DumpMemory(const Parts& parts);
+    ~DumpMemory();
+    DumpMemory(const DumpMemory&) = delete;
+    DumpMemory& operator=(const DumpMemory&) = delete;
+
+    /// Where pages go, also those of others.
+    [[nodiscard]] memory::PageSinks& pages() noexcept;
+    /// Shared memory, which descriptors refer to as well.
+    [[nodiscard]] memory::SegmentsDump& segments() noexcept;
+    /// See memory::SegmentsDump::reserve().
+    void reserve(std::uint32_t shmid);
 
     /// Begins to read the mappings of all processes, by all cores. Nothing in them may change meanwhile: to be called
     /// when all are frozen.
@@ -56,32 +70,9 @@ public:
     [[nodiscard]] bool sawUprobes() const noexcept;
 
 private:
-    struct Item {
-        FrozenTask* task = nullptr;
-        MmEntry* mm = nullptr;
-        std::vector<kernel::Vma> vmas;
-        memory::DumpedMemory memory;
-    };
-    /// How pages are moved: a thread has its own if it dumps whole processes.
-    struct Mover {
-        explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
-        memory::Drainer drainer;
-        Arena arena;
-        DumpStatistics statistics;
-    };
+    class Work;
 
-    static bool isSmall(const Item& item);
-    void dumpPages(Item& item, Mover& mover);
-    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
-                  StopRequest& stop);
-    void add(const Mover& mover);
-
-    const Parts parts_;
-    Arena arena_;
-    std::deque<Item> items_;
-    memory::SysvShmDump sysvShm_;
-    std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
-    std::optional<ThreadPool> readers_;  // last: its threads use the others
+    std::unique_ptr<Work> work_;
 };
 
 }  // namespace criu::engine

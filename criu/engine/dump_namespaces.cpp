@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_namespaces.hpp"
 
+#include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/namespace_kinds.hpp"
+#include "criu/kernel/links.hpp"
 
 namespace criu::engine {
 namespace {

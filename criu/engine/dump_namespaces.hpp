@@ -5,7 +5,7 @@
 #include <string>
 
 #include "criu/namespaces/namespace_dump.hpp"
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 namespace criu::device {
 class DumpDevices;

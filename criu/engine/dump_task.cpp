@@ -10,14 +10,20 @@
 #include <memory>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/core_entry.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/engine/thread_questions.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/namespaces/ipc_semaphores.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/task/registers.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/cgroup/cgroup_dump.hpp"
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/image/arena.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/model/id_map.hpp"
-#include "criu/namespaces/ipc_semaphores.hpp"
-#include "criu/task/seccomp.hpp"
-#include "images/core.hpp"
-#include "images/mm.hpp"
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "images/mm.fwd.hpp"
+
+namespace criu {
+class Arena;
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::cgroup {
+class CgroupDump;
+}
+
+namespace criu::engine {
+struct FrozenTask;
+}
+
+namespace criu::model {
+class IdMap;
+}
+
+namespace criu::namespaces {
+struct SemaphoreSet;
+}
+
+namespace criu::task {
+class SeccompDump;
+}
 
 namespace criu::engine {
 

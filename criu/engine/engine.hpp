@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/device/subsystem.hpp"
+#include "criu/device/subsystems.hpp"
 #include "criu/model/client.hpp"
-#include "criu/model/options.hpp"
 #include "criu/model/stages.hpp"
+
+namespace criu {
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::engine {
 

@@ -5,18 +5,38 @@
 #include <span>
 #include <vector>
 
-#include "criu/device/dump_devices.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/files/regular.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/memory/segments_dump.hpp"
-#include "criu/namespaces/tun_devices.hpp"
-#include "criu/sockets/carried_sockets.hpp"
-#include "criu/sockets/network_lock.hpp"
-#include "criu/tty/outside_terminals.hpp"
-#include "criu/tty/seen_session.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+#include "images/fdinfo.fwd.hpp"
+
+namespace criu::device {
+class DumpDevices;
+class RestoreDevices;
+}  // namespace criu::device
+
+namespace criu::files {
+class PathDump;
+class PathRemaps;
+}  // namespace criu::files
+
+namespace criu::memory {
+class Segments;
+class SegmentsDump;
+}  // namespace criu::memory
+
+namespace criu::namespaces {
+class TunDevices;
+}
+
+namespace criu::sockets {
+class CarriedSockets;
+class NetworkLock;
+class SocketCarriers;
+}  // namespace criu::sockets
+
+namespace criu::tty {
+class OutsideTerminals;
+struct SeenSession;
+}  // namespace criu::tty
 
 namespace criu::engine {
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/tasks.hpp"
 

@@ -11,14 +11,17 @@
 #include <unordered_set>
 #include <vector>
 
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/freezer.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/model/process_tree.hpp"
+
+namespace criu {
+class Log;
+class StopRequest;
+}  // namespace criu
 
 namespace criu::engine {
 

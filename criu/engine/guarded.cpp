@@ -11,12 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/status.hpp"
 

@@ -6,8 +6,32 @@
 #include <sys/sysmacros.h>
 
 #include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/device/subsystem.hpp"
+#include "criu/engine/dump_files.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/memory/segments_dump.hpp"
 
 namespace criu::engine {
+namespace {
+
+class MappedFiles final : public memory::ProcMappedFiles {
+public:
+    MappedFiles(const FrozenTask& task, FileCollector& files, memory::SegmentsDump& segments,
+                device::DumpDevices& devices)
+        : ProcMappedFiles(task.dir, segments, files), task_(task), files_(files), devices_(devices) {}
+
+    FileId fileFor(const kernel::Vma& vma) override;
+    bool claimsDevice(const kernel::Vma& vma, FileId& file) override;
+    FileId socketFor(const kernel::Vma& vma) override;
+    FileId ioUringFor(const kernel::Vma& vma) override;
+
+private:
+    const FrozenTask& task_;
+    FileCollector& files_;
+    device::DumpDevices& devices_;
+};
 
 FileId MappedFiles::fileFor(const kernel::Vma& vma) {
     return files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
@@ -32,6 +56,13 @@ FileId MappedFiles::socketFor(const kernel::Vma& vma) {
 
 FileId MappedFiles::ioUringFor(const kernel::Vma& vma) {
     return files_.open(FD_TYPES__IO_URING, ::makedev(vma.devMajor, vma.devMinor), vma.inode);
+}
+
+}  // namespace
+
+std::unique_ptr<memory::MappedFileDump> makeMappedFiles(const FrozenTask& task, FileCollector& files,
+                                                        memory::SegmentsDump& segments, device::DumpDevices& devices) {
+    return std::make_unique<MappedFiles>(task, files, segments, devices);
 }
 
 }  // namespace criu::engine

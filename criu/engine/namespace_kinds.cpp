@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/namespace_kinds.hpp"
 
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/cgroup_namespace_restore.hpp"
+#include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/ipc_restore.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
 #include "criu/namespaces/pid_restore.hpp"
 #include "criu/namespaces/time_restore.hpp"

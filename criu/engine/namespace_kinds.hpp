@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/namespaces/mount_restore.hpp"
-#include "criu/namespaces/namespace_dump.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
+#include "criu/namespaces/mount_helpers.hpp"
+#include "criu/namespaces/namespace_restores.hpp"
+
+namespace criu::kernel {
+struct NamespaceIds;
+}
+
+namespace criu::namespaces {
+struct DumpInputs;
+class NamespaceDump;
+struct RestoreInputs;
+}  // namespace criu::namespaces
+
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::sockets {
+class NetworkLock;
+}
 
 /// All kinds of namespaces this criu knows: the list that a new kind is added to, with a line for each of its halves.
 namespace criu::engine {
@@ -17,7 +34,8 @@ namespace criu::engine {
 void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept;
 
 /// The dump halves of all kinds, in the order in which they are made and asked. Throws Error for what can't be dumped.
-[[nodiscard]] namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs);
+[[nodiscard]] std::vector<std::unique_ptr<namespaces::NamespaceDump>> makeNamespaceDumps(
+    const namespaces::DumpInputs& inputs);
 
 /// What single kinds share with others of the restore.
 struct NamespaceRestoreResources {

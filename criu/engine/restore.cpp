@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/engine.hpp"
+#include "criu/engine/restore_born.hpp"
+#include "criu/engine/restore_parked.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restore_running.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::engine {
 

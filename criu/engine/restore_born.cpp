@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore_born.hpp"
 
+#include "criu/base/log.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restore_task.hpp"
+#include "criu/engine/restored_files.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::engine {
 namespace {

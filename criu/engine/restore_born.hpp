@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
+
 #include "criu/engine/new_processes.hpp"
 #include "criu/engine/pid_map.hpp"
-#include "criu/engine/restore_prepared.hpp"
+
+namespace criu::engine {
+class PreparedRestore;
+}
 
 namespace criu::engine {
 

@@ -6,14 +6,21 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/sockets/network_lock.hpp"
+#include "criu/task/seccomp.hpp"
 #include "criu/task/thread_state.hpp"
 #include "images/core.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fs.hpp"
+#include "images/inventory.hpp"
 #include "images/mm.hpp"
 #include "images/pstree.hpp"
+#include "images/seccomp.hpp"
 
 namespace criu::engine {
 namespace {
@@ -162,7 +169,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
     // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
-    out.pages.emplace(task.pid, pages.openRequired(memory::MemoryObject::process(task.pid)));
+    out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
+                                    pages.openRequired(memory::MemoryObject::process(task.pid))));
 
     const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid.value);
     auto& table = out.tree.fdTables[filesId];
@@ -229,6 +237,10 @@ std::optional<std::uint32_t> networkOf(const FileEntry& file) {
             return number;
     return std::nullopt;
 }
+
+RestoreImages::RestoreImages() = default;
+RestoreImages::~RestoreImages() = default;
+RestoreImages::RestoreImages(RestoreImages&&) noexcept = default;
 
 RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log) {
     RestoreImages out;

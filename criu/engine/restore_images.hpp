@@ -2,26 +2,48 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/memory/page_source.hpp"
+#include "criu/image/record.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/task/seccomp.hpp"
-#include "images/fdinfo.hpp"
-#include "images/inventory.hpp"
-#include "images/seccomp.hpp"
+#include "images/fdinfo.fwd.hpp"
+#include "images/inventory.fwd.hpp"
+#include "images/seccomp.fwd.hpp"
+
+namespace criu::memory {
+class PageSource;
+}
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::memory {
+class PageSources;
+}
+
+namespace criu::task {
+struct SeccompPlan;
+}
 
 namespace criu::engine {
 
 /// All small images of a checkpoint, read and checked before anything is created.
 struct RestoreImages {
+    RestoreImages();
+    ~RestoreImages();
+    RestoreImages(RestoreImages&&) noexcept;
+    RestoreImages& operator=(RestoreImages&&) = delete;
+
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
-    std::unordered_map<TreePid, memory::PageSource> pages;  ///< private memory of all processes that are alive
+    std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
+        pages;  ///< private memory of all processes that are alive
     std::map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
     std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some

@@ -8,8 +8,20 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore_born.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restore_prepared.hpp"
+#include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 namespace {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
-#include "criu/engine/restore_born.hpp"
 #include "criu/engine/restore_resume.hpp"
+
+namespace criu::engine {
+class BornRestore;
+}
 
 namespace criu::engine {
 

@@ -2,18 +2,54 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
 
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/engine/engine.hpp"
-#include "criu/engine/restore_images.hpp"
-#include "criu/engine/restored_files.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/model/birth_plan.hpp"
-#include "criu/namespaces/joined.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
+#include "criu/namespaces/namespace_restores.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::device {
+class RestoreDevices;
+}
+
+namespace criu::engine {
+struct RestoreImages;
+class RestoredFiles;
+struct Run;
+}  // namespace criu::engine
+
+namespace criu::kernel {
+class FdStore;
+}
+
+namespace criu::memory {
+class PageSources;
+class Segments;
+}  // namespace criu::memory
+
+namespace criu::model {
+class BirthPlan;
+struct Options;
+struct ProcessTree;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+class JoinedNamespaces;
+struct Surroundings;
+}  // namespace criu::namespaces
+
+namespace criu::sockets {
+class NetworkLock;
+}
 
 namespace criu::engine {
 
@@ -25,36 +61,40 @@ namespace criu::engine {
 class PlannedRestore {
 public:
     explicit PlannedRestore(Run& command);
+    ~PlannedRestore();
     PlannedRestore(const PlannedRestore&) = delete;
     PlannedRestore& operator=(const PlannedRestore&) = delete;
 
-    [[nodiscard]] const model::ProcessTree& tree() const noexcept { return content.tree; }
-    [[nodiscard]] const model::Options& options() const noexcept { return run.options; }
-    [[nodiscard]] Log& log() const noexcept { return run.log; }
+    [[nodiscard]] const model::ProcessTree& tree() const noexcept;
+    [[nodiscard]] const model::Options& options() const noexcept;
+    [[nodiscard]] Log& log() const noexcept;
     /// How many processes are to run in the end.
     [[nodiscard]] std::size_t countAlive() const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     Run& run;
     /// Throws when the restore is to end.
-    const std::function<void()> checkStop = [this] { run.stop.throwIfRequested(); };
-    ImageDir images;
-    memory::FilePageSources pages{images};
-    RestoreImages content;
-    model::BirthPlan births;
-    memory::Segments segments;
-    kernel::FdStore store;
-    device::RestoreDevices devices;
-    /// Of the root's network namespace, or of single connections.
-    sockets::NetworkLock networkLock;
-    RestoredFiles files;
-    namespaces::JoinedNamespaces joined;
-    namespaces::Surroundings surroundings;
-    cgroup::CgroupRestore cgroups;
-    namespaces::NamespaceRestores namespaces;
+    const std::function<void()> checkStop;
 
 private:
-    [[nodiscard]] namespaces::NamespaceRestores planNamespaces();
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+
+public:
+    ImageDir& images;
+    const memory::PageSources& pages;
+    RestoreImages& content;
+    model::BirthPlan& births;
+    memory::Segments& segments;
+    kernel::FdStore& store;
+    device::RestoreDevices& devices;
+    /// Of the root's network namespace, or of single connections.
+    sockets::NetworkLock& networkLock;
+    RestoredFiles& files;
+    namespaces::JoinedNamespaces& joined;
+    namespaces::Surroundings& surroundings;
+    cgroup::CgroupRestore& cgroups;
+    namespaces::NamespaceRestores& namespaces;
 };
 
 }  // namespace criu::engine

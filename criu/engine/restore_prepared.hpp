@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
+
 #include "criu/engine/own_limits.hpp"
 #include "criu/engine/restore_control.hpp"
-#include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_run.hpp"
-#include "criu/memory/sysv_shm.hpp"
+
+namespace criu::engine {
+class PlannedRestore;
+}
+
+namespace criu::memory {
+class SysvShmRestore;
+}
 
 namespace criu::engine {
 
@@ -15,6 +23,7 @@ namespace criu::engine {
 class PreparedRestore {
 public:
     explicit PreparedRestore(PlannedRestore& plan);
+    ~PreparedRestore();
     PreparedRestore(const PreparedRestore&) = delete;
     PreparedRestore& operator=(const PreparedRestore&) = delete;
 
@@ -25,7 +34,8 @@ public:
     OwnLimits limits;
     ServiceFds service;  ///< what processes don't have open is there
     RestoreControl control;
-    memory::SysvShmRestore systemV;
+    std::unique_ptr<memory::SysvShmRestore> systemV;
+    std::unique_ptr<const RestoreStart> start;
     RestoreRun run;
 
 private:

@@ -13,7 +13,16 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/restore_start.hpp"
+#include "criu/engine/task_files.hpp"
+#include "criu/memory/address_space.hpp"
 #include "criu/memory/own_mappings.hpp"
+#include "criu/memory/vdso.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/compat.hpp"
@@ -23,6 +32,7 @@
 #include "criu/task/thread_controls.hpp"
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
+#include "images/core.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
@@ -56,8 +66,9 @@ void dropRseq() {
 
 RestoreProgram::RestoreProgram(const Inputs& inputs)
     : in_(inputs),
-      vdso_(memory::VdsoMove::plan(inputs.task, inputs.run.content.pages.at(inputs.task.pid),
-                                   task::isCompat(inputs.task.core()) ? &*inputs.run.compatVdso : nullptr)) {
+      vdso_(std::make_unique<memory::VdsoMove>(
+          memory::VdsoMove::plan(inputs.task, *inputs.run.content.pages.at(inputs.task.pid),
+                                 task::isCompat(inputs.task.core()) ? inputs.run.start.compatVdso.get() : nullptr))) {
     const MmEntry& mm = **in_.task.mm;
     exe_ = in_.run.service.moveIn(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
 
@@ -67,7 +78,7 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
             avoid.add({vma->start, vma->end});
     const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size());
     const std::uint64_t control = in_.run.control.size();
-    const std::uint64_t parking = vdso_.parkingSize();
+    const std::uint64_t parking = vdso_->parkingSize();
     const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
     // 32-bit system calls get arguments from there.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
@@ -83,18 +94,20 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     threadsReady_ = data_.reserve(sizeof(std::uint32_t));
 }
 
+RestoreProgram::~RestoreProgram() = default;
+
 std::uint64_t RestoreProgram::controlAddress(const void* member) const {
     const auto* const start = reinterpret_cast<const char*>(&in_.run.control.page());
     return controlAt_ + static_cast<std::uint64_t>(static_cast<const char*>(member) - start);
 }
 
 void RestoreProgram::composeMemory(pie::StepList& steps) {
-    memory::RangeSet keep = vdso_.present();
+    memory::RangeSet keep = vdso_->present();
     keep.add(area_);
     in_.space.addUnmapSteps(keep, steps);
-    vdso_.addSteps(parkingAt_, steps);
+    vdso_->addSteps(parkingAt_, steps);
     in_.space.addMoveSteps(steps);
-    memory::RangeSet others = vdso_.finalPlaces();
+    memory::RangeSet others = vdso_->finalPlaces();
     others.add({area_.start, parkingAt_});
     others.add({data_.base(), area_.end});
     in_.space.addIoUringSteps(in_.files, others, steps);
@@ -113,7 +126,7 @@ void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& s
     task::restoreThreadControls(own, steps);
     task::restoreSignalStack(own, steps, data_);
     if (!in_.run.surroundings.ids.isOwnNamespace())  // else the master does it, who may
-        task::restoreScheduling(own, in_.run.scheduling, steps, data_);
+        task::restoreScheduling(own, in_.run.start.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);
 }
 
@@ -153,8 +166,8 @@ void RestoreProgram::composeProcess(pie::StepList& steps) {
     composeThreads(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, in_.task.pid, in_.task.pid, steps, data_);
-    task::restoreLimits(core, in_.run.limits, steps, data_);
-    task::restoreTimers(core.timers, in_.task.pid, in_.run.timerIdsSettable, steps, data_);
+    task::restoreLimits(core, in_.run.start.limits, steps, data_);
+    task::restoreTimers(core.timers, in_.task.pid, in_.run.start.timerIdsSettable, steps, data_);
 }
 
 void RestoreProgram::composeEnd(pie::StepList& steps) {

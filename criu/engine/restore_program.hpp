@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/restore_run.hpp"
-#include "criu/engine/task_files.hpp"
-#include "criu/memory/vdso.hpp"
+#include <cstdint>
+#include <memory>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/memory/ranges.hpp"
 #include "criu/pie/program_builder.hpp"
+
+namespace criu::memory {
+class VdsoMove;
+}
+
+namespace criu::engine {
+struct RestoreRun;
+class TaskFiles;
+}  // namespace criu::engine
+
+namespace criu::memory {
+class AddressSpace;
+}
+
+namespace criu::model {
+struct Task;
+struct Thread;
+}  // namespace criu::model
 
 namespace criu::engine {
 
@@ -22,6 +42,9 @@ public:
 
     /// Opens what the program needs and finds a place for it.
     explicit RestoreProgram(const Inputs& inputs);
+    ~RestoreProgram();
+    RestoreProgram(const RestoreProgram&) = delete;
+    RestoreProgram& operator=(const RestoreProgram&) = delete;
 
     /// Composes the program and jumps into it. Throws as long as there is a way back.
     [[noreturn]] void run();
@@ -35,7 +58,7 @@ private:
     [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
 
     Inputs in_;
-    memory::VdsoMove vdso_;
+    std::unique_ptr<memory::VdsoMove> vdso_;
     UniqueFd exe_;
     memory::Range area_;  ///< all that is kept: code, control page, parking, data
     std::uint64_t controlAt_ = 0;

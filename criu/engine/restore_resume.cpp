@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <compel/error.hpp>
+#include <compel/process.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 
@@ -16,10 +17,20 @@
 #include <unordered_map>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/engine/pid_map.hpp"
+#include "criu/engine/posix_locks.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/restore_start.hpp"
+#include "criu/engine/restorer_area.hpp"
 #include "criu/engine/rights_check.hpp"
 #include "criu/engine/stopped.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/registers.hpp"
@@ -50,19 +61,20 @@ compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
     return segments;
 }
 
-/// Arguments are put into `room` in the process.
-void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks) {
-    const compel::RemoteMemory memory(calls.tracee().tid());
-    for (const FileLockEntry* const lock : locks) {
-        const struct flock range = files::asPosixLock(*lock);
-        memory.write(room, std::as_bytes(std::span(&range, 1)));
-        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, room);
-        if (compel::isSyscallError(result))
-            files::failLock(static_cast<int>(-result), *lock);
-    }
-}
-
 }  // namespace
+
+struct ResumedTree::Member {
+    const model::Task* task;
+    compel::InjectedMemory area;
+    Threads threads;
+};
+
+ResumedTree::~ResumedTree() = default;
+
+void ResumedTree::forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        work(processes_[i], members_[i].task->pid);
+}
 
 ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
     const RestorerAreas areas(run.control);
@@ -102,7 +114,7 @@ void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::
 void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
     const model::Task& task = *member.task;
     const bool closes = task.files->users.size() > 1 && task.files->users.front() == task.pid;
-    const std::vector<const FileLockEntry*> locks = run.files.locks().ofProcess(task.pid);
+    const std::vector<const FileLockEntry*> locks = posixLocksOf(run.files, task.pid);
     if (!closes && locks.empty())
         return;
     compel::RemoteSyscalls calls(process.leader(),
@@ -119,7 +131,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
     LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-              {run.credentials, run.dumpable})
+              {run.start.credentials, run.start.dumpable})
         .run(member.area);
     setThreads(task, member.threads);
     if (run.surroundings.ids.isOwnNamespace()) {
@@ -207,7 +219,7 @@ void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
 
 /// The last of all: from here on other processes of the user may do with it what they like.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
-    if (!run.dumpable.needsShowing(**task.mm, LastSteps::changesCredentials(task, run.credentials)))
+    if (!run.start.dumpable.needsShowing(**task.mm, LastSteps::changesCredentials(task, run.start.credentials)))
         return;
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});

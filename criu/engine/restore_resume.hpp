@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <compel/process.hpp>
-
+#include <functional>
+#include <unordered_map>
 #include <vector>
 
-#include "criu/engine/last_steps.hpp"
-#include "criu/engine/pid_map.hpp"
-#include "criu/engine/restore_run.hpp"
-#include "criu/engine/restorer_area.hpp"
-#include "criu/model/process_tree.hpp"
+#include "criu/base/ids.hpp"
+
+namespace compel {
+class FrozenProcess;
+struct FrozenThread;
+}  // namespace compel
+
+namespace criu::engine {
+class PidMap;
+}
+
+namespace criu::model {
+struct Task;
+}
+
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::engine {
+struct RestoreRun;
+class RestorerAreas;
+}  // namespace criu::engine
 
 namespace criu::engine {
 
@@ -19,13 +37,12 @@ namespace criu::engine {
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
+    ~ResumedTree();
+    ResumedTree(const ResumedTree&) = delete;
+    ResumedTree& operator=(const ResumedTree&) = delete;
 
     /// Calls `work` for each process, with what images call it.
-    template <typename Work>
-    void forEach(Work&& work) {
-        for (std::size_t i = 0; i < processes_.size(); ++i)
-            work(processes_[i], members_[i].task->pid);
-    }
+    void forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work);
 
     /// Throws Error unless /proc says of every thread what the image says of its rights, and of every process whose
     /// child it is: whatever went wrong before, nobody gets more than he had.
@@ -35,13 +52,9 @@ public:
     void letGo(const RestoreRun& run, bool stopAll);
 
 private:
-    using Threads = LastSteps::Threads;
+    using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
 
-    struct Member {
-        const model::Task* task;
-        compel::InjectedMemory area;
-        Threads threads;
-    };
+    struct Member;
 
     void seize(const RestoreRun& run, const PidMap& pids, const model::Task& task, const RestorerAreas& areas);
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);

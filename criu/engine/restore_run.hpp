@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <optional>
+#include "criu/engine/service_fds.hpp"
+#include "criu/namespaces/namespace_restores.hpp"
 
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/restore_control.hpp"
-#include "criu/engine/restored_files.hpp"
-#include "criu/kernel/limits.hpp"
-#include "criu/memory/compat_vdso.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/model/birth_plan.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/task/attributes.hpp"
-#include "criu/task/credentials.hpp"
-#include "criu/task/scheduling.hpp"
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::engine {
+class RestoreControl;
+struct RestoreImages;
+struct RestoreStart;
+class RestoredFiles;
+}  // namespace criu::engine
+
+namespace criu::memory {
+class Segments;
+}
+
+namespace criu::model {
+class BirthPlan;
+struct Options;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+struct Surroundings;
+}
 
 namespace criu::engine {
 
@@ -32,13 +50,7 @@ struct RestoreRun {
     const namespaces::Surroundings& surroundings;
     RestoreControl& control;
     ServiceFds service;
-    // What a new process starts with when it has come to its restorer's program.
-    task::Credentials credentials;
-    task::Dumpable dumpable;
-    task::Scheduling scheduling;
-    kernel::ResourceLimits limits;
-    bool timerIdsSettable = false;
-    std::optional<memory::CompatVdso> compatVdso;  ///< if the tree has 32-bit tasks
+    const RestoreStart& start;
 };
 
 }  // namespace criu::engine

@@ -7,8 +7,23 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/engine/pid_file.hpp"
+#include "criu/engine/restore_born.hpp"
+#include "criu/engine/restore_parked.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restore_prepared.hpp"
+#include "criu/engine/restored_files.hpp"
 #include "criu/engine/statistics.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 namespace {
@@ -75,10 +90,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
     // From here on nothing may fail: first one goes, then they are on their own.
     planned.devices.finish();
-    orWarn(planned.log(), [&] {
-        planned.surroundings.withPathsOf(born.processes.root(),
-                                         [&] { planned.files.remaps().removeLinks(planned.log()); });
-    });
+    orWarn(planned.log(),
+           [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);
     born.processes.release();
     prepared.commit();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/restore_parked.hpp"
+namespace criu::engine {
+class ParkedRestore;
+}
 
 namespace criu::engine {
 

@@ -11,18 +11,29 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/adoption.hpp"
 #include "criu/engine/own_signals.hpp"
 #include "criu/engine/process_birth.hpp"
+#include "criu/engine/restore_control.hpp"
+#include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_program.hpp"
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/restore_start.hpp"
 #include "criu/engine/task_directories.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/engine/task_memory.hpp"
 #include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/keyring.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/task/attributes.hpp"
+#include "images/inventory.hpp"
 
 namespace criu::engine {
 namespace {
@@ -243,7 +254,7 @@ private:
 
         for (const auto& kind : run_.namespaces)
             kind->complete(*task_);
-        memory_.space().createAioRings(*task_, run_.content.pages.at(task_->pid));
+        memory_.space().createAioRings(*task_, *run_.content.pages.at(task_->pid));
         RestoreProgram program({run_, *task_, memory_.space(), files_});
         enterDirectories(*task_, run_.files, run_.service, files_);
         memory_.space().mapSockets(files_);
@@ -284,7 +295,7 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
     // Where groups can't be changed they are those that the first process is born with.
     const model::IdMap& ids = run.surroundings.ids;
     if (ids.deniesSetgroups())
-        kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.credentials.groups, ids)}, create);
+        kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.start.credentials.groups, ids)}, create);
     else
         create();
     run.control.noteCreated(root.pid);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/restore_run.hpp"
+#include "criu/base/ids.hpp"
+
+namespace criu::engine {
+struct RestoreRun;
+}
 
 namespace criu::engine {
 

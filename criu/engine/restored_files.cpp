@@ -7,12 +7,30 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/device_sockets.hpp"
 #include "criu/engine/file_kinds.hpp"
+#include "criu/engine/late_files.hpp"
+#include "criu/engine/path_rights.hpp"
+#include "criu/engine/pid_map.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_locks.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/memory/vma_status.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/file_plan.hpp"
+#include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/sockets/carried_sockets.hpp"
+#include "criu/tty/outside_terminals.hpp"
+#include "images/fdinfo.hpp"
 #include "images/mm.hpp"
+#include "images/sk-unix.hpp"
 
 namespace criu::engine {
 namespace {
@@ -21,6 +39,30 @@ namespace {
 constexpr int kServiceRoom = 64;
 
 }  // namespace
+
+/// What only this file needs to know in full.
+struct RestoredFiles::Parts {
+    template <typename GroupFor>
+    Parts(std::unique_ptr<sockets::CarriedSockets> carried, GroupFor groupFor)
+        : carriedSockets(std::move(carried)), terminals(std::move(groupFor)) {}
+
+    /// A kind's half, and how images call the kind.
+    struct Kind {
+        FdTypes type = FD_TYPES__UND;
+        std::unique_ptr<files::FileKindRestore> half;
+    };
+
+    files::PathRemaps remaps;
+    files::LockRestore locks;
+    std::unique_ptr<sockets::CarriedSockets> carriedSockets;
+    tty::OutsideTerminals terminals;
+    std::vector<Kind> kinds;
+    model::FilePlan plan;
+    std::unordered_map<FileId, FileHolder> holders;
+    LateFiles late;
+    PathRights rights;
+    std::optional<kernel::PidFd> fetchFrom;  ///< while files are fetched: the process that the last came from
+};
 
 RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
                              const model::BirthPlan& births, const memory::Segments& segments,
@@ -31,12 +73,46 @@ RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const Imag
       content_(content),
       births_(births),
       devices_(devices),
-      carriedSockets_(devices),
-      terminals_([this](TreePid image) { return groupFor(image); }) {
-    const FileRestoreResources with{remaps_, segments, network, carriedSockets_, terminals_, devices};
+      parts_(std::make_unique<Parts>(makeCarriedSockets(devices), [this](TreePid image) { return groupFor(image); })) {
+    const FileRestoreResources with{parts_->remaps,          segments,          network,
+                                    *parts_->carriedSockets, parts_->terminals, devices};
     for (const FileKind& kind : fileKinds())
         if (kind.startRestore != nullptr)
-            kinds_.push_back({kind.type, kind.startRestore(with)});
+            parts_->kinds.push_back({kind.type, kind.startRestore(with)});
+}
+
+RestoredFiles::~RestoredFiles() = default;
+
+tty::OutsideTerminals& RestoredFiles::terminals() noexcept {
+    return parts_->terminals;
+}
+
+const files::PathRemaps& RestoredFiles::remaps() const noexcept {
+    return parts_->remaps;
+}
+
+const model::FilePlan& RestoredFiles::plan() const noexcept {
+    return parts_->plan;
+}
+
+const PathRights& RestoredFiles::rights() const noexcept {
+    return parts_->rights;
+}
+
+const LateFiles& RestoredFiles::late() const noexcept {
+    return parts_->late;
+}
+
+const files::LockRestore& RestoredFiles::locks() const noexcept {
+    return parts_->locks;
+}
+
+bool RestoredFiles::hasProcess(TreePid pid) const {
+    return content_.tree.byPid.contains(pid);
+}
+
+bool RestoredFiles::isHeld(FileId id) const {
+    return holderOf(id).has_value();
 }
 
 const FileEntry& RestoredFiles::entry(FileId id) const {
@@ -59,7 +135,7 @@ std::shared_ptr<files::RestoredFile> RestoredFiles::file(FileId id) {
     if (known)
         return known;
     const FileEntry& wanted = entry(id);
-    for (const Kind& kind : kinds_)
+    for (const Parts::Kind& kind : parts_->kinds)
         if (kind.type == wanted.type) {
             known = kind.half->collect(wanted, *this);
             return known;
@@ -127,7 +203,7 @@ void RestoredFiles::collectAll() {
         for (const model::FdSlot& slot : task->files->slots) {
             const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
             collect(slot.file);
-            holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
+            parts_->holders.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
     // Files in flight in sockets of the list, and files in flight in those: they are appended to the list meanwhile.
@@ -172,21 +248,21 @@ std::vector<model::FileUser> RestoredFiles::processes() const {
 }
 
 void RestoredFiles::make() {
-    remaps_.load(images_);
-    locks_.load(images_, [this](TreePid pid) {
+    parts_->remaps.load(images_);
+    parts_->locks.load(images_, [this](TreePid pid) {
         const auto task = content_.tree.byPid.find(pid);
         return task != content_.tree.byPid.end() && task->second->alive();
     });
-    for (const Kind& kind : kinds_)
+    for (const Parts::Kind& kind : parts_->kinds)
         kind.half->prepare(*this);
     collectAll();
-    rights_ = PathRights(content_.tree);
-    plan_ = model::FilePlan::make(facts(), processes(), births_);
+    parts_->rights = PathRights(content_.tree);
+    parts_->plan = model::FilePlan::make(facts(), processes(), births_);
     for (std::size_t at = 0; at < collected_.size(); ++at)
-        if (plan_.of(at).stage == model::FileStage::Late)
+        if (parts_->plan.of(at).stage == model::FileStage::Late)
             for (const FileId id : collected_[at].ids)
-                late_.add(id);
-    late_.share();
+                parts_->late.add(id);
+    parts_->late.share();
 }
 
 void RestoredFiles::planNames(const std::function<std::uint32_t(int mount)>& spaceOf) {
@@ -221,31 +297,47 @@ std::optional<std::size_t> RestoredFiles::indexOf(FileId id) const {
 }
 
 std::optional<FileHolder> RestoredFiles::holderOf(FileId id) const {
-    if (late_.contains(id))
-        return late_.find(id);
-    const auto found = holders_.find(id);
-    return found == holders_.end() ? std::nullopt : std::optional(found->second);
+    if (parts_->late.contains(id))
+        return parts_->late.find(id);
+    const auto found = parts_->holders.find(id);
+    return found == parts_->holders.end() ? std::nullopt : std::optional(found->second);
 }
 
 UniqueFd RestoredFiles::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    if (!fetchFrom_ || fetchFrom_->pid() != pids_->outside(holder->pid).value)
-        fetchFrom_.emplace(pids_->outside(holder->pid).value);
-    return fetchFrom_->getFd(holder->fd);
+    if (!parts_->fetchFrom || parts_->fetchFrom->pid() != pids_->outside(holder->pid).value)
+        parts_->fetchFrom.emplace(pids_->outside(holder->pid).value);
+    return parts_->fetchFrom->getFd(holder->fd);
 }
 
 void RestoredFiles::begin() {
-    for (const Kind& kind : kinds_)
+    for (const Parts::Kind& kind : parts_->kinds)
         kind.half->beforeProcesses();
 }
 
 void RestoredFiles::finish(const PidMap& pids) {
     pids_ = &pids;
-    for (const Kind& kind : kinds_)
+    for (const Parts::Kind& kind : parts_->kinds)
         kind.half->finish(*this);
-    fetchFrom_.reset();
+    parts_->fetchFrom.reset();
+}
+
+void RestoredFiles::noteLinks() {
+    parts_->remaps.noteLinks(*this);
+}
+
+void RestoredFiles::createDeleted(const model::IdMap& ids, kernel::FdStore& store) {
+    parts_->remaps.create(*this, ids, store);
+}
+
+void RestoredFiles::setMounts(files::HiddenMounts hidden, files::MountLinker linker) {
+    parts_->remaps.setMounts(std::move(hidden), std::move(linker));
+}
+
+void RestoredFiles::removeLinks() const noexcept {
+    parts_->remaps.removeLinks(log_);
 }
 
 ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
@@ -255,8 +347,8 @@ ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
         for (const model::FdSlot& slot : table->slots)
             used.insert(slot.fd);
     for (std::size_t at = 0; at < collected_.size(); ++at)
-        shared += plan_.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
-    shared += inFlight_ + devices_.descriptors() + more;
+        shared += parts_->plan.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
+    shared += inFlight_ + more;
     const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
 
     if (*used.rbegin() >= limit)

@@ -8,25 +8,57 @@
 #include <unordered_map>
 #include <vector>
 
-#include "criu/device/restore_devices.hpp"
-#include "criu/engine/device_sockets.hpp"
-#include "criu/engine/late_files.hpp"
-#include "criu/engine/path_rights.hpp"
-#include "criu/engine/pid_map.hpp"
-#include "criu/engine/restore_images.hpp"
-#include "criu/engine/service_fds.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/files/file_locks.hpp"
+#include "criu/base/ids.hpp"
+#include "criu/base/unique_fd.hpp"
 #include "criu/files/file_restore.hpp"
-#include "criu/files/regular.hpp"
 #include "criu/files/restored_tree.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/pidfd.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/model/birth_plan.hpp"
-#include "criu/model/file_plan.hpp"
-#include "criu/sockets/network_lock.hpp"
-#include "criu/tty/outside_terminals.hpp"
+#include "criu/files/tree_root.hpp"
+
+namespace criu::model {
+class IdMap;
+}
+
+namespace criu::device {
+class RestoreDevices;
+}
+
+namespace criu::engine {
+struct FileHolder;
+class LateFiles;
+class PathRights;
+class PidMap;
+struct RestoreImages;
+struct ServiceFds;
+}  // namespace criu::engine
+
+namespace criu::files {
+class LockRestore;
+class PathRemaps;
+}  // namespace criu::files
+
+namespace criu::kernel {
+class FdStore;
+class OutsideHelp;
+}  // namespace criu::kernel
+
+namespace criu::memory {
+class Segments;
+}
+
+namespace criu::model {
+class BirthPlan;
+struct FileFacts;
+class FilePlan;
+struct FileUser;
+}  // namespace criu::model
+
+namespace criu::sockets {
+class NetworkLock;
+}
+
+namespace criu::tty {
+class OutsideTerminals;
+}
 
 namespace criu::engine {
 
@@ -46,6 +78,7 @@ public:
     RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
                   device::RestoreDevices& devices);
+    ~RestoredFiles() override;
 
     /// Collects and plans. Throws Error where images contradict themselves or a file can't be opened by anybody.
     void make();
@@ -61,11 +94,10 @@ public:
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(kernel::FdStore& store);
     [[nodiscard]] int inherited(std::string_view name) const;
-    [[nodiscard]] tty::OutsideTerminals& terminals() noexcept { return terminals_; }
+    [[nodiscard]] tty::OutsideTerminals& terminals() noexcept;
 
-    [[nodiscard]] files::PathRemaps& remaps() noexcept { return remaps_; }
-    [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
-    [[nodiscard]] const model::FilePlan& plan() const noexcept { return plan_; }
+    [[nodiscard]] const files::PathRemaps& remaps() const noexcept;
+    [[nodiscard]] const model::FilePlan& plan() const noexcept;
     /// By the plan's index.
     [[nodiscard]] const CollectedFile& at(std::size_t file) const { return collected_[file]; }
     [[nodiscard]] std::size_t count() const noexcept { return collected_.size(); }
@@ -75,8 +107,8 @@ public:
     [[nodiscard]] TreePid mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
-    [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
-    [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
+    [[nodiscard]] const LateFiles& late() const noexcept;
+    [[nodiscard]] const files::LockRestore& locks() const noexcept;
 
     /// For processes in a user namespace of their own: who helps them, as long as they are being restored.
     void setHelp(const kernel::OutsideHelp& help) noexcept { help_ = &help; }
@@ -87,8 +119,13 @@ public:
     void begin();
     /// When all processes stand still with everything in place: the last work of the kinds.
     void finish(const PidMap& pids);
+    /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
+    void noteLinks();
+    void createDeleted(const model::IdMap& ids, kernel::FdStore& store);
+    void setMounts(files::HiddenMounts hidden, files::MountLinker linker);
+    void removeLinks() const noexcept;
 
-    [[nodiscard]] const PathRights& rights() const noexcept { return rights_; }
+    [[nodiscard]] const PathRights& rights() const noexcept;
 
     // files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -97,7 +134,7 @@ public:
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const override;
-    [[nodiscard]] bool hasProcess(TreePid pid) const override { return content_.tree.byPid.contains(pid); }
+    [[nodiscard]] bool hasProcess(TreePid pid) const override;
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
     [[nodiscard]] std::vector<TreePid> users(FileId id) const override;
@@ -105,7 +142,7 @@ public:
 
 private:
     // files::RestoredTree
-    [[nodiscard]] bool isHeld(FileId id) const override { return holderOf(id).has_value(); }
+    [[nodiscard]] bool isHeld(FileId id) const override;
     UniqueFd fetch(FileId id) override;
 
     [[nodiscard]] TreePid groupFor(TreePid image) const;
@@ -120,29 +157,16 @@ private:
     RestoreImages& content_;
     const model::BirthPlan& births_;
     device::RestoreDevices& devices_;
-    files::PathRemaps remaps_;
-    files::LockRestore locks_;
-    DeviceCarriedSockets carriedSockets_;
-    tty::OutsideTerminals terminals_;
-    /// A kind's half, and how images call the kind.
-    struct Kind {
-        FdTypes type = FD_TYPES__UND;
-        std::unique_ptr<files::FileKindRestore> half;
-    };
-    std::vector<Kind> kinds_;
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
     std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
     std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices, too
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
-    model::FilePlan plan_;
-    std::unordered_map<FileId, FileHolder> holders_;
-    LateFiles late_;
     std::map<std::string, UniqueFd, std::less<>> inherited_;
-    PathRights rights_;
     const PidMap* pids_ = nullptr;
     const kernel::OutsideHelp* help_ = nullptr;
-    std::optional<kernel::PidFd> fetchFrom_;  ///< while files are fetched: the process that the last came from
 };
 
 }  // namespace criu::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/statistics.hpp"
 
+#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -10,9 +11,9 @@
 #include <limits>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 #include "images/stats.hpp"
 
 namespace criu::engine {

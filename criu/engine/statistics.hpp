@@ -5,9 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "criu/base/log.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/model/options.hpp"
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::engine {
 

@@ -8,7 +8,13 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/restored_files.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/engine/task_files.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/short_process.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fs.hpp"
 
 namespace criu::engine {

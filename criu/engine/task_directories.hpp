@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/task_files.hpp"
-#include "criu/model/process_tree.hpp"
+namespace criu::engine {
+class RestoredFiles;
+struct ServiceFds;
+class TaskFiles;
+}  // namespace criu::engine
+
+namespace criu::model {
+struct Task;
+}
 
 namespace criu::engine {
 

@@ -8,10 +8,19 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/late_files.hpp"
+#include "criu/engine/restored_files.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/memory_registrar.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/model/file_plan.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::engine {
 namespace {
@@ -33,6 +42,30 @@ private:
 };
 
 }  // namespace
+
+const model::Options& TaskFiles::options() const {
+    return all_.options();
+}
+
+const ImageDir& TaskFiles::images() const {
+    return all_.images();
+}
+
+const kernel::OutsideHelp* TaskFiles::help() const {
+    return all_.help();
+}
+
+UniqueFd TaskFiles::toServiceRange(UniqueFd fd) {
+    return service_.moveIn(std::move(fd));
+}
+
+bool TaskFiles::isHeld(FileId id) const {
+    return all_.holderOf(id).has_value();
+}
+
+int TaskFiles::inherited(std::string_view name) const {
+    return all_.inherited(name);
+}
 
 void TaskFiles::inheritFrom(const TaskFiles& creator) {
     shared_ = creator.shared_;
@@ -190,40 +223,6 @@ int TaskFiles::find(FileId id) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
-    const FileEntry& entry = all_.entry(regular);
-    if (entry.reg == nullptr)
-        fail("file {} isn't a path", regular);
-    const std::vector<kernel::FileRights> users =
-        opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.help()});
-}
-
-UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
-    return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
-}
-
-memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
-    const FileEntry& entry = all_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
-    if (entry.reg == nullptr || entry.reg->name == nullptr)
-        fail("file {} isn't a path", entry.id);
-    auto where = all_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
-    return {std::move(where.fd), where.offset};
-}
-
-UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
-    const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma.start); });
-    return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)});
-}
-
-int TaskFiles::placedRing(const VmaEntry& vma) {
-    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
-    const int fd = numberOf(id);
-    if (fd < 0)
-        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
-    return fd;
-}
-
 int TaskFiles::numberOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
@@ -238,10 +237,6 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
         if (const files::MemoryRegistrar* const registrar = all_.at(file).file->asMemoryRegistrar();
             registrar != nullptr && all_.mapperOf(registrar->registrar()) == pid_)
             registrar->addMemorySteps(numberOf(registrar->registrar()), steps, data);
-}
-
-int TaskFiles::segment(const VmaEntry& vma) {
-    return segments_.descriptorFor(vma);
 }
 
 const FownEntry* TaskFiles::ownerOf(FileId id) const {

@@ -6,16 +6,39 @@
 #include <string>
 #include <vector>
 
-#include "criu/engine/restored_files.hpp"
-#include "criu/engine/service_fds.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
-#include "criu/files/regular.hpp"
-#include "criu/files/restored_file.hpp"
-#include "criu/memory/address_space.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/model/process_tree.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/memory/mapped_files.hpp"
+#include "images/fown.fwd.hpp"
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
+
+namespace criu {
+class Log;
+}
+
+namespace criu::engine {
+struct CollectedFile;
+class RestoredFiles;
+struct ServiceFds;
+}  // namespace criu::engine
+
+namespace criu::memory {
+class Segments;
+}
+
+namespace criu::model {
+enum class FileStage : std::uint8_t;
+struct FdSlot;
+struct Task;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+struct Surroundings;
+}
 
 namespace criu::engine {
 
@@ -54,15 +77,15 @@ public:
     void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
-    [[nodiscard]] const model::Options& options() const override { return all_.options(); }
+    [[nodiscard]] const model::Options& options() const override;
     [[nodiscard]] Log& log() override { return log_; }
-    [[nodiscard]] const ImageDir& images() const override { return all_.images(); }
-    [[nodiscard]] const kernel::OutsideHelp* help() const override { return all_.help(); }
+    [[nodiscard]] const ImageDir& images() const override;
+    [[nodiscard]] const kernel::OutsideHelp* help() const override;
     void provide(FileId id, UniqueFd fd) override;
-    UniqueFd toServiceRange(UniqueFd fd) override { return service_.moveIn(std::move(fd)); }
+    UniqueFd toServiceRange(UniqueFd fd) override;
     [[nodiscard]] int find(FileId id) const override;
-    [[nodiscard]] bool isHeld(FileId id) const override { return all_.holderOf(id).has_value(); }
-    [[nodiscard]] int inherited(std::string_view name) const override { return all_.inherited(name); }
+    [[nodiscard]] bool isHeld(FileId id) const override;
+    [[nodiscard]] int inherited(std::string_view name) const override;
     using files::FileOpener::openPath;
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }

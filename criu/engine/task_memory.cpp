@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/task_files.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/process_tree.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
@@ -29,7 +34,7 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
 void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
-    const memory::PageSource& pages = run.content.pages.at(task.pid);
+    const memory::PageSource& pages = *run.content.pages.at(task.pid);
     space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? creator->space_ : kNothing, files, run.log);
     space_.fill(pages, run.log);
 }

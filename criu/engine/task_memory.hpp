@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/engine/restore_run.hpp"
-#include "criu/engine/task_files.hpp"
+#include "criu/memory/address_space.hpp"
+
+namespace criu::engine {
+struct RestoreRun;
+class TaskFiles;
+}  // namespace criu::engine
+
+namespace criu::model {
+struct Birth;
+struct Task;
+}  // namespace criu::model
 
 namespace criu::engine {
 

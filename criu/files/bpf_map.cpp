@@ -8,7 +8,15 @@
 #include <optional>
 #include <set>
 
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/bpf_map.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/bpfmap-file.hpp"

@@ -9,8 +9,16 @@
 #include <map>
 #include <set>
 
+#include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "images/eventpoll.hpp"

@@ -5,7 +5,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
 #include "images/eventfd.hpp"
 #include "images/fdinfo.hpp"
 

@@ -6,11 +6,16 @@
 #include <map>
 #include <set>
 
+#include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/files/pipe_contents.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fifo.hpp"
 #include "images/regfile.hpp"

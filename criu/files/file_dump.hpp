@@ -9,18 +9,30 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/open_fd.hpp"
-#include "criu/files/tree_root.hpp"
-#include "criu/image/arena.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/nslinks.hpp"
-#include "criu/model/id_map.hpp"
-#include "criu/model/options.hpp"
 #include "images/fdinfo.fwd.hpp"
 #include "images/fown.fwd.hpp"
+
+namespace criu {
+class Arena;
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::files {
+struct OpenFd;
+class TreeRoot;
+}  // namespace criu::files
+
+namespace criu::kernel {
+enum class NamespaceKind : std::uint8_t;
+}
+
+namespace criu::model {
+class IdMap;
+struct Options;
+}  // namespace criu::model
 
 namespace criu::files {
 

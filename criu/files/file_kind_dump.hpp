@@ -3,11 +3,17 @@
 
 #include <cstdint>
 
-#include "criu/base/log.hpp"
-#include "criu/files/file_dump.hpp"
-#include "criu/files/open_fd.hpp"
-#include "criu/image/arena.hpp"
 #include "images/fdinfo.fwd.hpp"
+
+namespace criu {
+class Arena;
+class Log;
+}  // namespace criu
+
+namespace criu::files {
+class FileDump;
+struct OpenFd;
+}  // namespace criu::files
 
 namespace criu::files {
 

@@ -3,13 +3,15 @@
 
 #include <memory>
 
-#include "criu/files/file_restore.hpp"
-#include "criu/files/restored_file.hpp"
 #include "images/fdinfo.fwd.hpp"
 
 namespace criu::files {
-
+class FileRestore;
+class RestoredFile;
 class RestoredTree;
+}  // namespace criu::files
+
+namespace criu::files {
 
 /// The half of a kind of files that restores them. One object lives for one restore and may have state of it. All is
 /// called in the process that directs the restore; what happens in restored processes is RestoredFile's.

@@ -8,7 +8,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/effective_ids.hpp"
+#include "criu/kernel/fdinfo.hpp"
 
 namespace criu::files {
 namespace {

@@ -12,12 +12,21 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/files/open_fd.hpp"
-#include "criu/image/image_dir.hpp"
 #include "criu/image/record.hpp"
 #include "images/file-lock.hpp"
-#include "images/fown.hpp"
+#include "images/fown.fwd.hpp"
+
+namespace criu::kernel {
+struct FileLock;
+}
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::files {
+struct OpenFd;
+}
 
 /// Locks and leases on files: flock(2), fcntl_locking(2). POSIX locks belong to a process; the others to an open file
 /// description.

@@ -5,11 +5,20 @@
 #include <string_view>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/outside_help.hpp"
-#include "criu/model/options.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::kernel {
+class OutsideHelp;
+}
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::files {
 

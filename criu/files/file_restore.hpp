@@ -9,12 +9,24 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/files/restored_file.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/nslinks.hpp"
-#include "criu/model/options.hpp"
 #include "images/fdinfo.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::files {
+class RestoredFile;
+}
+
+namespace criu::kernel {
+enum class NamespaceKind : std::uint8_t;
+}
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::files {
 

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <compel/unique_fd.hpp>
+
 #include <optional>
 
 #include "criu/base/error.hpp"

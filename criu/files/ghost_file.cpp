@@ -7,8 +7,12 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/ghost-file.hpp"
 
 namespace criu::files {

@@ -6,13 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/open_fd.hpp"
-#include "criu/image/image_dir.hpp"
 #include "criu/kernel/created_name.hpp"
-#include "criu/model/id_map.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::files {
+struct OpenFd;
+}
+
+namespace criu::model {
+class IdMap;
+}
 
 /// Deleted files that are still open: carried in the images as ghost files.
 namespace criu::files {

@@ -6,12 +6,17 @@
 
 #include <algorithm>
 
+#include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/fsnotify.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/files/watched_inode.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/record.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fsnotify.hpp"
 

@@ -10,7 +10,12 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/io_uring_probe.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/kernel/io_uring.hpp"
 #include "images/fdinfo.hpp"
 #include "images/io-uring.hpp"

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
+#include <cstdint>
+
+#include "criu/files/file_kind.fwd.hpp"
 #include "images/io-uring.fwd.hpp"
+
+namespace criu::files {
+class RestoredFile;
+}
 
 namespace criu::files {
 

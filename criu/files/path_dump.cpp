@@ -15,11 +15,17 @@
 #include "criu/base/error.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/path_open.hpp"
 #include "criu/files/proc_path.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::files {

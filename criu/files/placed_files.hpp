@@ -2,10 +2,16 @@
 #pragma once
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/outside_help.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::kernel {
+class OutsideHelp;
+}
 
 namespace criu::files {
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "criu/base/error.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/open_fd.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::files {

@@ -12,8 +12,20 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/files/build_id.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/proc_path.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
 #include "criu/kernel/short_process.hpp"
+#include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::files {

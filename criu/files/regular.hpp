@@ -3,23 +3,46 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/files/file_kind.fwd.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/ghost_file.hpp"
 #include "criu/files/path_open.hpp"
+#include "criu/files/tree_root.hpp"
 #include "criu/kernel/created_name.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/short_process.hpp"
-#include "images/regfile.hpp"
+#include "images/regfile.fwd.hpp"
 #include "images/remap-file-path.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::files {
+class FileDump;
+class FileRestore;
+struct OpenFd;
+}  // namespace criu::files
+
+namespace criu::kernel {
+class FdStore;
+class OutsideHelp;
+class ShortProcess;
+}  // namespace criu::kernel
+
+namespace criu::model {
+class IdMap;
+struct Options;
+}  // namespace criu::model
 
 /// Files with a path: regular files, directories, devices that carry no state, and paths nobody has as a descriptor
 /// (programs, mapped files, working directories).
@@ -77,9 +100,6 @@ public:
     /// their owners; their descriptors are inherited through `store`.
     void create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store);
 
-    /// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images,
-    /// paths from the root of each one's namespace. Throws Error.
-    using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
     /// Mounts of files that no path leads to, and how files get from mount to mount.
     void setMounts(HiddenMounts hidden, MountLinker linker) {
         hidden_ = std::move(hidden);

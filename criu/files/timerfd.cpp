@@ -6,8 +6,15 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
 #include "images/fdinfo.hpp"
 #include "images/timerfd.hpp"
 

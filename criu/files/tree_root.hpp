@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,10 @@ struct HiddenMount {
     std::shared_ptr<const UniqueFd> root;
 };
 using HiddenMounts = std::map<int, HiddenMount>;  ///< by mount id
+
+/// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images, paths
+/// from the root of each one's namespace. Throws Error.
+using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
 
 /// A path on a hidden mount as criu can use it; empty if the mount isn't among these.
 [[nodiscard]] std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path);

@@ -13,7 +13,9 @@
 #include <cstring>
 
 #include "criu/files/file_dump.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/kernel/device_number.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::files {
 namespace {

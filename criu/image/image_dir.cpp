@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "criu/base/names.hpp"
+#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/outside_help.hpp"
 
 namespace criu {
 namespace {

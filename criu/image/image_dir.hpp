@@ -10,7 +10,10 @@
 #include "criu/image/catalogue.hpp"
 #include "criu/image/reader.hpp"
 #include "criu/image/writer.hpp"
-#include "criu/kernel/outside_help.hpp"
+
+namespace criu::kernel {
+class OutsideHelp;
+}
 
 namespace criu {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
 #include "images/pagemap.hpp"
 
 namespace criu {

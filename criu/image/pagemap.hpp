@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
+#include "criu/image/writer.hpp"
 
 namespace criu {
+
+class ImageDir;
+enum class ImageKind : std::uint8_t;
+class ImageReader;
 
 /// The pages that images count in: of this size on every machine, whatever its own pages are.
 inline constexpr std::uint64_t kImagePageSize = 4096;

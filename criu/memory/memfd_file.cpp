@@ -6,7 +6,14 @@
 
 #include <set>
 
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 

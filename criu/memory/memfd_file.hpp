@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/memory/segments.hpp"
-#include "criu/memory/segments_dump.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::memory {
+class Segments;
+class SegmentsDump;
+}  // namespace criu::memory
 
 namespace criu::memory {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/pages_writer.hpp"
 
 namespace criu::memory {

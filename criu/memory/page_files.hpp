@@ -6,9 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "criu/image/image_dir.hpp"
 #include "criu/memory/page_sink.hpp"
 #include "criu/memory/page_source.hpp"
+
+namespace criu {
+class ImageDir;
+}
 
 /// Pages as files of an image directory, the form that CRIU 4.2 has: for each memory object a pagemap that says what
 /// pages there are, and a numbered file with the content of those that are present.

@@ -9,7 +9,13 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/memory/page_reader.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/memfd.hpp"
 #include "images/mm.hpp"
 
 namespace criu::memory {

@@ -4,20 +4,29 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
-#include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/fd_store.hpp"
+#include "criu/image/record.hpp"
 #include "criu/memory/page_source.hpp"
-#include "criu/memory/vma_status.hpp"
-#include "criu/model/id_map.hpp"
-#include "criu/model/process_tree.hpp"
-#include "images/memfd.hpp"
+#include "images/memfd.fwd.hpp"
+#include "images/vma.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::kernel {
+class FdStore;
+}
+
+namespace criu::model {
+class IdMap;
+struct ProcessTree;
+}  // namespace criu::model
 
 /// Memory that several processes may map: shared anonymous memory and memfds.
 namespace criu::memory {

@@ -12,6 +12,12 @@
 #include <bit>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 

@@ -13,14 +13,29 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/file_dump.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/memory/drain.hpp"
-#include "criu/memory/page_sink.hpp"
 #include "criu/memory/vma_dump.hpp"
-#include "criu/model/id_map.hpp"
+#include "images/fdinfo.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::files {
+class FileDump;
+struct OpenFd;
+}  // namespace criu::files
+
+namespace criu::memory {
+class Drainer;
+class PageSinks;
+}  // namespace criu::memory
+
+namespace criu::model {
+class IdMap;
+}
 
 namespace criu::memory {
 

@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_segment.hpp"

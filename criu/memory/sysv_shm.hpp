@@ -6,13 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/memory/drain.hpp"
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/page_source.hpp"
 #include "criu/memory/vma_status.hpp"
-#include "criu/model/id_map.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::memory {
+class Drainer;
+class PageSinks;
+class PageSources;
+}  // namespace criu::memory
+
+namespace criu::model {
+class IdMap;
+}
 
 /// System V shared memory (shmget(2)) that processes have attached, in the IPC namespace that criu is in as well.
 /// Segments outlive processes, so a restore may find one still there, with nobody attached; otherwise it is made again

@@ -5,6 +5,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
 #include "images/userns.hpp"
 

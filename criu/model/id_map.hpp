@@ -6,8 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/procdir.hpp"
+namespace criu::kernel {
+class ProcPid;
+}
+
+namespace criu {
+class ImageDir;
+}
 
 namespace criu::model {
 

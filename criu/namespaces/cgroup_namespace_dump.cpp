@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 /// Cgroup namespaces (cgroup_namespaces(7)), and the groups themselves: what a namespace has follows from which part of

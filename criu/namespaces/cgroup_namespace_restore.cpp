@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/cgroup_namespace_restore.hpp"
 
+#include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "images/core.hpp"
 
 namespace criu::namespaces {

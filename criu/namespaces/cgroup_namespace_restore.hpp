@@ -3,8 +3,14 @@
 
 #include <memory>
 
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::namespaces {
+class NamespaceRestore;
+struct RestoreInputs;
+}  // namespace criu::namespaces
 
 namespace criu::namespaces {
 

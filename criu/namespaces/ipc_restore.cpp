@@ -8,11 +8,14 @@
 
 #include "criu/base/error.hpp"
 #include "criu/model/ipc_owner.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
 #include "criu/namespaces/ipc_shared_memory.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "images/ipc-var.hpp"
 
 namespace criu::namespaces {

@@ -9,6 +9,8 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::namespaces {
 namespace {

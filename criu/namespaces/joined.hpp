@@ -3,11 +3,18 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/nslinks.hpp"
-#include "criu/model/options.hpp"
+
+namespace criu::kernel {
+class FdStore;
+}
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::namespaces {
 

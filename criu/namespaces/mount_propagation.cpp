@@ -5,6 +5,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/namespaces/mount_restore.hpp"
 

@@ -12,21 +12,13 @@
 
 #include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
+#include "criu/image/record.hpp"
 #include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/mount_helpers.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::namespaces {
-
-/// What others do while mounts are made.
-struct MountHelpers {
-    /// Has a plugin put a mount, known by its id in the images, on a path.
-    std::function<void(int id, const std::string& path)> putByPlugin;
-    /// In the first process, when all mounts are in place and can still be written to: takes over the mounts that no
-    /// path leads to, and makes deleted files.
-    std::function<void(files::HiddenMounts hidden, files::PathRemaps::MountLinker linker, kernel::FdStore& store)>
-        makeDeletedFiles;
-};
 
 /// The mount namespaces of restored processes: new ones with the mounts of the images. The first process makes all of
 /// them, so that the mounts belong to its user namespace.
@@ -107,8 +99,5 @@ private:
 /// `outer`: of those that were peers of mounts outside, such a peer.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
-
-/// Null if the tree was in criu's mount namespace.
-[[nodiscard]] std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers);
 
 }  // namespace criu::namespaces

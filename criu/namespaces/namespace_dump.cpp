@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 
 namespace criu::namespaces {

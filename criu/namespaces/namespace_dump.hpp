@@ -9,20 +9,41 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
-#include "criu/cgroup/cgroup_dump.hpp"
-#include "criu/cgroup/freezer.hpp"
+#include "criu/base/ids.hpp"
 #include "criu/files/tree_root.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/links.hpp"
 #include "criu/kernel/nslinks.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/memory/page_sink.hpp"
 #include "criu/model/id_map.hpp"
-#include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
-#include "criu/namespaces/ipc_semaphores.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::cgroup {
+class CgroupDump;
+class Freezer;
+class PropertyTable;
+}  // namespace criu::cgroup
+
+namespace criu::kernel {
+struct NetworkLink;
+class ProcPid;
+}  // namespace criu::kernel
+
+namespace criu::memory {
+class PageSinks;
+}
+
+namespace criu::model {
+enum class FinalState : std::uint8_t;
+struct Options;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+struct SemaphoreSet;
+}
 
 /// The dump half of namespace kinds. The engine has a list of them (engine/namespace_kinds) and loops over it at each
 /// step; what a kind does at a step is known to its own file only.

@@ -7,7 +7,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "images/fdinfo.hpp"
 #include "images/ns.hpp"

@@ -8,7 +8,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/joined.hpp"
 
 namespace criu::namespaces {
 namespace {

@@ -10,18 +10,36 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/nslinks.hpp"
-#include "criu/kernel/outside_help.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/memory/page_source.hpp"
 #include "criu/model/id_map.hpp"
-#include "criu/model/options.hpp"
-#include "criu/model/process_tree.hpp"
-#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restores.hpp"
+#include "images/core.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::kernel {
+class FdStore;
+enum class NamespaceKind : std::uint8_t;
+class OutsideHelp;
+class ProcPid;
+}  // namespace criu::kernel
+
+namespace criu::memory {
+class PageSources;
+}
+
+namespace criu::model {
+struct Options;
+struct ProcessTree;
+struct Task;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+class JoinedNamespaces;
+}
 
 /// The restore half of namespace kinds. The engine has a list of them (engine/namespace_kinds) and loops over it at
 /// each step; what a kind does at a step is known to its own file only.
@@ -171,8 +189,6 @@ public:
     /// The restore has come through: what was done stays.
     virtual void commit() noexcept {}
 };
-
-using NamespaceRestores = std::vector<std::unique_ptr<NamespaceRestore>>;
 
 /// For a kind of which --join-ns names a namespace: the first process goes there.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs,

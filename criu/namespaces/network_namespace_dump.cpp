@@ -9,6 +9,7 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::namespaces {
 namespace {

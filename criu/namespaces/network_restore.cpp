@@ -11,9 +11,13 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/device_restore.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/network_content.hpp"
 #include "criu/namespaces/network_locks.hpp"
 

@@ -4,8 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
+namespace criu::namespaces {
+class NamespaceRestore;
+struct RestoreInputs;
+}  // namespace criu::namespaces
+
+namespace criu::sockets {
+class NetworkLock;
+}
 
 namespace criu::namespaces {
 

@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/network_ids.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::namespaces {
 namespace {

@@ -9,16 +9,32 @@
 #include <optional>
 #include <string>
 
-#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/files/open_fd.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/network_dump.hpp"
 #include "criu/namespaces/tun_devices.hpp"
-#include "criu/sockets/network_lock.hpp"
+
+namespace criu {
+class ImageDir;
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::files {
+struct OpenFd;
+}
+
+namespace criu::kernel {
+class ProcPid;
+}
+
+namespace criu::model {
+struct Options;
+}
+
+namespace criu::sockets {
+class NetworkLock;
+}
 
 namespace criu::namespaces {
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 /// Pid namespaces (pid_namespaces(7)). The dump itself runs inside of the tree's, so its pids are those of the tree.

@@ -3,6 +3,10 @@
 
 #include <sched.h>
 
+#include "criu/kernel/nslinks.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+
 namespace criu::namespaces {
 namespace {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/ids.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 

@@ -8,8 +8,12 @@
 #include <limits>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/features.hpp"
 #include "criu/kernel/time_offsets.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "images/timens.hpp"
 
 namespace criu::namespaces {

@@ -9,8 +9,19 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/tun_devices.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::namespaces {

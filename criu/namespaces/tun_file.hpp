@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/files/regular.hpp"
-#include "criu/namespaces/tun_devices.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::files {
+struct OpenFd;
+class PathDump;
+}  // namespace criu::files
+
+namespace criu::namespaces {
+class TunDevices;
+}
 
 namespace criu::namespaces {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 /// User namespaces (user_namespaces(7)): maps of users and groups.

@@ -5,7 +5,12 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/outside_help.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/task/credentials.hpp"
 
 namespace criu::namespaces {

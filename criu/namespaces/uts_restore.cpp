@@ -8,6 +8,10 @@
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "images/utsns.hpp"
 
 namespace criu::namespaces {

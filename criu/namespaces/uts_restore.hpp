@@ -3,7 +3,10 @@
 
 #include <memory>
 
-#include "criu/namespaces/namespace_restore.hpp"
+namespace criu::namespaces {
+class NamespaceRestore;
+struct RestoreInputs;
+}  // namespace criu::namespaces
 
 namespace criu::namespaces {
 

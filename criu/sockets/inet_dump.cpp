@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"

@@ -9,6 +9,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/restored_tree.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::sockets {
+class NetworkLock;
+}
 
 namespace criu::sockets {
 

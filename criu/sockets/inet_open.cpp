@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
+#include "criu/model/options.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/socket_options.hpp"

@@ -12,7 +12,12 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/netlink_diag.hpp"
 #include "criu/sockets/socket_options.hpp"

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/log.hpp"
 #include "criu/kernel/iptables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
+
+namespace criu {
+class Log;
+}
 
 /// While a connection is dumped, doesn't exist, or is restored, nobody may answer its peer: the kernel would reset a
 /// connection that it doesn't know (any more, or yet), and a socket would change its state. So rules of the packet

@@ -3,10 +3,15 @@
 
 #include <sys/socket.h>
 
+#include <compel/unique_fd.hpp>
+
 #include <algorithm>
 #include <iterator>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/open_fd.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {

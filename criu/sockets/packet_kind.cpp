@@ -10,6 +10,10 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/kernel/packet_diag.hpp"
 #include "criu/sockets/packet_open.hpp"
 #include "criu/sockets/socket_options.hpp"

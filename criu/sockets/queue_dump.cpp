@@ -7,7 +7,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/files/file_dump.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 

@@ -3,6 +3,8 @@
 #include <sys/un.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
 
 // The kernel's rules for datagram sockets: connect and send reach a socket only if that isn't connected to somebody

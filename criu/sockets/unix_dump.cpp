@@ -8,6 +8,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/model/options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"
 #include "criu/sockets/unix_name.hpp"

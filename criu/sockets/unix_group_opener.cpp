@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/model/options.hpp"
 #include "criu/sockets/unix_peer.hpp"
 #include "images/rpc.hpp"
 

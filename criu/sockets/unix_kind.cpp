@@ -3,6 +3,9 @@
 
 #include <sys/socket.h>
 
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/sockets/unix_dump.hpp"
 #include "criu/sockets/unix_plan.hpp"
 #include "images/fdinfo.hpp"

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::sockets {
+class CarriedSockets;
+class SocketCarriers;
+}  // namespace criu::sockets
 
 namespace criu::sockets {
 

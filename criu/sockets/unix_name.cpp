@@ -16,6 +16,9 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/procdir.hpp"

@@ -2,14 +2,14 @@
 #include "criu/sockets/unix_plan.hpp"
 
 #include <sys/socket.h>
+#include <boost/pending/disjoint_sets.hpp>
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include <boost/pending/disjoint_sets.hpp>
-
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {

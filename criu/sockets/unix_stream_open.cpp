@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
 #include "criu/sockets/unix_peer.hpp"
 

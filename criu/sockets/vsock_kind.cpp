@@ -2,17 +2,21 @@
 #include "criu/sockets/vsock_kind.hpp"
 
 #include <fcntl.h>
+#include <linux/vm_sockets.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-
-#include <linux/vm_sockets.h>
 
 #include <array>
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/image/record.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "images/fdinfo.hpp"

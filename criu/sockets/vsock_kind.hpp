@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_kind.fwd.hpp"
 
 namespace criu::sockets {
 

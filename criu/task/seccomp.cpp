@@ -11,6 +11,10 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/pie/program_builder.hpp"
 #include "images/core.hpp"
 #include "images/seccomp.hpp"
 

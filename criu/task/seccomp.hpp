@@ -9,12 +9,26 @@
 #include <span>
 #include <vector>
 
-#include "criu/image/arena.hpp"
-#include "criu/image/image_dir.hpp"
 #include "criu/kernel/status.hpp"
-#include "criu/model/process_tree.hpp"
-#include "criu/pie/program_builder.hpp"
+#include "images/core.fwd.hpp"
 #include "images/seccomp.fwd.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::kernel {
+struct TaskStatus;
+}
+
+namespace criu::model {
+struct Task;
+}
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
 
 /// Seccomp: strict mode and filters, which are each thread's own but may be common to all of a process.
 namespace criu::task {

@@ -11,6 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/terminal.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::tty {
 

@@ -7,7 +7,10 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/model/options.hpp"
+
+namespace criu::model {
+struct Options;
+}
 
 namespace criu::tty {
 

@@ -10,6 +10,8 @@
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/files/restored_tree.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 #include "criu/tty/tty_restore.hpp"
 
 namespace criu::tty {

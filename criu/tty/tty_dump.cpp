@@ -13,6 +13,10 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::tty {

@@ -7,7 +7,13 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_kind_restore.hpp"
+#include "criu/files/file_restore.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/restored_tree.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 #include "criu/tty/tty_dump.hpp"
 #include "criu/tty/tty_restore.hpp"
 #include "images/fdinfo.hpp"

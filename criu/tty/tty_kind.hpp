@@ -4,10 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "criu/files/file_kind_dump.hpp"
-#include "criu/files/file_kind_restore.hpp"
-#include "criu/tty/outside_terminals.hpp"
-#include "criu/tty/seen_session.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+
+namespace criu::tty {
+class OutsideTerminals;
+struct SeenSession;
+}  // namespace criu::tty
 
 namespace criu::tty {
 

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
 
 namespace criu::tty {
 namespace {

@@ -6,9 +6,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 
 #include "criu/device/content_mover.hpp"
+#include "criu/kernel/maps.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/restore.hpp"
-#include "images/fdinfo.hpp"
-#include "plugins/amdgpu/drm.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 
+#include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
+#include "images/fdinfo.hpp"
+#include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 

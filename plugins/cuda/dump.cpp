@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/cuda/dump.hpp"
 
+#include <compel/process.hpp>
+
 #include <algorithm>
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/device/driver_image.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/model/options.hpp"
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/processes.hpp"
 

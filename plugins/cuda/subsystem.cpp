@@ -5,7 +5,9 @@
 
 #include <utility>
 
+#include "criu/base/log.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/model/options.hpp"
 #include "plugins/cuda/dump.hpp"
 #include "plugins/cuda/held.hpp"
 #include "plugins/cuda/processes.hpp"

@@ -6,12 +6,18 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <array>
 #include <cstdio>
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 
 namespace {
 

@@ -3,16 +3,19 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include "../unit/image_fixture.hpp"
 #include "child.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/pagemap.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/memory/memfd_file.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/segments.hpp"
+#include "criu/memory/segments_dump.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/process_tree.hpp"
 #include "images/fdinfo.hpp"
 #include "images/memfd.hpp"
 #include "images/mm.hpp"

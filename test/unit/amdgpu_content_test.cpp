@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <signal.h>
-
 #include <catch2/catch.hpp>
+
+#include <compel/process.hpp>
+
 #include <random>
 
 #include "amdgpu_fake_kernel.hpp"
 #include "criu/base/error.hpp"
 #include "criu/device/content_channel.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "images/criu-amdgpu.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/image_file.hpp"

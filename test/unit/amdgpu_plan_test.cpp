@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 #include <compel/process.hpp>
@@ -10,6 +9,8 @@
 #include "amdgpu_machine.hpp"
 #include "criu/base/error.hpp"
 #include "criu/files/file_restore.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "images/fdinfo.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/restore.hpp"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cgroup/cgroup_restore.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 #include "image_fixture.hpp"
+#include "images/cgroup.hpp"
 
 using Catch::Contains;
 using criu::ImageKind;

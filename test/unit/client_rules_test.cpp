@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/client_rules.hpp"
-
 #include <linux/capability.h>
 #include <sys/stat.h>
-
 #include <catch2/catch.hpp>
+
 #include <functional>
 
+#include "criu/engine/client_rules.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/client.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/options/settings.hpp"
+#include "criu/task/credentials.hpp"
 #include "image_fixture.hpp"
+#include "images/core.hpp"
 #include "images/creds.hpp"
+#include "images/fdinfo.hpp"
 #include "images/ghost-file.hpp"
+#include "images/inventory.hpp"
 #include "images/remap-file-path.hpp"
 
 using Catch::Contains;

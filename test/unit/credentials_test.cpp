@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/task/credentials.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <functional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
 #include "criu/task/attributes.hpp"
+#include "criu/task/credentials.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/mm.hpp"
 

@@ -3,14 +3,20 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <sys/sysmacros.h>
-
 #include <catch2/catch.hpp>
 
+#include "criu/base/log.hpp"
 #include "criu/files/bpf_map.hpp"
+#include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/file_restore.hpp"
 #include "criu/files/pidfd.hpp"
 #include "criu/files/pipe.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/model/options.hpp"
+#include "criu/tty/outside_terminals.hpp"
 #include "criu/tty/tty_kind.hpp"
 #include "image_fixture.hpp"
 #include "images/bpfmap-data.hpp"

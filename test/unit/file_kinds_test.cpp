@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/file_kinds.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <set>
+
+#include "criu/device/subsystem.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/kernel/maps.hpp"
 
 using namespace criu;
 using engine::FileKind;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/files/ghost_file.hpp"
-
 #include <sys/stat.h>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <fstream>
 
-#include <catch2/catch.hpp>
-
+#include "criu/files/ghost_file.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/model/id_map.hpp"
 #include "image_fixture.hpp"
 #include "images/ghost-file.hpp"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <catch2/catch.hpp>
-
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <catch2/catch.hpp>
 
 #include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
 #include "images/seccomp.hpp"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/statistics.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
+#include "criu/base/ids.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
 #include "images/stats.hpp"
 
 using namespace criu;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <catch2/catch.hpp>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <fstream>
 
+#include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/files/ghost_file.hpp"
 #include "criu/files/open_fd.hpp"

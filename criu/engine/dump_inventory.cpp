@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_inventory.hpp"
+
+#include <string>
+#include <vector>
+
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/engine/dump_captured.hpp"
+#include "criu/engine/dump_examined.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/networks_dump.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/task/cpu_info.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+void writeCpu(const model::Options& options, const ImageDir& images) {
+    images.unlink(ImageKind::Cpuinfo);
+    if (options.cpuCaps.has(model::CpuCap::Image))
+        task::dumpCpu(images);
+}
+
+}  // namespace
+
+void writeInventory(const CapturedPhase& captured) {
+    ExaminedPhase& examined = captured.examined();
+    FrozenPhase& frozen = examined.frozen();
+    writeCpu(frozen.options(), frozen.images());
+    InventoryEntry entry = INVENTORY_ENTRY__INIT;
+    TaskKobjIdsEntry own = TASK_KOBJ_IDS_ENTRY__INIT;
+    own.vm_id = own.files_id = own.fs_id = own.sighand_id = 1;
+    examined.namespaces().storeNumbersOfCriu(own);
+    PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+    std::vector<char*> names;
+    std::vector<std::string> used = frozen.devices().used();
+    for (std::string& name : used)
+        names.push_back(name.data());
+    plugins.n_plugins = names.size();
+    plugins.plugins = names.data();
+    std::string runId = examined.namespaces().runId();
+    entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
+    entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
+    entry.root_ids = &own;
+    entry.has_ns_per_id = entry.ns_per_id = 1;
+    entry.has_root_cg_set = 1;
+    entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
+    entry.has_lsmtype = 1;
+    entry.lsmtype = LSMTYPE__NO_LSM;
+    entry.has_network_lock_method = 1;
+    entry.network_lock_method = sockets::networkLockNumber(examined.surroundings().networks->rootLock().method());
+    entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;
+    entry.plugins_entry = &plugins;
+    entry.dump_criu_run_id = runId.data();
+    entry.has_allow_uprobes = entry.allow_uprobes = captured.sawUprobes();
+    ImageWriter image = frozen.images().create(ImageKind::Inventory);
+    image.write(entry);
+    image.finish();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore_start.hpp"
+
+#include <algorithm>
+
+#include "criu/engine/last_steps.hpp"
+#include "criu/engine/own_limits.hpp"
+#include "criu/kernel/features.hpp"
+#include "criu/memory/compat_vdso.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/task/compat.hpp"
+#include "criu/task/registers.hpp"
+#include "images/core.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool hasPosixTimers(const model::ProcessTree& tree) {
+    return std::any_of(tree.tasks.begin(), tree.tasks.end(), [](const auto& task) {
+        const TaskTimersEntry* const timers = task->core().tc->timers;
+        return timers != nullptr && timers->n_posix != 0;
+    });
+}
+
+task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model::IdMap& ids) {
+    if (!ids.isOwnNamespace())
+        return task::Credentials::ofSelf();
+    return task::Credentials::ofFirst(ids, task::Credentials::ofImage(*tree.root().core().thread_core->creds));
+}
+
+/// In a user namespace of their own processes have made themselves dumpable (task::becomeFirst()).
+task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now, bool ownUsers) {
+    const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&now](const auto& task) {
+        return task->alive() && LastSteps::changesCredentials(*task, now);
+    });
+    task::Dumpable flag = task::Dumpable::ofSelf(changes);
+    if (ownUsers)
+        flag.now = task::Dumpable::kByItsUser;
+    return flag;
+}
+
+/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
+    const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
+                                 [](const auto& task) { return task->alive() && task::isCompat(task->core()); });
+    if (!any)
+        return nullptr;
+    kernel::Features().require(kernel::Feature::CompatTasks);
+    return std::make_unique<const memory::CompatVdso>(memory::CompatVdso::ofKernel());
+}
+
+}  // namespace
+
+RestoreStart::RestoreStart(const model::ProcessTree& tree, const model::IdMap& ids)
+    : credentials(credentialsAtBirth(tree, ids)),
+      dumpable(dumpableFlag(tree, credentials, ids.isOwnNamespace())),
+      scheduling(task::Scheduling::of(HostPid())),
+      limits(ownLimits()),
+      timerIdsSettable(hasPosixTimers(tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
+      compatVdso(vdsoForCompat(tree)) {}
+
+RestoreStart::~RestoreStart() = default;
+
+}  // namespace criu::engine

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+
+#include "criu/kernel/limits.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/credentials.hpp"
+#include "criu/task/scheduling.hpp"
+
+namespace criu::memory {
+struct CompatVdso;
+}
+
+namespace criu::model {
+class IdMap;
+struct ProcessTree;
+}  // namespace criu::model
+
+namespace criu::engine {
+
+/// What a new process starts with when it has come to its restorer's program.
+struct RestoreStart {
+    /// `ids`: how the tree calls users and groups. Throws Error if this kernel can't run the tree's tasks.
+    RestoreStart(const model::ProcessTree& tree, const model::IdMap& ids);
+    ~RestoreStart();
+    RestoreStart(const RestoreStart&) = delete;
+    RestoreStart& operator=(const RestoreStart&) = delete;
+
+    task::Credentials credentials;
+    task::Dumpable dumpable;
+    task::Scheduling scheduling;
+    kernel::ResourceLimits limits;
+    bool timerIdsSettable = false;
+    std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< if the tree has 32-bit tasks
+};
+
+}  // namespace criu::engine

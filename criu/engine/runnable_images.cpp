@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/runnable_images.hpp"
+
+#include <unistd.h>
+
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/client_rules.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/model/birth_facts.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/task/cpu_info.hpp"
+#include "criu/task/security_label.hpp"
+#include "images/core.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+void requireLabels(const model::ProcessTree& tree) {
+    const std::optional<std::string> own = task::securityLabel(kernel::ProcDir().self());
+    for (const auto& task : tree.tasks)
+        for (const model::Thread& thread : task->threads)
+            if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
+                task->alive() && core != nullptr && core->creds != nullptr) {
+                const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+                task::requireLabel(*core->creds, own);
+            }
+}
+
+model::OuterPlace outerPlace(const RestoreImages& content) {
+    const auto& ids = content.tree.root().ids;
+    const TaskKobjIdsEntry* const outside = (*content.inventory)->root_ids;
+    if (ids && outside != nullptr && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Pid) != 0)
+        return model::OuterPlace::ownNamespace();
+    return model::OuterPlace::sameNamespace(TreePid(::getsid(0)), TreePid(::getpgid(0)));
+}
+
+}  // namespace
+
+RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run) {
+    const model::Options& options = run.options;
+    RestoreImages content = readImages(images, pages, run.log);
+    requireClientsImages(run.client, content, images);
+    if (options.cpuCaps.has(model::CpuCap::Image))
+        task::checkCpu(images, options.cpuCaps);
+    requireLabels(content.tree);
+    run.log.info("Stage: plan");
+    return content;
+}
+
+model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
+    const model::OuterPlace outer = outerPlace(content);
+    return model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
+}
+
+model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options) {
+    const InventoryEntry& inventory = **content.inventory;
+    if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
+        Error error(0, "the images were made with --tcp-close");
+        error.addHint("restore with --tcp-close");
+        throw error;
+    }
+    if (inventory.has_network_lock_method == 0)
+        return model::NetworkLock::Iptables;  // before there was another way
+    return sockets::networkLockMethod(inventory.network_lock_method);
+}
+
+}  // namespace criu::engine

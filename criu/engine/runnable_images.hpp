@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::memory {
+class PageSources;
+}
+
+namespace criu::model {
+class BirthPlan;
+enum class NetworkLock : std::uint8_t;
+struct Options;
+}  // namespace criu::model
+
+namespace criu::engine {
+
+struct RestoreImages;
+struct Run;
+
+/// As readImages(). Throws Error also for a tree that this machine can't run, or that the client couldn't bring to
+/// life: what can't be restored isn't planned.
+RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run);
+
+/// Who creates whom.
+[[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options);
+
+/// How the dump has locked connections. Throws Error if they can't be restored with these options.
+[[nodiscard]] model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options);
+
+}  // namespace criu::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/service_range.hpp"
+
+#include "criu/base/log.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restored_files.hpp"
+#include "criu/engine/service_fds.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/tty/outside_terminals.hpp"
+
+namespace criu::engine {
+
+ServiceFds takeService(PlannedRestore& planned, int limit) {
+    std::size_t more = planned.devices.descriptors();
+    for (const auto& kind : planned.namespaces)
+        more += kind->descriptors();
+    const ServiceFds service = planned.files.chooseServiceFds(limit, more);
+    kernel::FdStore& store = planned.store;
+    store.reserve(service.first, service.last);
+    const auto inherited = [&store](kernel::FdKey key) {
+        return [&store, key](UniqueFd fd) { return store.inherit(key, std::move(fd)); };
+    };
+    planned.images.move(inherited(kernel::FdKey::Images));
+    planned.log().move(inherited(kernel::FdKey::Log));
+    planned.joined.inherit(store);
+    planned.files.takeInherited(store);
+    planned.devices.share(store);
+    planned.files.terminals().open(planned.options(), inherited(kernel::FdKey::Terminal));
+    return service;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+#include <vector>
+
+namespace criu::namespaces {
+
+class NamespaceRestore;
+/// The restore halves of all kinds of namespaces that a tree needs.
+using NamespaceRestores = std::vector<std::unique_ptr<NamespaceRestore>>;
+
+}  // namespace criu::namespaces
