@@ -197,7 +197,17 @@ for directory in "$work/distribution" "$(dirname "$plugins")/substituted"; do
     expect "then neither is" calls ""
     kill -9 "$pid"
 done
+rm distribution/amdgpu_plugin.so
 cp "$plugins/example.so" distribution/cuda_plugin.so
+setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+pid=$!
+sleep 0.1
+expect "dump beside a plugin of the other built-in subsystem" dump -R -L "$work/distribution"
+expect "it isn't called" calls ""
+expect "dump with that subsystem switched off" dump -R -L "$work/distribution" --no-device cuda
+expect "then it is called" grep -q "init 0" calls
+kill -9 "$pid"
+mv distribution/cuda_plugin.so distribution/vendor_plugin.so
 setsid sleep 1000 </dev/null >/dev/null 2>&1 &
 pid=$!
 sleep 0.1
