@@ -12,12 +12,10 @@ STILL_ABOVE = {
     "criu/engine/dump_files.cpp": 85,
     "criu/engine/dump_inventory.cpp": 69,
     "criu/engine/dump_task.cpp": 73,
-    "criu/engine/restore_parked.cpp": 62,
     "criu/engine/restore_planned.cpp": 69,
     "criu/engine/restore_prepared.cpp": 68,
     "criu/engine/restore_program.cpp": 76,
     "criu/engine/restore_resume.cpp": 64,
-    "criu/engine/restore_running.cpp": 64,
     "criu/engine/restore_task.cpp": 74,
     "criu/engine/restored_files.cpp": 64,
 }

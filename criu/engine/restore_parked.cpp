@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore_parked.hpp"
 
-#include <sys/wait.h>
-
-#include <algorithm>
-#include <cstring>
-#include <optional>
-
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/engine/alive_check.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore_born.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/kernel/stat.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -28,38 +22,6 @@ namespace {
 
 /// How often the master looks whether processes are still alive while it waits for them, in milliseconds.
 constexpr unsigned kLookEvery = 200;
-
-/// Throws if a process that should be on its way has died.
-void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    const std::vector<TreePid> created = control.created();  // who is created later may not be in the map
-    pids.refresh();
-    kernel::ProcBuffer buffer;
-    const kernel::ProcDir proc;
-    for (const auto& task : tree.tasks) {
-        if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
-            continue;
-        try {
-            std::optional<HostPid> pid = pids.tryOutside(task->pid);
-            if (!pid) {
-                pids.refreshByAll();
-                pid = pids.tryOutside(task->pid);
-            }
-            if (!pid)
-                fail("process {} ended while it was restored", task->pid);
-            const kernel::TaskStat stat = kernel::readStat(proc.open(pid->value), buffer);
-            if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
-                continue;
-            // The exit code is a wait(2) status; of a crash it says more than that the process is gone.
-            if (WIFSIGNALED(stat.exitCode))
-                fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
-                     WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));
-        } catch (const Error& error) {
-            if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;
-        }
-        fail("process {} ended while it was restored", task->pid);
-    }
-}
 
 void awaitParked(BornRestore& born) {
     const PlannedRestore& planned = born.prepared.planned;

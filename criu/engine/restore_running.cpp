@@ -18,8 +18,6 @@
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
-#include "criu/engine/statistics.hpp"
-#include "criu/image/pagemap.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -27,10 +25,6 @@
 
 namespace criu::engine {
 namespace {
-
-std::chrono::microseconds since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-}
 
 std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     std::vector<namespaces::ParkedProcess> processes;
@@ -100,20 +94,6 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
         pidFile->commit();
     reportDone();
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });
-}
-
-void RunningRestore::reportDone() const {
-    const PreparedRestore& prepared = parked_.born.prepared;
-    const PlannedRestore& planned = prepared.planned;
-    const ControlPage& page = prepared.control.page();
-    RestoreStatistics statistics;
-    statistics.forking = parked_.forking;
-    statistics.restore = since(planned.started);
-    statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kImagePageSize;
-    statistics.pagesCompared = page.comparedPages;
-    statistics.pagesSkippedCow = page.sharedPages;
-    reportStatistics(statistics, planned.options(), planned.log());
-    planned.log().info("Restore finished: {} processes run", planned.countAlive());
 }
 
 int RunningRestore::awaitRoot() const {
