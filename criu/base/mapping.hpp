@@ -8,14 +8,8 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/base/machine.hpp"
 
 namespace criu {
-
-/// Bytes of the whole pages of this machine that `bytes` need.
-inline std::size_t pageAlignUp(std::size_t bytes) noexcept {
-    return (bytes + machinePageSize() - 1) & ~(machinePageSize() - 1);
-}
 
 /// Owner of a range made by mmap(2); unmapped on destruction.
 class Mapping {

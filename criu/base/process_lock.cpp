@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 
 namespace criu {
 

@@ -12,6 +12,9 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/cgroup/freezer.hpp"
+#include "criu/cgroup/hierarchies.hpp"
+#include "criu/cgroup/properties.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/cgroupfs.hpp"
 #include "criu/model/options.hpp"
@@ -74,9 +77,11 @@ PropertyTable readProperties(const model::Options& options) {
     return table;
 }
 
+CgroupDump::~CgroupDump() = default;
+
 CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
                        const Freezer* freezer)
-    : options_(options), table_(properties), hierarchies_(options.cgroupYard) {
+    : options_(options), table_(properties), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
     // The file is missing where the kernel has no cgroups.
     const std::vector<kernel::CgroupLine> own =
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));
@@ -155,9 +160,11 @@ std::string CgroupDump::rootOf(const std::string& controllers, const std::string
 void CgroupDump::noteFreezer(bool unified, bool frozen) {
     constexpr mode_t kUsual = S_IFREG | 0644;
     if (!unified)
-        freezer_.emplace("freezer", Property{"freezer.state", frozen ? "FROZEN" : "THAWED", kUsual, 0, 0});
+        freezer_ = std::make_unique<const std::pair<std::string, Property>>(
+            "freezer", Property{"freezer.state", frozen ? "FROZEN" : "THAWED", kUsual, 0, 0});
     else if (frozen)
-        freezer_.emplace("", Property{"cgroup.freeze", "1", kUsual, 0, 0});
+        freezer_ =
+            std::make_unique<const std::pair<std::string, Property>>("", Property{"cgroup.freeze", "1", kUsual, 0, 0});
 }
 
 void CgroupDump::write(const ImageDir& images) {
@@ -242,7 +249,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
             continue;
         }
         const ErrorContext context([&] { return heads[i]; });
-        const UniqueFd group = openGroup(hierarchies_.root(controllers), heads[i]);
+        const UniqueFd group = openGroup(hierarchies_->root(controllers), heads[i]);
         const bool isRoot = relative(heads[i]) == ".";
         out.dir_name = arena_.string(isRoot ? "" : relative(heads[i]));
         fillGroup(group.get(), controllers, out, threaded);

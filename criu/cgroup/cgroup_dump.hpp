@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "criu/cgroup/freezer.hpp"
-#include "criu/cgroup/hierarchies.hpp"
-#include "criu/cgroup/properties.hpp"
 #include "criu/image/arena.hpp"
 #include "images/cgroup.fwd.hpp"
 
@@ -29,6 +27,11 @@ struct Options;
 
 namespace criu::cgroup {
 
+class Freezer;
+class Hierarchies;
+struct Property;
+class PropertyTable;
+
 /// Which properties groups have, with what --cgroup-props and --cgroup-props-file change. Throws Error for mistakes in
 /// them.
 PropertyTable readProperties(const model::Options& options);
@@ -45,6 +48,9 @@ public:
     /// Error.
     CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
                const Freezer* freezer);
+    ~CgroupDump();
+    CgroupDump(const CgroupDump&) = delete;
+    CgroupDump& operator=(const CgroupDump&) = delete;
 
     /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
     /// of criu's cgroup namespace.
@@ -73,9 +79,9 @@ private:
     const model::Options& options_;
     Arena arena_;
     const PropertyTable& table_;
-    Hierarchies hierarchies_;
-    std::vector<std::string> controllers_;                     ///< hierarchies with controllers, in the kernel's order
-    std::optional<std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
+    std::unique_ptr<Hierarchies> hierarchies_;
+    std::vector<std::string> controllers_;  ///< hierarchies with controllers, in the kernel's order
+    std::unique_ptr<const std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
     std::mutex guard_;
     bool ownNamespace_ = false;
     std::map<std::string, std::size_t> prefixes_;  ///< length of the namespace's root in paths of a hierarchy

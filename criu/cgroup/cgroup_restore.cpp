@@ -12,10 +12,13 @@
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/model/options.hpp"
 #include "images/cgroup.hpp"
 
@@ -111,8 +114,15 @@ void setOwner(int group, const CgroupPropEntry& property) {
 
 }  // namespace
 
+/// A group that was made.
+struct CgroupRestore::Made {
+    std::string controllers;
+    std::string path;
+    Inode inode;
+};
+
 CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet)
-    : options_(options), log_(log), ownSet_(ownSet), hierarchies_(options.cgroupYard) {
+    : options_(options), log_(log), ownSet_(ownSet), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
     if (options.cgroupMode == CgroupMode::Ignore)
         return;
     auto reader = images.openRead(ImageKind::Cgroup);
@@ -129,10 +139,14 @@ CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const Imag
     collectGroups(entry);
 }
 
+void CgroupRestore::commit() noexcept {
+    made_.clear();
+}
+
 CgroupRestore::~CgroupRestore() {
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
         try {
-            if (const int code = removeGroup(hierarchies_.root(made->controllers), made->path, made->inode); code != 0)
+            if (const int code = removeGroup(hierarchies_->root(made->controllers), made->path, made->inode); code != 0)
                 log_.warn("{} is left: {}", label(made->controllers, made->path), std::strerror(code));
         } catch (const Error& error) {
             log_.warn("{} is left: {}", label(made->controllers, made->path), error.what());
@@ -312,9 +326,9 @@ void CgroupRestore::create(kernel::FdStore& store) {
                 return here.controllers == member.controllers && here.path == member.path;
             });
             if (!same)
-                hierarchies_.root(member.controllers);
+                hierarchies_->root(member.controllers);
         }
-    hierarchies_.inherit(store);
+    hierarchies_->inherit(store);
 }
 
 void CgroupRestore::openEntrances(kernel::FdStore& store) {
@@ -324,7 +338,7 @@ void CgroupRestore::openEntrances(kernel::FdStore& store) {
         UniqueFd& entrance = entrances_[{controllers, path}];
         if (entrance)
             return;
-        const UniqueFd group = openGroup(hierarchies_.root(controllers), path);
+        const UniqueFd group = openGroup(hierarchies_->root(controllers), path);
         entrance =
             store.inherit(kernel::FdKey::Cgroup, UniqueFd(sys(::openat(group.get(), kProcesses, O_WRONLY | O_CLOEXEC),
                                                               "open {} of {}", kProcesses, label(controllers, path))));
@@ -340,7 +354,7 @@ void CgroupRestore::openEntrances(kernel::FdStore& store) {
 }
 
 void CgroupRestore::make(Group& group) {
-    const int root = hierarchies_.root(group.controllers);
+    const int root = hierarchies_->root(group.controllers);
     if (::faccessat(root, relative(group.path).c_str(), F_OK, 0) == 0) {
         if (options_.cgroupMode == CgroupMode::Strict && !holdsUs(group))
             fail("exists already, which --manage-cgroups=strict forbids");
@@ -368,7 +382,7 @@ void CgroupRestore::make(Group& group) {
 }
 
 void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
-    const int root = hierarchies_.root(group.controllers);
+    const int root = hierarchies_->root(group.controllers);
     constexpr mode_t kUsual = 0755;
     if (const int code = tryMakeDirectory(root, relative(path).c_str(), kUsual); code != 0) {
         if (code == EEXIST)
@@ -401,7 +415,7 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
             sys(::write(entrance->second.get(), text.data(), text.size()), "write {} to {}", text, kProcesses);
             continue;
         }
-        const UniqueFd group = openGroup(hierarchies_.root(member.controllers), member.path);
+        const UniqueFd group = openGroup(hierarchies_->root(member.controllers), member.path);
         const char* const file = !threads ? kProcesses : (member.controllers.empty() ? "cgroup.threads" : "tasks");
         writeFile(group.get(), file, text);
     }
@@ -436,7 +450,7 @@ void CgroupRestore::setProperties() {
         if (!setsProperties(group))
             continue;
         const ErrorContext context([&] { return label(group.controllers, group.path); });
-        const UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
+        const UniqueFd fd = openGroup(hierarchies_->root(group.controllers), group.path);
         if (!group.fresh)
             setOwner(fd.get(), group.entry->dir_perms, "it");
         const auto set = [&](std::span<CgroupPropEntry* const> properties, bool unified) {
@@ -467,7 +481,7 @@ FrozenGroups CgroupRestore::freeze() {
 }
 
 void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property, FrozenGroups& frozen) {
-    UniqueFd fd = openGroup(hierarchies_.root(group.controllers), group.path);
+    UniqueFd fd = openGroup(hierarchies_->root(group.controllers), group.path);
     const std::optional<Property> before = readProperty(fd.get(), property.name);
     if (before && before->value == property.value)
         return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +15,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/cgroup/hierarchies.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/created_name.hpp"
 #include "images/cgroup.fwd.hpp"
 
 namespace criu {
@@ -33,6 +32,8 @@ struct Options;
 }
 
 namespace criu::cgroup {
+
+class Hierarchies;
 
 /// Groups whose tasks restore has stopped. They run again when this object ends, unless they are to stay so: not even
 /// SIGKILL ends the tasks of a stopped group of version 1.
@@ -97,7 +98,7 @@ public:
     [[nodiscard]] FrozenGroups freeze();
 
     /// The restore has come through: groups stay.
-    void commit() noexcept { made_.clear(); }
+    void commit() noexcept;
 
 private:
     struct Group {
@@ -112,11 +113,7 @@ private:
         bool threaded = false;
         std::size_t prefix = 0;  ///< how much of the path is the root of a cgroup namespace; 0: none, or "/"
     };
-    struct Made {
-        std::string controllers;
-        std::string path;
-        Inode inode;
-    };
+    struct Made;
 
     void checkNames(const CgroupEntry& entry) const;
     void collectSets(const CgroupEntry& entry);
@@ -137,7 +134,7 @@ private:
     Log& log_;
     std::optional<Record<CgroupEntry>> image_;
     std::uint32_t ownSet_;
-    Hierarchies hierarchies_;
+    std::unique_ptr<Hierarchies> hierarchies_;
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;

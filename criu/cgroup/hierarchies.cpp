@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/cgroupfs.hpp"
+#include "criu/kernel/fd_store.hpp"
 
 namespace criu::cgroup {
 namespace {

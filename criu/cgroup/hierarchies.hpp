@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/fd_store.hpp"
+
+namespace criu::kernel {
+class FdStore;
+}
 
 /// Control groups: where tasks are in each hierarchy, and the groups themselves.
 namespace criu::cgroup {

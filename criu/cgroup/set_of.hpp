@@ -3,15 +3,11 @@
 
 #include <cstdint>
 
-#include "images/core.hpp"
+#include "images/core.fwd.hpp"
 
 namespace criu::cgroup {
 
 /// The set of cgroups that a thread was in; 0 if the image doesn't say.
-[[nodiscard]] inline std::uint32_t setOf(const CoreEntry& core) noexcept {
-    if (core.thread_core != nullptr && core.thread_core->has_cg_set != 0)
-        return core.thread_core->cg_set;
-    return core.tc != nullptr && core.tc->has_cg_set != 0 ? core.tc->cg_set : 0;
-}
+[[nodiscard]] std::uint32_t setOf(const CoreEntry& core) noexcept;
 
 }  // namespace criu::cgroup

@@ -15,6 +15,7 @@
 #include <exception>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/procdir.hpp"

@@ -18,6 +18,7 @@
 #include <compel/tracee.hpp>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/unique_fd.hpp"

@@ -9,6 +9,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/limits.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"

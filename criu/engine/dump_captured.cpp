@@ -6,16 +6,21 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_memory.hpp"
 #include "criu/engine/dump_task.hpp"
+#include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/mapped_files.hpp"
 #include "criu/engine/progress.hpp"
+#include "criu/engine/statistics.hpp"
 #include "criu/files/file_kind_dump.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
-#include "criu/memory/vma_dump.hpp"
+#include "criu/memory/mapped_file_dump.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/core.hpp"
 #include "images/fs.hpp"
@@ -121,7 +126,6 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
     MmEntry& mm = memory_.collect(task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()));
-    fillMemoryLayout(task, mm, files_.arena());
     mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
     writePaths(task);

@@ -7,12 +7,17 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_inventory.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "images/pstree.hpp"
 

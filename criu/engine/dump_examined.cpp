@@ -2,10 +2,12 @@
 #include "criu/engine/dump_examined.hpp"
 
 #include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_refusals.hpp"
 #include "criu/engine/file_servers.hpp"
+#include "criu/engine/frozen_tree.hpp"
 
 namespace criu::engine {
 

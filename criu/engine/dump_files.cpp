@@ -10,47 +10,32 @@
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/descriptor_reader.hpp"
-#include "criu/engine/device_sockets.hpp"
 #include "criu/engine/dump_namespaces.hpp"
-#include "criu/engine/file_kinds.hpp"
+#include "criu/engine/file_kinds_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/tasks.hpp"
-#include "criu/kernel/terminal.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/networks_dump.hpp"
-#include "criu/namespaces/tun_file.hpp"
-#include "criu/sockets/carried_sockets.hpp"
-#include "criu/tty/seen_session.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::engine {
 
-struct FileCollector::Kind {
-    FdTypes type = FD_TYPES__UND;
-    std::unique_ptr<files::FileKindDump> half;
-};
-
 /// What only this file needs to know in full.
 struct FileCollector::Parts {
-    Parts(device::DumpDevices& devices, std::uint64_t ghostLimit)
-        : carriers(makeSocketCarriers(devices)), paths(ghostLimit) {}
+    Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+          namespaces::NetworksDump& networks, std::uint64_t ghostLimit)
+        : kinds(segments, devices, tree, networks, ghostLimit) {}
 
-    std::unique_ptr<sockets::SocketCarriers> carriers;
-    files::PathDump paths;
-    std::vector<tty::SeenSession> sessions;
-    std::vector<Kind> kinds;
+    FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
 };
@@ -63,13 +48,11 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       stop_(stop),
       images_(images),
       namespaces_(namespaces),
-      networks_(*namespaces.surroundings().networks),
-      parts_(std::make_unique<Parts>(devices, options.ghostLimit)) {
-    noteProcesses(tree);
-    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
-                                 networks_.tunDevices(), devices,  parts_->sessions};
-    for (const FileKind& kind : fileKinds())
-        parts_->kinds.push_back({kind.type, kind.startDump(with)});
+      parts_(
+          std::make_unique<Parts>(segments, devices, tree, *namespaces.surroundings().networks, options.ghostLimit)) {
+    // Dead processes count: files may refer to them.
+    for (const auto& task : tree.tasks())
+        processes_.insert(task->pid());
 }
 
 const model::IdMap& FileCollector::ids() const {
@@ -77,7 +60,7 @@ const model::IdMap& FileCollector::ids() const {
 }
 
 std::uint32_t FileCollector::networkNumber() const {
-    return networks_.home();
+    return parts_->kinds.networkNumber();
 }
 
 std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
@@ -96,68 +79,7 @@ void FileCollector::release(files::Aftermath aftermath) noexcept {
     if (released_)
         return;
     released_ = true;
-    for (const Kind& kind : parts_->kinds)
-        kind.half->end(aftermath, log_);
-    if (aftermath == files::Aftermath::Run)
-        parts_->paths.removeLinks(log_);
-    else
-        parts_->paths.leaveLinks();
-}
-
-/// Dead processes count: files may refer to them.
-void FileCollector::noteProcesses(FrozenTree& tree) {
-    for (const auto& task : tree.tasks())
-        processes_.insert(task->pid());
-    for (const auto& task : tree.tasks()) {
-        if (!task->alive())
-            continue;
-        const kernel::TaskStat& stat = task->stat;
-        const HostPid sid(stat.session);
-        auto found = std::find_if(parts_->sessions.begin(), parts_->sessions.end(),
-                                  [&](const tty::SeenSession& session) { return session.sid == sid; });
-        if (found == parts_->sessions.end())
-            found = parts_->sessions.insert(found, {sid, processes_.contains(sid), 0, HostPid()});
-        // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
-        if (stat.ttyNumber != 0 && found->terminal == 0) {
-            found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
-            found->foreground = HostPid(stat.ttyPgrp);
-        }
-    }
-}
-
-const FileCollector::Kind& FileCollector::kindOf(const files::OpenFd& file) const {
-    for (const Kind& kind : parts_->kinds)
-        if (kind.half->claims(file))
-            return kind;
-    fail("{} is of a kind that can't be dumped yet", file.describe());
-}
-
-/// The network namespace of a file; that of the root for files that are in none.
-std::uint32_t FileCollector::networkOf(const files::OpenFd& file) const {
-    if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
-        return networks_.ofSocket(file);
-    return file.link.starts_with("net:[") ? networks_.ofNamespaceFile(file) : networks_.home();
-}
-
-void FileCollector::prepare(files::OpenFd& file, Arena& arena) {
-    const ErrorContext context([&] { return file.describe(); });
-    file.network = networkOf(file);
-    const auto ask = [&] {
-        for (const Kind& kind : parts_->kinds)
-            if (file.prepared = kind.half->prepare(file, arena); file.prepared != nullptr)
-                return;
-    };
-    if (file.network == networks_.home())
-        ask();
-    else
-        networks_.inside(file.network, ask);
-}
-
-void FileCollector::dump(const files::OpenFd& file, files::FileKindDump& kind, FileEntry& entry) {
-    if (file.network == networks_.home())
-        kind.dump(file, entry, *this);
-    else
-        networks_.inside(file.network, [&] { kind.dump(file, entry, *this); });
+    parts_->kinds.end(aftermath, log_);
 }
 
 /// What descriptions are first compared by. The more it says, the fewer of them kcmp(2) has to compare.
@@ -189,14 +111,14 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     }
 
     stop_.throwIfRequested();
-    const Kind& kind = kindOf(file);
+    const FileKindsDump::Kind& kind = parts_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
     // Known before it is dumped: a socket may be in flight in its own queue.
     const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
     entry.id = known.id.value;
-    dump(file, *kind.half, entry);
+    parts_->kinds.dump(file, kind, entry, *this);
     if (addedLater_.erase(&entry) == 0)
         add(entry);
     return known;
@@ -219,7 +141,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     readCopy(self, file);
     const std::uint32_t before = lastId_;
     refuseLocks(file);
-    prepare(file, arena_);
+    parts_->kinds.prepare(file, arena_);
     const FileId id = identify(file).id;
     parts_->locks.add(file, id);
     if (id.value > before)
@@ -276,7 +198,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
                 fromParent[index] = inherited(parent, file.pid, file.fd);
             return fromParent[index] == nullptr;
         },
-        [this](files::OpenFd& file, Arena& arena) { prepare(file, arena); });
+        [this](files::OpenFd& file, Arena& arena) { parts_->kinds.prepare(file, arena); });
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     while (const files::OpenFd* const next = reader.next()) {
         const files::OpenFd& file = *next;
@@ -328,7 +250,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
     entry.reg = &out;
     out.id = id.value;
     out.fown = arena_.make<FownEntry>();
-    parts_->paths.fill(file, flags, wantBuildId, out, *this);
+    parts_->kinds.fillPath(file, flags, wantBuildId, out, *this);
     out.pos = 0;
     add(entry);
     knownPaths_.emplace(std::move(key), id);
@@ -378,9 +300,7 @@ void FileCollector::add(FileEntry& entry) {
 }
 
 void FileCollector::finish() {
-    for (const Kind& kind : parts_->kinds)
-        kind.half->finish(*this);
-    parts_->paths.finish(images_);
+    parts_->kinds.finish(*this, images_);
     parts_->locks.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)

@@ -25,15 +25,10 @@ class FrozenTree;
 
 namespace criu::files {
 enum class Aftermath : std::uint8_t;
-class FileKindDump;
-}  // namespace criu::files
+}
 
 namespace criu::memory {
 class SegmentsDump;
-}
-
-namespace criu::namespaces {
-class NetworksDump;
 }
 
 namespace criu::engine {
@@ -100,8 +95,6 @@ private:
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
 
-    /// A kind's half, and how images call the kind.
-    struct Kind;
     struct Parts;
     struct Table {
         HostPid pid;
@@ -114,16 +107,11 @@ private:
         bool operator()(HostPid one, HostPid other) const;
     };
 
-    void noteProcesses(FrozenTree& tree);
     /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
-    void prepare(files::OpenFd& file, Arena& arena);
-    [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
-    void dump(const files::OpenFd& file, files::FileKindDump& kind, FileEntry& entry);
     const Known& identify(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
-    [[nodiscard]] const Kind& kindOf(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
     const model::Options& options_;
@@ -131,7 +119,6 @@ private:
     StopRequest& stop_;
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
-    namespaces::NetworksDump& networks_;
     std::unique_ptr<Parts> parts_;
     Arena arena_;
     std::uint32_t lastId_ = 0;

@@ -2,12 +2,20 @@
 #include "criu/engine/dump_frozen.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/cgroup/properties.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/model/options.hpp"
@@ -37,21 +45,54 @@ std::vector<HostPid> runningTree(HostPid root) {
 
 }  // namespace
 
+/// All of it, in the order in which it is made.
+struct FrozenPhase::Parts {
+    explicit Parts(Run& run)
+        : cgroupProperties(cgroup::readProperties(run.options)),
+          images(std::move(run.imagesDir), run.options.imagesDir),
+          tree(run.options.timeout, run.stop, run.log),
+          devices(run.devices, run.options, run.log, images, run.stop) {}
+
+    cgroup::PropertyTable cgroupProperties;
+    ImageDir images;
+    DumpStatistics statistics;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    FrozenTree tree;
+    device::DumpDevices devices;  // undone before the processes go on
+};
+
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
-    : run_(run),
-      guardian_(guardian),
-      cgroupProperties_(cgroup::readProperties(run.options)),
-      images_(std::move(run.imagesDir), run.options.imagesDir),
-      tree_(run.options.timeout, run.stop, run.log),
-      devices_(run.devices, run.options, run.log, images_, run.stop) {
-    removeOldImages(images_);
+    : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run)) {
+    removeOldImages(images());
     guardian_.require(Stage::PreDump);
-    while (devices_.wantAnnouncement() && devices_.announce(runningTree(guardian_.root().inside)))
+    while (devices().wantAnnouncement() && devices().announce(runningTree(guardian_.root().inside)))
         stop().throwIfRequested();
     log().info("Stage: freeze");
-    const Stopwatch watch(statistics_.freezing);
-    since_ = std::chrono::steady_clock::now();
-    tree_.freeze(guardian_.root().inside, options().freezeCgroup, [this](HostPid pid) { devices_.pause(pid); });
+    const Stopwatch watch(statistics().freezing);
+    parts_->since = std::chrono::steady_clock::now();
+    tree().freeze(guardian_.root().inside, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
+}
+
+FrozenPhase::~FrozenPhase() = default;
+
+const ImageDir& FrozenPhase::images() const noexcept {
+    return parts_->images;
+}
+
+DumpStatistics& FrozenPhase::statistics() noexcept {
+    return parts_->statistics;
+}
+
+FrozenTree& FrozenPhase::tree() noexcept {
+    return parts_->tree;
+}
+
+device::DumpDevices& FrozenPhase::devices() noexcept {
+    return parts_->devices;
+}
+
+const cgroup::PropertyTable& FrozenPhase::cgroupProperties() const noexcept {
+    return parts_->cgroupProperties;
 }
 
 const model::Options& FrozenPhase::options() const noexcept {
@@ -71,18 +112,18 @@ StopRequest& FrozenPhase::stop() const noexcept {
 }
 
 void FrozenPhase::resume(model::FinalState state) {
-    tree_.resume(state == model::FinalState::Stopped);
+    tree().resume(state == model::FinalState::Stopped);
     noteTime();
 }
 
 void FrozenPhase::end() {
-    tree_.kill(guardian_.isInside());
+    tree().kill(guardian_.isInside());
     noteTime();
 }
 
 void FrozenPhase::noteTime() noexcept {
-    statistics_.frozen =
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - since_);
+    statistics().frozen =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - parts_->since);
 }
 
 }  // namespace criu::engine

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-
-#include "criu/cgroup/properties.hpp"
-#include "criu/device/dump_devices.hpp"
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/statistics.hpp"
-#include "criu/image/image_dir.hpp"
+#include <memory>
 
 namespace criu {
+class ImageDir;
 class Log;
 class StopRequest;
 }  // namespace criu
 
+namespace criu::cgroup {
+class PropertyTable;
+}
+
+namespace criu::device {
+class DumpDevices;
+}
+
 namespace criu::engine {
+struct DumpStatistics;
+class FrozenTree;
 class Guardian;
 struct Run;
 }  // namespace criu::engine
@@ -25,10 +30,6 @@ struct Client;
 enum class FinalState : std::uint8_t;
 struct Options;
 }  // namespace criu::model
-
-namespace criu::model {
-enum class FinalState : std::uint8_t;
-}
 
 namespace criu::engine {
 
@@ -41,6 +42,7 @@ class FrozenPhase {
 public:
     /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. Throws Error.
     FrozenPhase(Run& run, Guardian& guardian);
+    ~FrozenPhase();
     FrozenPhase(const FrozenPhase&) = delete;
     FrozenPhase& operator=(const FrozenPhase&) = delete;
 
@@ -49,14 +51,14 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    [[nodiscard]] const ImageDir& images() const noexcept { return images_; }
+    [[nodiscard]] const ImageDir& images() const noexcept;
     /// What all phases together took and moved.
-    [[nodiscard]] DumpStatistics& statistics() noexcept { return statistics_; }
-    [[nodiscard]] FrozenTree& tree() noexcept { return tree_; }
-    [[nodiscard]] device::DumpDevices& devices() noexcept { return devices_; }
+    [[nodiscard]] DumpStatistics& statistics() noexcept;
+    [[nodiscard]] FrozenTree& tree() noexcept;
+    [[nodiscard]] device::DumpDevices& devices() noexcept;
     /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
     /// leave everything as it was.
-    [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept { return cgroupProperties_; }
+    [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;
 
     /// The end: the tree goes on, or stays stopped. Throws Error.
     void resume(model::FinalState state);
@@ -64,16 +66,13 @@ public:
     void end();
 
 private:
+    struct Parts;
+
     void noteTime() noexcept;
 
     Run& run_;
     Guardian& guardian_;
-    cgroup::PropertyTable cgroupProperties_;
-    ImageDir images_;
-    DumpStatistics statistics_;
-    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-    FrozenTree tree_;
-    device::DumpDevices devices_;  // undone before the processes go on
+    std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace criu::engine

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"

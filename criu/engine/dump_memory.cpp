@@ -13,6 +13,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/memory_layout.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
@@ -20,6 +21,7 @@
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_shm.hpp"
@@ -101,6 +103,7 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
             sysvShm_.add(*vma.entry);
     }
     memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
+    fillMemoryLayout(task, *item.mm, arena_);
     return *item.mm;
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_task.hpp"
 
-#include <elf.h>
-#include <sys/syscall.h>
-
 #include <compel/injection.hpp>
 
 #include <algorithm>
@@ -13,17 +10,16 @@
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/engine/adjustment_questions.hpp"
 #include "criu/engine/core_entry.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/engine/thread_questions.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/attributes.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/namespaces/ipc_semaphores.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/task/registers.hpp"
 #include "images/core.hpp"
-#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {
@@ -46,7 +42,7 @@ public:
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
         if (context_.semaphores != nullptr)
-            askAdjustments(injection);
+            askAdjustments(task_, context_, injection);
         injection.cure();
         if (pool_)
             pool_->wait();
@@ -75,32 +71,6 @@ private:
             asked[i]->rings.refuse(data, HostPid(asked[i]->thread.tracee.tid()));
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             finish(std::move(asked[i]), traced, answers);
-        }
-    }
-
-    /// The process itself asks for each, since adjustments are its own.
-    void askAdjustments(compel::Injection& injection) {
-        for (namespaces::SemaphoreSet& set : *context_.semaphores) {
-            const auto found = namespaces::findAdjustments(set.values, [&](std::span<const sembuf> operations) {
-                pie::RemoteData data(injection.data());
-                pie::StepList steps;
-                const std::uint64_t resultAt = data.reserve(sizeof(std::int64_t));
-                const std::uint64_t at = data.put(std::as_bytes(operations));
-                steps
-                    .call(pie::Subject::Query, static_cast<std::uint64_t>(set.id()), SYS_semop, set.id(), at,
-                          operations.size())
-                    .judge = pie::Judge::Any;
-                steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).judge = pie::Judge::Any;
-                const RemoteProgram program = placeProgram(steps, data, &task_.process->leader());
-                runPrograms(injection, data, {&program, 1}, &context_.stop);
-                return static_cast<long>(data.local<std::int64_t>(resultAt));
-            });
-            if (!found) {
-                context_.log.debug("pid {}: semaphore set {} can't be asked for adjustments", task_.pid(), set.id());
-                continue;
-            }
-            for (const namespaces::SemaphoreAdjustment& adjustment : *found)
-                set.adjustments.push_back({task_.treePid(), adjustment});
         }
     }
 
@@ -193,26 +163,6 @@ void dumpDead(const FrozenTask& task, const ImageDir& images) {
     ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.treePid().value));
     image.write(core);
     image.finish();
-}
-
-void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena) {
-    const kernel::TaskStat& stat = task.stat;
-    mm.mm_start_code = stat.startCode;
-    mm.mm_end_code = stat.endCode;
-    mm.mm_start_data = stat.startData;
-    mm.mm_end_data = stat.endData;
-    mm.mm_start_stack = stat.startStack;
-    mm.mm_start_brk = stat.startBrk;
-    mm.mm_arg_start = stat.argStart;
-    mm.mm_arg_end = stat.argEnd;
-    mm.mm_env_start = stat.envStart;
-    mm.mm_env_end = stat.envEnd;
-    std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
-    // The end mark isn't kept: readers bound the vector's length tightly, and the kernel sets the mark by itself.
-    while (auxv.size() >= 2 && auxv[auxv.size() - 2] == AT_NULL)
-        auxv.resize(auxv.size() - 2);
-    mm.n_mm_saved_auxv = auxv.size();
-    mm.mm_saved_auxv = arena.copy(std::span<const std::uint64_t>(auxv));
 }
 
 }  // namespace criu::engine

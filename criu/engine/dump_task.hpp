@@ -8,7 +8,6 @@
 #include "images/mm.fwd.hpp"
 
 namespace criu {
-class Arena;
 class ImageDir;
 class Log;
 class StopRequest;
@@ -57,8 +56,5 @@ void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
 
 /// The core image of a zombie.
 void dumpDead(const FrozenTask& task, const ImageDir& images);
-
-/// Layout, arguments, auxiliary vector: the members of `mm` that /proc knows.
-void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena);
 
 }  // namespace criu::engine

@@ -11,6 +11,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/freezer.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/tasks.hpp"
 
@@ -149,6 +151,8 @@ void FrozenTree::addAll() {
     }
 }
 
+FrozenTree::~FrozenTree() = default;
+
 FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log)
     : timeout_(timeout), stop_(stop), log_(log) {
     constexpr std::chrono::hours kForEver{24 * 365};
@@ -174,7 +178,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
     try {
         if (group) {
             announceGroup(*group, before_);
-            freezer_.emplace(*group, timeout_, stop_);
+            freezer_ = std::make_unique<cgroup::Freezer>(*group, timeout_, stop_);
             onlySeizing_ = true;
         }
         addTree(root);

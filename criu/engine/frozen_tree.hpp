@@ -11,7 +11,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "criu/cgroup/freezer.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
@@ -22,6 +21,10 @@ namespace criu {
 class Log;
 class StopRequest;
 }  // namespace criu
+
+namespace criu::cgroup {
+class Freezer;
+}
 
 namespace criu::engine {
 
@@ -51,7 +54,7 @@ class FrozenTree {
 public:
     /// Nobody yet. `timeout`: how long freezing may take (0: no limit).
     FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log);
-    ~FrozenTree() = default;
+    ~FrozenTree();
     FrozenTree(const FrozenTree&) = delete;
     FrozenTree& operator=(const FrozenTree&) = delete;
 
@@ -61,7 +64,7 @@ public:
     void freeze(HostPid root, const std::optional<std::string>& group, const std::function<void(HostPid)>& before);
 
     /// The cgroup that was frozen; null if there was none.
-    [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_ ? &*freezer_ : nullptr; }
+    [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_.get(); }
     [[nodiscard]] HostPid rootPid() const noexcept { return tasks_.front()->pid(); }
 
     /// Parents before children.
@@ -97,8 +100,8 @@ private:
     std::function<void(HostPid)> before_;  ///< while freezing
     bool onlySeizing_ = false;             ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_set<HostPid> known_;       ///< of them
-    std::optional<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
+    std::unordered_set<HostPid> known_;         ///< of them
+    std::unique_ptr<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
 };
 
 }  // namespace criu::engine

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/pie/enter.hpp"

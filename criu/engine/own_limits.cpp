@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/model/process_tree.hpp"
 #include "images/core.hpp"
 
 namespace criu::engine {

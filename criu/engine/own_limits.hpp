@@ -2,7 +2,10 @@
 #pragma once
 
 #include "criu/kernel/limits.hpp"
-#include "criu/model/process_tree.hpp"
+
+namespace criu::model {
+struct ProcessTree;
+}
 
 namespace criu::engine {
 

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <new>
 
+#include "criu/base/machine.hpp"
+
 namespace criu::engine {
 namespace {
 

@@ -2,37 +2,30 @@
 #include "criu/engine/restore_program.hpp"
 
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/restore_start.hpp"
 #include "criu/engine/task_files.hpp"
+#include "criu/engine/task_steps.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vdso.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
-#include "criu/task/compat.hpp"
-#include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
-#include "criu/task/signals.hpp"
-#include "criu/task/thread_controls.hpp"
-#include "criu/task/thread_state.hpp"
-#include "criu/task/timers.hpp"
-#include "images/core.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
@@ -91,7 +84,6 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     controlAt_ = area_.start + code;
     parkingAt_ = controlAt_ + control;
     data_ = pie::RemoteData(parkingAt_ + parking);
-    threadsReady_ = data_.reserve(sizeof(std::uint32_t));
 }
 
 RestoreProgram::~RestoreProgram() = default;
@@ -119,57 +111,6 @@ void RestoreProgram::composeMemory(pie::StepList& steps) {
                    in_.run.service.first, in_.run.service.last, 0);
 }
 
-void RestoreProgram::composeThread(const model::Thread& thread, pie::StepList& steps) {
-    const CoreEntry& core = **thread.core;
-    const ThreadCoreEntry& own = *core.thread_core;
-    task::restoreThreadState(core, steps, data_);
-    task::restoreThreadControls(own, steps);
-    task::restoreSignalStack(own, steps, data_);
-    if (!in_.run.surroundings.ids.isOwnNamespace())  // else the master does it, who may
-        task::restoreScheduling(own, in_.run.start.scheduling, steps, data_);
-    task::restoreSignalQueue(own.signals_p, false, in_.task.pid, thread.tid, steps, data_);
-}
-
-void RestoreProgram::composeThreads(pie::StepList& steps) {
-    const std::size_t count = in_.task.threads.size() - 1;
-    if (count == 0)
-        return;
-    std::vector<pie::ThreadStart> starts(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const model::Thread& thread = in_.task.threads[i + 1];
-        pie::StepList mine;
-        composeThread(thread, mine);
-        mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
-
-        clone_args args{};
-        args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-        args.set_tid = data_.put(thread.tid);
-        args.set_tid_size = 1;
-        args.stack = data_.reserve(pie::kStackSize);
-        args.stack_size = pie::kStackSize;
-        static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
-        std::memcpy(starts[i].cloneArgs, &args, sizeof(starts[i].cloneArgs));
-        starts[i].program = mine.place(data_, controlAddress(&in_.run.control.page().failure),
-                                       controlAddress(&in_.run.control.page().events), true);
-    }
-    const std::uint64_t at = data_.put(std::as_bytes(std::span(starts)));
-    steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, count, at, count);
-    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
-}
-
-void RestoreProgram::composeProcess(pie::StepList& steps) {
-    const model::Thread& leader = in_.task.threads.front();
-    const TaskCoreEntry& core = *(*leader.core)->tc;
-
-    task::restoreAttributes(core, **in_.task.mm, steps);
-    task::restoreSignalActions(core, steps, data_);
-    composeThreads(steps);
-    composeThread(leader, steps);
-    task::restoreSignalQueue(core.signals_s, true, in_.task.pid, in_.task.pid, steps, data_);
-    task::restoreLimits(core, in_.run.start.limits, steps, data_);
-    task::restoreTimers(core.timers, in_.task.pid, in_.run.start.timerIdsSettable, steps, data_);
-}
-
 void RestoreProgram::composeEnd(pie::StepList& steps) {
     const ControlPage& page = in_.run.control.page();
     steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, controlAddress(&page.parked), 1);
@@ -179,10 +120,11 @@ void RestoreProgram::composeEnd(pie::StepList& steps) {
 void RestoreProgram::run() {
     pie::StepList steps;
     composeMemory(steps);
-    composeProcess(steps);
-    composeEnd(steps);
     const ControlPage& page = in_.run.control.page();
-    const std::uint64_t program = steps.place(data_, controlAddress(&page.failure), controlAddress(&page.events), true);
+    const StepReports reports{controlAddress(&page.failure), controlAddress(&page.events)};
+    TaskSteps(in_.run, in_.task, reports, data_).compose(steps);
+    composeEnd(steps);
+    const std::uint64_t program = steps.place(data_, reports.failureAt, reports.eventsAt, true);
     const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;
 
     const std::span<std::byte> bytes = data_.bytes();

@@ -23,7 +23,6 @@ class AddressSpace;
 
 namespace criu::model {
 struct Task;
-struct Thread;
 }  // namespace criu::model
 
 namespace criu::engine {
@@ -51,9 +50,6 @@ public:
 
 private:
     void composeMemory(pie::StepList& steps);
-    void composeProcess(pie::StepList& steps);
-    void composeThread(const model::Thread& thread, pie::StepList& steps);
-    void composeThreads(pie::StepList& steps);
     void composeEnd(pie::StepList& steps);
     [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
 
@@ -63,7 +59,6 @@ private:
     memory::Range area_;  ///< all that is kept: code, control page, parking, data
     std::uint64_t controlAt_ = 0;
     std::uint64_t parkingAt_ = 0;
-    std::uint64_t threadsReady_ = 0;  ///< futex word in the data
     pie::RemoteData data_{0};
 };
 

@@ -35,6 +35,7 @@
 #include "criu/task/attributes.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
+#include "images/core.hpp"
 
 namespace criu::engine {
 namespace {

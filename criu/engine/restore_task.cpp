@@ -16,23 +16,23 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/adoption.hpp"
+#include "criu/engine/birth_identity.hpp"
 #include "criu/engine/own_signals.hpp"
 #include "criu/engine/process_birth.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_program.hpp"
 #include "criu/engine/restore_run.hpp"
-#include "criu/engine/restore_start.hpp"
 #include "criu/engine/task_directories.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/engine/task_memory.hpp"
-#include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/keyring.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/task/attributes.hpp"
+#include "images/core.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::engine {
@@ -132,7 +132,7 @@ private:
         files_.fetchLate();
         files_.complete();
         if (alive())
-            memory_.space().mapDevices(*task_, files_, run_.log);
+            memory_.mapDevices(run_, *task_, files_);
         run_.control.pass(Barrier::Completed);
     }
 
@@ -254,11 +254,10 @@ private:
 
         for (const auto& kind : run_.namespaces)
             kind->complete(*task_);
-        memory_.space().createAioRings(*task_, *run_.content.pages.at(task_->pid));
+        memory_.createAioRings(run_, *task_);
         RestoreProgram program({run_, *task_, memory_.space(), files_});
         enterDirectories(*task_, run_.files, run_.service, files_);
-        memory_.space().mapSockets(files_);
-        memory_.space().seal();
+        memory_.complete(files_);
         program.run();
     }
 
@@ -285,19 +284,13 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
     for (const auto& kind : run.namespaces)
         flags |= kind->birthFlags(run.content.tree.root());
     HostPid pid;
-    const auto create = [&] {
+    withBirthGroups(run, [&] {
         pid = HostPid(createAs(root.pid, flags));
         if (!pid) {
             auto* const first = new TaskRestore(run, root, nullptr);
             first->live();
         }
-    };
-    // Where groups can't be changed they are those that the first process is born with.
-    const model::IdMap& ids = run.surroundings.ids;
-    if (ids.deniesSetgroups())
-        kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.start.credentials.groups, ids)}, create);
-    else
-        create();
+    });
     run.control.noteCreated(root.pid);
     return pid;
 }

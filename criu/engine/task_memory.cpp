@@ -7,6 +7,7 @@
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/task_files.hpp"
+#include "criu/memory/address_space.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/mm.hpp"
@@ -14,6 +15,11 @@
 namespace criu::engine {
 
 using model::Task;
+
+TaskMemory::TaskMemory(const TaskMemory* creator)
+    : space_(std::make_unique<memory::AddressSpace>()), creator_(creator) {}
+
+TaskMemory::~TaskMemory() = default;
 
 bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, const Task& task) {
     const auto mayShare = [&](TreePid pid) {
@@ -35,8 +41,22 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
-    space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? creator->space_ : kNothing, files, run.log);
-    space_.fill(pages, run.log);
+    *space_ =
+        memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
+    space_->fill(pages, run.log);
+}
+
+void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {
+    space_->mapDevices(task, files, run.log);
+}
+
+void TaskMemory::createAioRings(const RestoreRun& run, const Task& task) {
+    space_->createAioRings(task, *run.content.pages.at(task.pid));
+}
+
+void TaskMemory::complete(TaskFiles& files) {
+    space_->mapSockets(files);
+    space_->seal();
 }
 
 }  // namespace criu::engine

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/memory/address_space.hpp"
+#include <memory>
 
 namespace criu::engine {
 struct RestoreRun;
 class TaskFiles;
 }  // namespace criu::engine
+
+namespace criu::memory {
+class AddressSpace;
+}
 
 namespace criu::model {
 struct Birth;
@@ -19,7 +23,10 @@ namespace criu::engine {
 class TaskMemory {
 public:
     /// `creator`: of the process that created this one; null for the first. Outlives build().
-    explicit TaskMemory(const TaskMemory* creator) : creator_(creator) {}
+    explicit TaskMemory(const TaskMemory* creator);
+    ~TaskMemory();
+    TaskMemory(const TaskMemory&) = delete;
+    TaskMemory& operator=(const TaskMemory&) = delete;
 
     /// Whether a process that this one creates may share pages with it (copy on write): then memory is built before any
     /// is created, so that it is handed on by fork.
@@ -28,10 +35,19 @@ public:
     /// Makes the mappings where they belong, beside criu's own, and fills them.
     void build(const RestoreRun& run, const model::Task& task, TaskFiles& files);
 
-    [[nodiscard]] memory::AddressSpace& space() noexcept { return space_; }
+    /// Maps the memory of devices: see memory::AddressSpace::mapDevices().
+    void mapDevices(const RestoreRun& run, const model::Task& task, TaskFiles& files);
+
+    /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
+    void createAioRings(const RestoreRun& run, const model::Task& task);
+
+    /// Maps what belongs to sockets, and sets final protections: after this the content can't be touched any more.
+    void complete(TaskFiles& files);
+
+    [[nodiscard]] memory::AddressSpace& space() noexcept { return *space_; }
 
 private:
-    memory::AddressSpace space_;
+    std::unique_ptr<memory::AddressSpace> space_;
     const TaskMemory* creator_;  ///< null once it has been built
 };
 

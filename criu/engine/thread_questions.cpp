@@ -3,6 +3,7 @@
 
 #include <compel/error.hpp>
 
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/timers.hpp"
 #include "criu/pie/enter.hpp"

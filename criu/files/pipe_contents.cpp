@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "images/pipe-data.hpp"
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
 namespace criu::kernel {

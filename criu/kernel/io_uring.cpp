@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/kernel/scan.hpp"
 
 namespace criu::kernel {

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 
 namespace criu::kernel {

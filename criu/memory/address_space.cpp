@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/memory/mapping_kind.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vma_pages.hpp"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/mapping_kind.hpp"

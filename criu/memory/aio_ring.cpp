@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/process_vm.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "criu/base/machine.hpp"
 #include "criu/kernel/maps.hpp"
 
 namespace criu::memory {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/memory/ranges.hpp"
 

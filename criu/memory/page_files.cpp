@@ -9,6 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/pages_writer.hpp"
 
 namespace criu::memory {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <memory>
 #include <optional>
 
-#include "criu/memory/page_sink.hpp"
 #include "criu/memory/page_source.hpp"
 
 namespace criu {
@@ -16,19 +12,6 @@ class ImageDir;
 /// Pages as files of an image directory, the form that CRIU 4.2 has: for each memory object a pagemap that says what
 /// pages there are, and a numbered file with the content of those that are present.
 namespace criu::memory {
-
-/// Writes such files. They are numbered from 1, since one object stands for one dump.
-class FilePageSinks final : public PageSinks {
-public:
-    /// `images` outlives this object.
-    explicit FilePageSinks(const ImageDir& images) noexcept : images_(images) {}
-
-    [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object) override;
-
-private:
-    const ImageDir& images_;
-    std::atomic<std::uint32_t> next_{1};
-};
 
 /// Reads such files, in a directory and in those that its link "parent" leads to.
 class FilePageSources final : public PageSources {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/memory/page_reader.hpp"

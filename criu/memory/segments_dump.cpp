@@ -12,6 +12,7 @@
 #include <bit>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"

@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/segments.hpp"

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/memory/own_mappings.hpp"

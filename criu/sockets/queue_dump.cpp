@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/files/file_dump.hpp"

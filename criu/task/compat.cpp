@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <compel/process.hpp>
+
 #include <cstring>
 
 #include "criu/base/error.hpp"

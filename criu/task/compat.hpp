@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <compel/process.hpp>
-
 #include <cstdint>
 
 #include "criu/kernel/procdir.hpp"
 #include "criu/pie/program_builder.hpp"
+
+namespace compel {
+class FrozenProcess;
+}
 
 /// Tasks of the processor's 32-bit mode ("compat" for the kernel), such as i386 programs on x86-64. Everything about
 /// them that differs from other tasks is asked for and set with 32-bit system calls, which 64-bit code can make too.

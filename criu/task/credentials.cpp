@@ -15,6 +15,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/model/id_map.hpp"
 #include "images/core.hpp"
 
 namespace criu::task {

@@ -6,10 +6,13 @@
 
 #include "criu/image/arena.hpp"
 #include "criu/kernel/status.hpp"
-#include "criu/model/id_map.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 #include "images/creds.fwd.hpp"
+
+namespace criu::model {
+class IdMap;
+}
 
 /// User and group ids, capabilities, secure bits, no_new_privs: all per thread in the kernel.
 namespace criu::task {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"

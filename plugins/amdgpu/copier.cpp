@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "criu/base/machine.hpp"
 #include "criu/base/whole_io.hpp"
 
 namespace criu::amdgpu {

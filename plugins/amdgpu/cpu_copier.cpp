@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "criu/base/machine.hpp"
 #include "criu/base/whole_io.hpp"
 
 namespace criu::amdgpu {

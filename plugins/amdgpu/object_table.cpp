@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/kernel/pidfd.hpp"
 
 namespace criu::amdgpu {

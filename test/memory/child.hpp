@@ -9,6 +9,7 @@
 
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/segments_dump.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "../unit/image_fixture.hpp"
 #include "child.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "images/mm.hpp"

@@ -7,6 +7,7 @@
 
 #include "../unit/image_fixture.hpp"
 #include "child.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/kernel/fd_store.hpp"

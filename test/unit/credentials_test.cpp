@@ -5,6 +5,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
+#include "criu/model/id_map.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/seccomp.hpp"

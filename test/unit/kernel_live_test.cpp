@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/fdinfo.hpp"

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/mapping.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/page_reader.hpp"
 #include "image_fixture.hpp"

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/pagemap.hpp"

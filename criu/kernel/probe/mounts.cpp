@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"

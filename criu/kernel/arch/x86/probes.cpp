@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/task_steps.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "criu/engine/restore_run.hpp"
+#include "criu/engine/restore_start.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/limits.hpp"
+#include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
+#include "criu/task/thread_state.hpp"
+#include "criu/task/timers.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+
+TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data)
+    : run_(run), task_(task), reports_(reports), data_(data), threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
+
+void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps) {
+    const CoreEntry& core = **thread.core;
+    const ThreadCoreEntry& own = *core.thread_core;
+    task::restoreThreadState(core, steps, data_);
+    task::restoreThreadControls(own, steps);
+    task::restoreSignalStack(own, steps, data_);
+    if (!run_.surroundings.ids.isOwnNamespace())  // else the master does it, who may
+        task::restoreScheduling(own, run_.start.scheduling, steps, data_);
+    task::restoreSignalQueue(own.signals_p, false, task_.pid, thread.tid, steps, data_);
+}
+
+void TaskSteps::composeThreads(pie::StepList& steps) {
+    const std::size_t count = task_.threads.size() - 1;
+    if (count == 0)
+        return;
+    std::vector<pie::ThreadStart> starts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const model::Thread& thread = task_.threads[i + 1];
+        pie::StepList mine;
+        composeThread(thread, mine);
+        mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+
+        clone_args args{};
+        args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        args.set_tid = data_.put(thread.tid);
+        args.set_tid_size = 1;
+        args.stack = data_.reserve(pie::kStackSize);
+        args.stack_size = pie::kStackSize;
+        static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
+        std::memcpy(starts[i].cloneArgs, &args, sizeof(starts[i].cloneArgs));
+        starts[i].program = mine.place(data_, reports_.failureAt, reports_.eventsAt, true);
+    }
+    const std::uint64_t at = data_.put(std::as_bytes(std::span(starts)));
+    steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, count, at, count);
+    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
+}
+
+void TaskSteps::compose(pie::StepList& steps) {
+    const model::Thread& leader = task_.threads.front();
+    const TaskCoreEntry& core = *(*leader.core)->tc;
+
+    task::restoreAttributes(core, **task_.mm, steps);
+    task::restoreSignalActions(core, steps, data_);
+    composeThreads(steps);
+    composeThread(leader, steps);
+    task::restoreSignalQueue(core.signals_s, true, task_.pid, task_.pid, steps, data_);
+    task::restoreLimits(core, run_.start.limits, steps, data_);
+    task::restoreTimers(core.timers, task_.pid, run_.start.timerIdsSettable, steps, data_);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+
+namespace criu::model {
+struct Task;
+struct Thread;
+}  // namespace criu::model
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
+
+namespace criu::engine {
+
+struct RestoreRun;
+
+/// Where a restorer's program reports to: addresses, in the process, of members of the control page.
+struct StepReports {
+    std::uint64_t failureAt = 0;
+    std::uint64_t eventsAt = 0;
+};
+
+/// The part of a restorer's program that comes when the memory of the process is complete: what only the process and
+/// its threads can set of themselves, and the creation of all threads but the leader.
+class TaskSteps {
+public:
+    /// All arguments but `reports` outlive this object. What steps refer to is put into `data`.
+    TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data);
+
+    /// Adds the steps to those of the leader.
+    void compose(pie::StepList& steps);
+
+private:
+    void composeThread(const model::Thread& thread, pie::StepList& steps);
+    void composeThreads(pie::StepList& steps);
+
+    const RestoreRun& run_;
+    const model::Task& task_;
+    StepReports reports_;
+    pie::RemoteData& data_;
+    std::uint64_t threadsReady_;  ///< futex word in the data
+};
+
+}  // namespace criu::engine
