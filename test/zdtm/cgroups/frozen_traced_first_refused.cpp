@@ -25,10 +25,12 @@ constexpr int kThreads = 8;
 constexpr std::chrono::seconds kLongest(8);
 
 std::atomic<bool> ended{false};
+std::atomic<int> running{0};
 
 // The longest time that this thread did not run.
 milliseconds longest_pause() {
     auto longest = Clock::duration::zero();
+    ++running;
     for (auto last = Clock::now(); !ended;) {
         std::this_thread::sleep_for(milliseconds(20));
         const auto now = Clock::now();
@@ -54,6 +56,10 @@ ZDTM("a group of version 1 is thawed at once when a task in it can't be seized")
     std::vector<std::thread> threads;
     for (milliseconds& pause : pauses) {
         threads.emplace_back([&pause] { pause = longest_pause(); });
+    }
+    // A thread that hasn't begun yet still changes what the runner compares.
+    while (running < kThreads) {
+        std::this_thread::sleep_for(milliseconds(1));
     }
     me.wait_for_check();
     ended = true;
