@@ -90,7 +90,7 @@ private:
     void add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
-    void fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader);
+    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, PageReader& reader);
 
     std::vector<PlacedVma> vmas_;
     std::vector<Range> guards_;

@@ -16,41 +16,85 @@
 
 namespace criu::memory {
 
+namespace {
+
+/// Memory that came with fork is looked at in pieces of this size: below it, comparing takes no time worth speaking of.
+constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+
+/// Whether a piece of inherited memory, which is at `here`, seems to have another content altogether than the image:
+/// then it isn't worth the time to look for pages that are the same, nor to copy the others into pages that the kernel
+/// has to copy first. A few pages all over it are compared.
+bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, PageReader& reader) {
+    constexpr std::uint64_t kSamples = 16;
+    if (piece.size() < kPiece)
+        return false;
+    std::vector<std::byte> page(kImagePageSize);
+    bool any = false;
+    for (std::uint64_t offset = 0; offset < piece.size(); offset += kPiece / kSamples)
+        for (const PageJob& job : pages.jobs(piece.start + offset, piece.start + offset + kImagePageSize)) {
+            if (job.state == PageJob::State::Absent)
+                continue;
+            reader.read(job, page);
+            if (std::memcmp(here + offset, page.data(), kImagePageSize) == 0)
+                return false;
+            any = true;
+        }
+    return any;
+}
+
+}  // namespace
+
 void AddressSpace::fill(const PageSource& pages, Log& log) {
     PageReader reader(pages);
     std::vector<PlacedPages> wanted;
-    for (PlacedVma& placed : vmas_) {
-        if (!hasPrivatePages(*placed.vma))
-            continue;
-        if (placed.inherited) {
-            if (placed.protection != (PROT_READ | PROT_WRITE)) {
-                placed.protection = PROT_READ | PROT_WRITE;
-                sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
-                    "make memory at {:#x} writable", placed.at);
-            }
-            fillInherited(placed, pages, reader);
-            continue;
-        }
-        pages.forEach(placed.vma->start, placed.vma->end, [&](const PageJob& job) {
+    const auto want = [&](const PlacedVma& placed, const Range& range) {
+        pages.forEach(range.start, range.end, [&](const PageJob& job) {
             if (job.state == PageJob::State::Absent)
                 return;
             wanted.push_back({job, placed.at + (job.address - placed.vma->start)});
             restoredPages += job.bytes / kImagePageSize;
         });
+    };
+    for (PlacedVma& placed : vmas_) {
+        if (!hasPrivatePages(*placed.vma))
+            continue;
+        if (!placed.inherited) {
+            want(placed, {placed.vma->start, placed.vma->end});
+            continue;
+        }
+        if (placed.protection != (PROT_READ | PROT_WRITE)) {
+            placed.protection = PROT_READ | PROT_WRITE;
+            sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
+                "make memory at {:#x} writable", placed.at);
+        }
+        for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kPiece) {
+            const Range piece{start, std::min<std::uint64_t>(start + kPiece, placed.vma->end)};
+            auto* const here = reinterpret_cast<std::byte*>(placed.at + (start - placed.vma->start));
+            // Huge pages of hugetlbfs may be larger than a piece, and are dropped as a whole only.
+            const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;
+            if (huge || !isOther(piece, here, pages, reader)) {
+                fillInherited(placed, piece, pages, reader);
+                continue;
+            }
+            // Pages that the image lacks read as zero, or as the file says, from now on.
+            sys(::madvise(here, piece.size(), MADV_DONTNEED), "drop inherited memory at {:#x}", start);
+            want(placed, piece);
+        }
     }
     reader.read(wanted);
     if (!wanted.empty())
         log.debug("{} pages of memory filled", restoredPages);
 }
 
-void AddressSpace::fillInherited(const PlacedVma& placed, const PageSource& pages, PageReader& reader) {
+void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages,
+                                 PageReader& reader) {
     std::vector<std::byte> block(std::size_t{256} << 10);
     const std::uint64_t start = placed.vma->start;
     const auto compare = [&](PageJob job) {
         for (const std::uint64_t end = job.end(); job.address < end;) {
-            const std::size_t want = std::min<std::uint64_t>(job.bytes, block.size());
-            reader.read(job, std::span(block).first(want));
-            for (std::size_t page = 0; page < want; page += kImagePageSize) {
+            const std::size_t size = std::min<std::uint64_t>(job.bytes, block.size());
+            reader.read(job, std::span(block).first(size));
+            for (std::size_t page = 0; page < size; page += kImagePageSize) {
                 auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
                 ++comparedPages;
                 if (std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
@@ -60,10 +104,10 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const PageSource& page
                 std::memcpy(here, block.data() + page, kImagePageSize);
                 ++restoredPages;
             }
-            job = job.from(job.address + want);
+            job = job.from(job.address + size);
         }
     };
-    pages.forEach(start, placed.vma->end, [&](const PageJob& job) {
+    pages.forEach(piece.start, piece.end, [&](const PageJob& job) {
         if (job.state != PageJob::State::Absent)
             return compare(job);
         // Pages the creator wrote but this process doesn't have read as zero or as the file says.
