@@ -2,10 +2,12 @@
 #include "criu/sockets/vsock_kind.hpp"
 
 #include <fcntl.h>
-#include <linux/vm_sockets.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+
+// It uses what sys/socket.h declares.
+#include <linux/vm_sockets.h>
 
 #include <array>
 #include <string>
