@@ -2,6 +2,7 @@
 // Input: a pagemap file. What is read must keep the promises of Pagemap, and must mean the same once written and read
 // again.
 #include "criu/image/pagemap.hpp"
+#include "criu/image/reader.hpp"
 #include "test/fuzz/input.hpp"
 
 using criu::fuzz::require;
