@@ -55,7 +55,10 @@ public:
             ::sched_yield();
             return;
         }
-        delay_ = std::min(delay_ * 2, 2'000'000L);
+        // A nap is added to what is waited for, half of it on average: short ones for as long as a busy processor may
+        // keep the thread from running.
+        constexpr int kShortNaps = 200;
+        delay_ = std::min(delay_ * 2, rounds_ <= kShortNaps ? 100'000L : 2'000'000L);
         const timespec time{0, delay_};
         ::nanosleep(&time, nullptr);
     }
