@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/step_results.hpp"
 
+#include <functional>
+
 #include "criu/base/error.hpp"
 
 namespace criu::engine {
@@ -47,11 +49,12 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     runs.reserve(programs.size());
     for (const RemoteProgram& each : programs)
         runs.push_back(injection.start(*each.thread, each.program, each.stackTop));
+    // Who looks for something meanwhile waits in naps, which cost time where there are many threads.
+    std::function<void()> look;
+    if (stop != nullptr)
+        look = [stop] { stop->throwIfRequested(); };
     for (compel::BlobRun& run : runs)
-        run.finish([stop] {
-            if (stop != nullptr)
-                stop->throwIfRequested();
-        });
+        run.finish(look);
     pie::RemoteData sent = data;
     injection.memory().read(data.base(), data.bytes());
     for (const RemoteProgram& each : programs)
