@@ -19,6 +19,9 @@
 namespace criu::amdgpu {
 namespace {
 
+// From here on minors are those of whatever kind of node needs one.
+constexpr unsigned kFirstMixedMinor = 192;
+
 constexpr int kUnpauseAttempts = 3;
 constexpr useconds_t kUnpausePause = 20'000;  // between them
 
@@ -64,7 +67,7 @@ std::uint32_t AmdgpuDump::renderMinor(const struct stat& status) {
         minor > kLastRenderMinor)
         return 0;
     const auto [at, fresh] = ours_.try_emplace(status.st_rdev, false);
-    if (fresh) {
+    if (fresh && (minor < kFirstMixedMinor || kernel_.device(renderPath(minor)) == status.st_rdev)) {
         // Other drivers have render nodes, too.
         const UniqueFd node = kernel_.open(renderPath(minor), O_RDWR);
         at->second = Drm(kernel_, node.get()).driver() == "amdgpu";

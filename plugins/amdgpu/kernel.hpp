@@ -49,8 +49,6 @@ std::unique_ptr<Kernel> makeKernel();
 
 inline constexpr const char* kKfdPath = "/dev/kfd";
 inline constexpr unsigned kDrmMajor = 226;
-inline constexpr unsigned kFirstRenderMinor = 128;
-inline constexpr unsigned kLastRenderMinor = 255;
 
 inline std::string renderPath(std::uint32_t minor) {
     return fmt::format("/dev/dri/renderD{}", minor);

@@ -34,7 +34,6 @@ constexpr Property kProperties[] = {
     {"device_id", value<&Node::device>},
     {"simd_count", value<&Node::simds>},
     {"mem_banks_count", value<&Node::memoryBanks>},
-    {"io_links_count", value<&Node::ioLinks>},
     {"max_waves_per_simd", value<&Node::maxWavesPerSimd>},
     {"lds_size_in_kb", value<&Node::ldsKb>},
     {"wave_front_size", value<&Node::waveFront>},
@@ -48,6 +47,8 @@ constexpr Property kProperties[] = {
     {"num_sdma_queues_per_engine", value<&Node::sdmaQueuesPerEngine>},
     {"num_cp_queues", value<&Node::cpQueues>},
     {"vram_public", value<&Node::vramPublic>},
+    // Of links to GPUs that the process can't see, too: more of them than there were harm nobody.
+    {"io_links_count", value<&Node::ioLinks>, Relation::AtLeast},
     {"capability", value<&Node::capability>, Relation::Equal, &MatchRules::capability, "--no-gpu-capability-check"},
     {"vram_size", value<&Node::vramSize>, Relation::AtLeast, &MatchRules::vram, "--no-gpu-vram-check"},
     {"num_gws", value<&Node::gws>, Relation::AtLeast, &MatchRules::gws, "--no-gpu-gws-check"},
@@ -58,8 +59,10 @@ constexpr Property kProperties[] = {
     {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); }, Relation::AtLeast},
 };
 
-/// Why a GPU can't take another's place; nothing if it can.
+/// Why a GPU can't take another's place, as the rest of a sentence about it; nothing if it can.
 std::optional<std::string> obstacle(const Node& source, const Node& here, const MatchRules& rules) {
+    if (!here.hasRenderNode())
+        return "has no render node";
     for (const Property& property : kProperties) {
         if (property.check != nullptr && !(rules.*property.check))
             continue;
@@ -68,12 +71,40 @@ std::optional<std::string> obstacle(const Node& source, const Node& here, const 
         if (property.relation == Relation::Equal ? wanted == given : wanted <= given)
             continue;
         return fmt::format(
-            "{} has {} {}, {} is wanted{}{}{}", here.describe(), property.name, given,
+            "has {} {}, {} is wanted{}{}{}", property.name, given,
             property.relation == Relation::Equal ? fmt::format("{}", wanted) : fmt::format("at least {}", wanted),
             property.option.empty() ? "" : " (", property.option, property.option.empty() ? "" : " allows it)");
     }
     return std::nullopt;
 }
+
+/// Reasons why GPUs can't be used, each once: eight cards may be 64 GPUs.
+class Reasons {
+public:
+    void add(const Node& gpu, std::string why) {
+        const auto known = std::find_if(found_.begin(), found_.end(), [&](const auto& one) { return one.why == why; });
+        if (known != found_.end())
+            ++known->others;
+        else
+            found_.push_back({gpu.describe(), std::move(why)});
+    }
+    /// Empty if there is none.
+    [[nodiscard]] std::string text() const {
+        std::string text;
+        for (const auto& [gpu, why, others] : found_)
+            text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", gpu, why,
+                                others == 0 ? "" : fmt::format(", like {} others", others));
+        return text;
+    }
+
+private:
+    struct Reason {
+        std::string gpu;
+        std::string why;
+        unsigned others = 0;  ///< GPUs of which the same is true
+    };
+    std::vector<Reason> found_;
+};
 
 /// Sets of GPUs that XGMI joins; the number of a GPU's set, for each node id.
 std::map<std::uint32_t, std::size_t> findHives(const Topology& topology, std::vector<std::size_t>& sizes) {
@@ -145,24 +176,23 @@ private:
                 fail("the new one is taken already");
         }
         for (const Node* const gpu : order_) {
-            std::string reasons;
+            Reasons reasons;
             std::vector<const Node*>& found = candidates_[gpu];
             for (const Node* const other : here_.gpus()) {
                 const auto force = forced.find(gpu);
                 if (force != forced.end() ? force->second != other : taken.contains(other))
                     continue;
                 if (const auto why = obstacle(*gpu, *other, rules_))
-                    reasons += (reasons.empty() ? "" : "; ") + *why;
+                    reasons.add(*other, *why);
                 else if (sourceSize(*gpu) > hereSizes_[hereHives_.at(other->id)])
-                    reasons +=
-                        fmt::format("{}{} is joined by XGMI with {} GPUs, {} are wanted", reasons.empty() ? "" : "; ",
-                                    other->describe(), hereSizes_[hereHives_.at(other->id)] - 1, sourceSize(*gpu) - 1);
+                    reasons.add(*other, fmt::format("has XGMI links to {} GPUs, {} are wanted",
+                                                    hereSizes_[hereHives_.at(other->id)] - 1, sourceSize(*gpu) - 1));
                 else
                     found.push_back(other);
             }
             if (found.empty())
                 fail("no GPU here can take the place of {}: {}", gpu->describe(),
-                     reasons.empty() ? "all are taken by --gpu-map" : reasons);
+                     reasons.text().empty() ? "all are taken by --gpu-map" : reasons.text());
             std::stable_partition(found.begin(), found.end(),
                                   [&](const Node* other) { return other->gpuId == gpu->gpuId; });
         }
@@ -283,12 +313,12 @@ MatchRules MatchRules::from(const model::GpuChecks& checks,
 
 GpuMap matchGpus(const Topology& source, const Topology& here, const MatchRules& rules,
                  const std::vector<model::GpuMapping>& wanted) {
-    const std::size_t had = source.gpus().size();
-    const std::size_t have = here.gpus().size();
-    if (had != have) {
-        Error error(0, fmt::format("the process had {} GPUs, and {} can be seen here", had, have));
-        error.addHint(had < have ? "hide the others by the device cgroup that criu runs in"
-                                 : "a process can't be restored on fewer GPUs than it had");
+    const auto all = here.gpus();
+    const auto had = static_cast<std::ptrdiff_t>(source.gpus().size());
+    const auto have = std::count_if(all.begin(), all.end(), [](const Node* gpu) { return gpu->hasRenderNode(); });
+    if (had > have) {
+        Error error(0, fmt::format("the process had {} GPUs, and {} can be used here", had, have));
+        error.addHint("a process can't be restored on fewer GPUs than it had");
         throw error;
     }
     return Search(source, here, rules).run(wanted);

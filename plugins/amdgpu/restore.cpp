@@ -86,6 +86,7 @@ void AmdgpuRestore::chooseGpus() {
             continue;
         const ErrorContext context([&] { return kfdImageName(id); });
         const Topology& source = sources_.emplace(id, Topology::fromImage(*image)).first->second;
+        requireAsMany(source);
         // Processes of one tree shared GPUs, under whatever ids.
         std::vector<model::GpuMapping> wanted;
         for (const auto& [other, map] : maps_)
@@ -103,6 +104,19 @@ void AmdgpuRestore::chooseGpus() {
         maps_.emplace(id, map);
         pids_.insert(TreePid(static_cast<pid_t>(image->pid)));
     }
+}
+
+/// The driver restores a process only where it may open exactly as many GPUs as it had.
+void AmdgpuRestore::requireAsMany(const Topology& source) const {
+    const auto all = here_.gpus();
+    const auto had = source.gpus().size();
+    const auto have = static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [](const Node* gpu) { return gpu->hasRenderNode(); }));
+    if (had >= have)
+        return;
+    Error error(0, fmt::format("the process had {} GPUs, and {} can be used here", had, have));
+    error.addHint("hide the others by the device cgroup that criu runs in");
+    throw error;
 }
 
 const Node& AmdgpuRestore::newGpu(std::uint32_t oldMinor, GpuId user) const {

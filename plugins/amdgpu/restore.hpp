@@ -56,6 +56,7 @@ private:
     };
 
     void chooseGpus();
+    void requireAsMany(const Topology& source) const;
     void numberObjects();
     void collectObjects();
     [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;

@@ -11,8 +11,6 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::uint32_t kFirstRenderMinor = 128;
-constexpr std::uint32_t kLastRenderMinor = 255;
 constexpr std::size_t kMaxProperties = 1000;
 
 }  // namespace
@@ -104,17 +102,17 @@ const Node& Topology::named(std::string_view name) const {
     const bool unique = name.starts_with("GPU-");
     const std::string_view rest = name.substr(hex ? 2 : unique ? 4 : 0);
     const auto value = number(rest, hex || unique ? 16 : 10);
-    for (const Node& node : nodes_) {
-        if (!node.isGpu())
-            continue;
-        if (unique ? value && node.uniqueId != 0 && node.uniqueId == *value : value && node.gpuId == *value)
-            return node;
-        if (node.hasLocation && node.pciAddress() == name)
-            return node;
-    }
-    Error error(0, fmt::format("there is no GPU '{}'", name));
-    std::string known;
+    std::vector<const Node*> found;
     for (const Node* const gpu : gpus())
+        if ((unique ? value && gpu->uniqueId != 0 && gpu->uniqueId == *value : value && gpu->gpuId == *value) ||
+            (gpu->hasLocation && gpu->pciAddress() == name))
+            found.push_back(gpu);
+    if (found.size() == 1)
+        return *found.front();
+    Error error(0, found.empty() ? fmt::format("there is no GPU '{}'", name)
+                                 : fmt::format("'{}' is the name of several GPUs", name));
+    std::string known;
+    for (const Node* const gpu : found.empty() ? gpus() : found)
         known += fmt::format("{}{}{}", known.empty() ? "" : "; ", gpu->describe(),
                              gpu->uniqueId != 0 ? fmt::format(", GPU-{:016x}", gpu->uniqueId) : "");
     error.addHint(known.empty() ? "there are none at all" : known);
@@ -134,8 +132,6 @@ void Topology::add(Node node) {
     if (node.isGpu()) {
         if (findGpu(node.gpuId) != nullptr)
             fail("GPU {:#06x} is there twice", node.gpuId);
-        if (node.renderMinor < kFirstRenderMinor || node.renderMinor > kLastRenderMinor)
-            fail("GPU {:#06x} has no render node, but minor {}", node.gpuId, node.renderMinor);
     }
     const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), node.id,
                                      [](const Node& other, std::uint32_t id) { return other.id < id; });

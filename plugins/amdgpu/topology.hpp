@@ -17,6 +17,11 @@ namespace criu::amdgpu {
 /// process started; the process goes on to use them wherever it is restored.
 using GpuId = std::uint32_t;
 
+/// Minors of render nodes: the first 64 from 128 on, and since Linux 6.12 (drm_drv.c) any further ones from 192 up to
+/// what a minor has bits for. Eight cards of eight partitions fill the first 64.
+inline constexpr std::uint32_t kFirstRenderMinor = 128;
+inline constexpr std::uint32_t kLastRenderMinor = (1U << 20) - 1;
+
 /// Values of io_links/N/properties "type" (CRAT_IOLINK_TYPE_…) that matter.
 enum class LinkType : std::uint32_t { Pcie = 2, Xgmi = 11 };
 
@@ -63,6 +68,11 @@ struct Node {
     std::vector<Link> links;  ///< to nodes that can be seen
 
     [[nodiscard]] bool isGpu() const noexcept { return gpuId != 0; }
+    /// Whether processes can use it: the compute driver takes a GPU's address space from a file of its render node.
+    /// Graphics of some processors are shown as GPUs without one.
+    [[nodiscard]] bool hasRenderNode() const noexcept {
+        return renderMinor >= kFirstRenderMinor && renderMinor <= kLastRenderMinor;
+    }
     /// "0000:0a:00.0", "" if unknown.
     [[nodiscard]] std::string pciAddress() const;
     /// "GPU 0x1234 (node 2, 0000:0a:00.0)".
@@ -92,7 +102,8 @@ public:
     [[nodiscard]] const Node* findGpu(GpuId id) const noexcept;
     [[nodiscard]] const Node* findMinor(std::uint32_t renderMinor) const noexcept;
     [[nodiscard]] const Node* find(std::uint32_t nodeId) const noexcept;
-    /// The GPU a user means: by gpu id (decimal or 0x…), unique id (GPU-…) or PCI address. Throws Error.
+    /// The GPU a user means: by gpu id (decimal or 0x…), unique id (GPU-…) or PCI address. Throws Error if
+    /// there is none, or several: partitions of a card have its unique id in common.
     [[nodiscard]] const Node& named(std::string_view name) const;
     /// Whether the link has one of the same type in the other direction.
     [[nodiscard]] bool isBidirectional(const Node& from, const Link& link) const noexcept;

@@ -206,5 +206,5 @@ TEST_CASE("amdgpu: GPUs that don't fit fail the restore before anything is made"
     FakeImages images;
     images.addKfd(1, Machine::make(kMi100, 1, 2), 10);
     CHECK_THROWS_WITH(Plan(images, Machine::make(kMi50, 1, 2)), Contains("amdgpu-kfd-1.img") && Contains("device_id"));
-    CHECK_THROWS_WITH(Plan(images, Machine{}), Contains("0 can be seen"));
+    CHECK_THROWS_WITH(Plan(images, Machine{}), Contains("0 can be used"));
 }

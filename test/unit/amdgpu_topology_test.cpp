@@ -76,9 +76,6 @@ TEST_CASE("amdgpu: malformed sysfs files are refused with their name") {
     SECTION("out of range") {
         Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 99999999999\n");
     }
-    SECTION("no render node") {
-        Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 5\n");
-    }
     SECTION("a strange id") {
         Sysfs::put(sysfs.node(1) + "/gpu_id", "seven\n");
     }
@@ -86,6 +83,16 @@ TEST_CASE("amdgpu: malformed sysfs files are refused with their name") {
         Sysfs::put(sysfs.node(2) + "/gpu_id", "4096\n");
     }
     CHECK_THROWS_WITH(Topology::read(sysfs.root()), Catch::Contains("/nodes/"));
+}
+
+TEST_CASE("amdgpu: a minor beyond those of render nodes is none") {
+    const Machine machine = Machine::make(kMi50, 1, 2);
+    const Sysfs sysfs(machine);
+    Sysfs::put(sysfs.node(1) + "/properties", "drm_render_minor 5\n");
+    Sysfs::put(sysfs.node(2) + "/properties", "drm_render_minor 300\n");  // since Linux 6.12
+    const Topology topology = Topology::read(sysfs.root());
+    CHECK_FALSE(topology.find(1)->hasRenderNode());
+    CHECK(topology.find(2)->hasRenderNode());
 }
 
 TEST_CASE("amdgpu: no driver, no nodes") {
