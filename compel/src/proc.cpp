@@ -104,7 +104,9 @@ bool isKernelWorker(pid_t tid) {
     constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
     constexpr unsigned ioWorker = 0x10;    // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
     constexpr unsigned userWorker = 0x4000;
-    const auto text = readWholeFile(join("/proc/", tid, "/stat"));
+    // Below task/, since /proc/TID/stat adds up the times of all threads of the process: with thousands of threads that
+    // have no such list that would take seconds.
+    const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
     if (!text)
         return false;
     std::size_t at = text->rfind(')');
