@@ -168,7 +168,7 @@ int parse_pid_status(pid_t pid, seize_task_status* status, void*) {
         status->shdpnd = found.sharedPending;
         status->sigblk = found.blocked;
         status->state = static_cast<char>(found.state);
-        status->vpid = found.nsPid.empty() ? found.pid : found.nsPid.back();
+        status->vpid = found.innermostPid();
         status->ppid = found.ppid;
         status->seccomp_mode = static_cast<int>(found.seccomp.value_or(criu::kernel::SeccompMode::Disabled));
         return 0;

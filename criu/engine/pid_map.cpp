@@ -12,7 +12,7 @@ namespace criu::engine {
 namespace {
 
 TreePid innermost(const kernel::TaskStatus& status) {
-    return TreePid(status.nsPid.empty() ? status.pid : status.nsPid.back());
+    return TreePid(status.innermostPid());
 }
 
 /// Processes may end while they are looked at.

@@ -92,6 +92,9 @@ struct TaskStatus {
     /// User-mode shadow stack is switched on ("shstk" in the line kProtectionLine).
     bool shadowStack = false;
     bool shadowStackLocked = false;
+
+    /// The number that the task has in its own pid namespace.
+    [[nodiscard]] pid_t innermostPid() const noexcept { return nsPid.empty() ? pid : nsPid.back(); }
 };
 
 /// Throws Error if a line every kernel prints is missing, or a value isn't what it should be.

@@ -32,12 +32,6 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
                     std::chrono::milliseconds(1));
 }
 
-void throwFirst(const std::vector<std::exception_ptr>& failures) {
-    for (const std::exception_ptr& failure : failures)
-        if (failure)
-            rethrow(failure);
-}
-
 }  // namespace
 
 CudaDump::~CudaDump() {

@@ -64,7 +64,7 @@ TreePid inTree(HostPid pid) {
 TreePid threadInTree(HostPid process, pid_t thread) {
     kernel::ProcBuffer buffer;
     const kernel::TaskStatus status = kernel::readThreadStatus(kernel::ProcDir().open(process.value), thread, buffer);
-    return TreePid(status.nsPid.empty() ? thread : status.nsPid.back());
+    return TreePid(status.innermostPid());
 }
 
 }  // namespace criu::cuda

@@ -32,19 +32,13 @@ std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid
         const pid_t tid = thread.tracee.tid();
         const kernel::TaskStatus status = kernel::readThreadStatus(directory, tid, buffer);
         constexpr std::string_view kName = "cuda";
-        const bool same = named ? TreePid(status.nsPid.empty() ? tid : status.nsPid.back()) == named
+        const bool same = named ? TreePid(status.innermostPid()) == named
                                 : status.name.starts_with(kName) && status.name.size() > kName.size() &&
                                       status.name[kName.size()] >= '0' && status.name[kName.size()] <= '9';
         if (same)
             return tid;
     }
     return std::nullopt;
-}
-
-void throwFirst(const std::vector<std::exception_ptr>& failures) {
-    for (const std::exception_ptr& failure : failures)
-        if (failure)
-            rethrow(failure);
 }
 
 }  // namespace

@@ -108,6 +108,12 @@ std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
     return failures;
 }
 
+void throwFirst(const std::vector<std::exception_ptr>& failures) {
+    for (const std::exception_ptr& failure : failures)
+        if (failure)
+            rethrow(failure);
+}
+
 void callAlone(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
                std::string_view what) {
     const auto call = std::make_shared<Call>();

@@ -27,6 +27,9 @@ struct Target {
 std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
                                              const std::function<void(pid_t)>& work);
 
+/// Throws the first of these failures that isn't null.
+void throwFirst(const std::vector<std::exception_ptr>& failures);
+
 /// Calls `work`, which is about a process that runs. Throws what it throws, and Error if it doesn't come back within
 /// `limit` (`what`, for the message: "ask process 7 for its state") or a stop is requested. `stop`: null for what
 /// undoes something, which goes on then.

@@ -56,9 +56,31 @@ inline DevicePointer allocate(std::size_t size) {
 }
 
 // tick(u64* counter): adds one. fill(u64* words, u64 count, u64 seed): word i becomes (i + seed) times an odd number.
-// check(u64* words, u64 count, u64 seed, u64* wrong): counts those that are something else.
-inline constexpr unsigned long long kFactor = 0x9e3779b97f4a7c15ULL;
-inline constexpr const char* kKernels = R"(
+// check(u64* words, u64 count, u64 seed, u64* wrong): counts those that are something else. fill and check begin alike:
+// behind it %a7 is the address of a word, and %a6 what belongs there.
+inline std::string kernels() {
+    const std::string each = R"(
+    .reg .b64 %a<11>;
+    .reg .b32 %r<5>;
+    .reg .pred %p;
+    ld.param.u64 %a1, [words];
+    cvta.to.global.u64 %a1, %a1;
+    ld.param.u64 %a2, [count];
+    ld.param.u64 %a3, [seed];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mul.wide.u32 %a4, %r1, %r2;
+    cvt.u64.u32 %a5, %r3;
+    add.u64 %a4, %a4, %a5;
+    setp.ge.u64 %p, %a4, %a2;
+    @%p ret;
+    add.u64 %a6, %a4, %a3;
+    mul.lo.u64 %a6, %a6, 0x9e3779b97f4a7c15;
+    shl.b64 %a7, %a4, 3;
+    add.u64 %a7, %a1, %a7;
+)";
+    return R"(
 .version 6.0
 .target sm_50
 .address_size 64
@@ -71,63 +93,28 @@ inline constexpr const char* kKernels = R"(
     ret;
 }
 .visible .entry fill(.param .u64 words, .param .u64 count, .param .u64 seed)
-{
-    .reg .b64 %a<9>;
-    .reg .b32 %r<5>;
-    .reg .pred %p;
-    ld.param.u64 %a1, [words];
-    cvta.to.global.u64 %a1, %a1;
-    ld.param.u64 %a2, [count];
-    ld.param.u64 %a3, [seed];
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mul.wide.u32 %a4, %r1, %r2;
-    cvt.u64.u32 %a5, %r3;
-    add.u64 %a4, %a4, %a5;
-    setp.ge.u64 %p, %a4, %a2;
-    @%p ret;
-    add.u64 %a6, %a4, %a3;
-    mul.lo.u64 %a6, %a6, 0x9e3779b97f4a7c15;
-    shl.b64 %a7, %a4, 3;
-    add.u64 %a7, %a1, %a7;
+{)" + each +
+           R"(
     st.global.u64 [%a7], %a6;
     ret;
 }
 .visible .entry check(.param .u64 words, .param .u64 count, .param .u64 seed, .param .u64 wrong)
-{
-    .reg .b64 %a<11>;
-    .reg .b32 %r<5>;
-    .reg .pred %p;
-    ld.param.u64 %a1, [words];
-    cvta.to.global.u64 %a1, %a1;
-    ld.param.u64 %a2, [count];
-    ld.param.u64 %a3, [seed];
-    ld.param.u64 %a8, [wrong];
-    cvta.to.global.u64 %a8, %a8;
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mul.wide.u32 %a4, %r1, %r2;
-    cvt.u64.u32 %a5, %r3;
-    add.u64 %a4, %a4, %a5;
-    setp.ge.u64 %p, %a4, %a2;
-    @%p ret;
-    add.u64 %a6, %a4, %a3;
-    mul.lo.u64 %a6, %a6, 0x9e3779b97f4a7c15;
-    shl.b64 %a7, %a4, 3;
-    add.u64 %a7, %a1, %a7;
+{)" + each +
+           R"(
     ld.global.u64 %a9, [%a7];
     setp.eq.u64 %p, %a9, %a6;
     @%p ret;
+    ld.param.u64 %a8, [wrong];
+    cvta.to.global.u64 %a8, %a8;
     atom.global.add.u64 %a10, [%a8], 1;
     ret;
 }
 )";
+}
 
 class Kernels {
 public:
-    Kernels() { call("cuModuleLoadData", &module_, kKernels); }
+    Kernels() { call("cuModuleLoadData", &module_, kernels().c_str()); }
 
     void tick(DevicePointer counter) const {
         void* arguments[] = {&counter};

@@ -3,15 +3,12 @@
 // zdtm: modes refused
 // zdtm: refused traced by
 // zdtm: fails-with-4.2 its message does not say by whom
-#include <sys/mount.h>
-#include <sys/ptrace.h>
-#include <sys/stat.h>
-
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
 
+#include "frozen_first.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -43,38 +40,24 @@ milliseconds longest_pause() {
 }  // namespace
 
 ZDTM("a group of version 1 is thawed at once when a task in it can't be seized") {
-    SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
-    if (mount("none", "/mnt", "cgroup", 0, "freezer") == -1) {
-        zdtm::skip("no freezer of version 1: %s", strerror(errno));
-    }
-    const std::string group = "/mnt/zdtm-frozen-resumed";
-    CHECK(mkdir(group.c_str(), 0755) == 0 || errno == EEXIST, "%s", strerror(errno));
-    zdtm::write_file(group + "/cgroup.procs", "0");
-    const pid_t child = me.start_child([](zdtm::Task& task) { task.wait_for_check(); });
-    SYS(ptrace(PTRACE_SEIZE, child, nullptr, nullptr));
     std::vector<milliseconds> pauses(kThreads);
-    std::vector<std::thread> threads;
-    for (milliseconds& pause : pauses) {
-        threads.emplace_back([&pause] { pause = longest_pause(); });
-    }
-    // A thread that hasn't begun yet still changes what the runner compares.
-    while (running < kThreads) {
-        std::this_thread::sleep_for(milliseconds(1));
-    }
-    me.wait_for_check();
-    ended = true;
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
+    zdtm::dump_with_traced_child(me, {"cgroup", "freezer", "/mnt/zdtm-frozen-resumed", "freezer.state", "THAWED\n"},
+                                 [&me, &pauses] {
+                                     std::vector<std::thread> threads;
+                                     for (milliseconds& pause : pauses) {
+                                         threads.emplace_back([&pause] { pause = longest_pause(); });
+                                     }
+                                     // A thread that hasn't begun yet still changes what the runner compares.
+                                     while (running < kThreads) {
+                                         std::this_thread::sleep_for(milliseconds(1));
+                                     }
+                                     me.wait_for_check();
+                                     ended = true;
+                                     for (std::thread& thread : threads) {
+                                         thread.join();
+                                     }
+                                 });
     for (const milliseconds pause : pauses) {
         CHECK(pause < kLongest, "a thread stood still for %lld ms", static_cast<long long>(pause.count()));
     }
-    const std::string state = zdtm::read_file(group + "/freezer.state");
-    CHECK(state == "THAWED\n", "%s", state.c_str());
-    SYS(ptrace(PTRACE_INTERRUPT, child, nullptr, nullptr));
-    zdtm::wait_status(child);
-    SYS(ptrace(PTRACE_DETACH, child, nullptr, nullptr));
-    me.finish(child);
-    zdtm::write_file("/mnt/cgroup.procs", "0");
-    CHECK(rmdir(group.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
 }

@@ -2,6 +2,7 @@
 #include "frozen_first.hpp"
 
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 
 #include <vector>
@@ -9,14 +10,31 @@
 #include "threads.hpp"
 
 namespace zdtm {
+namespace {
 
-void dump_frozen_first(Task& me, const FrozenGroup& group) {
+void enter(const FrozenGroup& group) {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     if (mount("none", "/mnt", group.type, 0, group.options) == -1) {
         skip("no %s: %s", group.type, strerror(errno));
     }
     CHECK(mkdir(group.path.c_str(), 0755) == 0 || errno == EEXIST, "%s", strerror(errno));
     write_file(group.path + "/cgroup.procs", "0");
+}
+
+void check_running(const FrozenGroup& group) {
+    const std::string state = read_file(group.path + "/" + group.state);
+    CHECK(state == group.running, "%s", state.c_str());
+}
+
+void leave(const FrozenGroup& group) {
+    write_file("/mnt/cgroup.procs", "0");
+    CHECK(rmdir(group.path.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
+}
+
+}  // namespace
+
+void dump_frozen_first(Task& me, const FrozenGroup& group) {
+    enter(group);
     std::atomic<bool> end{false};
     Threads threads(4, [&](unsigned, Threads& all) {
         all.arrive();
@@ -25,13 +43,24 @@ void dump_frozen_first(Task& me, const FrozenGroup& group) {
     });
     const pid_t child = me.start_child([&](Task& task) { task.wait_for_check(); });
     me.wait_for_check();
-    const std::string state = read_file(group.path + "/" + group.state);
-    CHECK(state == group.running, "%s", state.c_str());
+    check_running(group);
     me.finish(child);
     end = true;
     threads.finish();
-    write_file("/mnt/cgroup.procs", "0");
-    CHECK(rmdir(group.path.c_str()) == 0 || errno == EBUSY, "%s", strerror(errno));
+    leave(group);
+}
+
+void dump_with_traced_child(Task& me, const FrozenGroup& group, const std::function<void()>& wait) {
+    enter(group);
+    const pid_t child = me.start_child([](Task& task) { task.wait_for_check(); });
+    SYS(ptrace(PTRACE_SEIZE, child, nullptr, nullptr));
+    wait();
+    check_running(group);
+    SYS(ptrace(PTRACE_INTERRUPT, child, nullptr, nullptr));
+    wait_status(child);
+    SYS(ptrace(PTRACE_DETACH, child, nullptr, nullptr));
+    me.finish(child);
+    leave(group);
 }
 
 void dump_already_frozen(Task& me, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -72,6 +73,13 @@ void enter_new_root() {
     SYS(syscall(SYS_pivot_root, ".", "."));
     SYS(umount2(".", MNT_DETACH));
     SYS(chdir(here.c_str()));
+}
+
+void enter_small_root() {
+    enter_new_root();
+    mount_on("/proc", "proc");
+    mount_on("/dev", "tmpfs", "mode=755,size=64k");
+    SYS(mknod("/dev/null", S_IFCHR | 0666, makedev(1, 3)));
 }
 
 void mount_on(const std::string& path, const char* type, const std::string& options, unsigned long flags,

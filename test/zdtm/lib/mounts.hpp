@@ -21,6 +21,9 @@ void mount_on(const std::string& path, const char* type, const std::string& opti
 // Another mount of a directory or file.
 void bind_on(const std::string& from, const std::string& path);
 
+// A new root with /proc and a /dev of its own, in which nothing is but /dev/null.
+void enter_small_root();
+
 // Sets flags of one mount: MS_SHARED, MS_SLAVE, MS_PRIVATE, MS_UNBINDABLE.
 void propagate(const std::string& path, unsigned long kind);
 

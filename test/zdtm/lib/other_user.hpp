@@ -2,8 +2,10 @@
 // A user who has nothing in common with root.
 #pragma once
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <string>
@@ -25,6 +27,26 @@ inline void make_users_file(const std::string& path, const std::string& content)
     write_file(path, content);
     SYS(chown(path.c_str(), kOtherUser, kOtherUser));
     SYS(chmod(path.c_str(), 0600));
+}
+
+// A device node like /dev/zero of that user, which is open but has no name any more.
+inline int open_deleted_device() {
+    make_users_directory("mine");
+    SYS(mknod("mine/zero", S_IFCHR | 0600, makedev(1, 5)));
+    SYS(chmod("mine/zero", 0666));
+    SYS(chown("mine/zero", kOtherUser, kOtherUser));
+    const int zero = SYS(open("mine/zero", O_RDWR));
+    SYS(unlink("mine/zero"));
+    return zero;
+}
+
+inline void check_deleted_device(int zero) {
+    struct stat info {};
+    SYS(fstat(zero, &info));
+    CHECK(S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 5) && info.st_nlink == 0, "mode %o", info.st_mode);
+    CHECK((info.st_mode & 07777) == 0666 && info.st_uid == kOtherUser, "mode %o of %u", info.st_mode, info.st_uid);
+    char text[4] = {1, 1, 1, 1};
+    CHECK(read(zero, text, 4) == 4 && text[0] == 0, "%s", strerror(errno));
 }
 
 inline void become_user() {

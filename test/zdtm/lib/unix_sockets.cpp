@@ -83,7 +83,7 @@ int connected_socket(int type, const Name& name) {
     return fd;
 }
 
-void send_message(int fd, std::string_view data, const std::vector<int>& descriptors) {
+bool try_send_message(int fd, std::string_view data, const std::vector<int>& descriptors) {
     iovec vector{const_cast<char*>(data.data()), data.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))] = {};
     msghdr message{};
@@ -99,8 +99,16 @@ void send_message(int fd, std::string_view data, const std::vector<int>& descrip
         header->cmsg_len = CMSG_LEN(size);
         memcpy(CMSG_DATA(header), descriptors.data(), size);
     }
-    const ssize_t sent = SYS(sendmsg(fd, &message, 0));
+    const ssize_t sent = sendmsg(fd, &message, 0);
+    if (sent < 0)
+        return false;
     CHECK(sent == static_cast<ssize_t>(data.size()), "sent %zd of %zu bytes", sent, data.size());
+    return true;
+}
+
+void send_message(int fd, std::string_view data, const std::vector<int>& descriptors) {
+    if (!try_send_message(fd, data, descriptors))
+        SYS(-1);
 }
 
 void send_to(int fd, std::string_view data, const Name& to) {

@@ -53,6 +53,8 @@ int listening_socket(int type, const Name& name, int backlog = 10);
 // A socket connected to a name.
 int connected_socket(int type, const Name& name);
 
+// False, and errno set, if the kernel doesn't take it.
+bool try_send_message(int fd, std::string_view data, const std::vector<int>& descriptors = {});
 void send_message(int fd, std::string_view data, const std::vector<int>& descriptors = {});
 void send_to(int fd, std::string_view data, const Name& to);
 

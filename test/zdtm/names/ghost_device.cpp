@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, five, devices-unseen
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include "other_user.hpp"
 
 ZDTM("a deleted device node, which nobody else gets to see while it is made anew") {
-    zdtm::make_users_directory("mine");
-    SYS(mknod("mine/zero", S_IFCHR | 0600, makedev(1, 5)));
-    SYS(chmod("mine/zero", 0666));
-    SYS(chown("mine/zero", zdtm::kOtherUser, zdtm::kOtherUser));
-    const int zero = SYS(open("mine/zero", O_RDWR));
-    SYS(unlink("mine/zero"));
+    const int zero = zdtm::open_deleted_device();
     zdtm::become_user();
     me.wait_for_check();
 
-    struct stat info {};
-    SYS(fstat(zero, &info));
-    CHECK(S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 5) && info.st_nlink == 0, "mode %o", info.st_mode);
-    CHECK((info.st_mode & 07777) == 0666 && info.st_uid == zdtm::kOtherUser, "mode %o of %u", info.st_mode,
-          info.st_uid);
-    char text[4] = {1, 1, 1, 1};
-    CHECK(read(zero, text, 4) == 4 && text[0] == 0, "%s", strerror(errno));
+    zdtm::check_deleted_device(zero);
 }

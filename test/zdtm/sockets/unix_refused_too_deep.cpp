@@ -11,20 +11,7 @@ ZDTM("sockets that are in flight in each other's queues a thousand levels deep a
     constexpr int kLevels = 1000;
     for (int level = 1; level < kLevels; ++level) {
         const zdtm::Pair next = zdtm::make_pair_of(SOCK_DGRAM);
-        msghdr message{};
-        char byte = 'x';
-        iovec data{&byte, 1};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        message.msg_iov = &data;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-        rights->cmsg_level = SOL_SOCKET;
-        rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(rights), &outer.other, sizeof(int));
-        if (sendmsg(next.one, &message, 0) < 0) {
+        if (!zdtm::try_send_message(next.one, "x", {outer.other})) {
             // Linux before 6.10 allows four levels.
             if (errno == ETOOMANYREFS) {
                 zdtm::skip("this kernel limits how deep sockets may be in flight");

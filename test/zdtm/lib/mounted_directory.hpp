@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "mounts.hpp"
+#include "zdtm.hpp"
+
+namespace zdtm {
+
+// Has the directory "inner" mounted on the directory "point", in a mount namespace of this program's own, and finds the
+// same there afterwards.
+inline void keep_mount(Task& me) {
+    SYS(mkdir("inner", 0755));
+    write_file("inner/file", "x");
+    SYS(mkdir("point", 0755));
+    const std::string here = get_current_dir_name();
+    enter_small_root();
+    bind_on(here + "/inner", here + "/point");
+    me.wait_for_check();
+
+    CHECK(read_file(here + "/point/file") == "x", "another directory is mounted");
+}
+
+}  // namespace zdtm
