@@ -149,6 +149,25 @@ AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
     return objects_[key] = static_cast<Object>(objects_.size() + 1);
 }
 
+/// A process may have a render node open several times, and the driver doesn't say which of the files it was given. It
+/// lets a buffer of the compute driver be mapped by that one only: EACCES is the answer to all others (drm_gem_mmap()
+/// of Linux, with the files that amdgpu_amdkfd_gpuvm.c allows), whatever may come after it.
+void AmdgpuDump::findDrmFiles(Process& process, const Topology& topology) const {
+    for (const uapi::KfdDevice& device : process.state.devices) {
+        const Node* const gpu = topology.findGpu(device.actualGpuId);
+        const auto buffer =
+            std::find_if(process.state.buffers.begin(), process.state.buffers.end(),
+                         [&](const uapi::KfdBuffer& one) { return one.gpuId == device.userGpuId && hasContent(one); });
+        if (gpu == nullptr || buffer == process.state.buffers.end())
+            continue;
+        for (const RenderNode& node : nodes_)
+            if (node.minor == gpu->renderMinor && kernel_.tryMap(node.fd.get(), buffer->offset) != EACCES) {
+                process.drmFiles.emplace(device.userGpuId, node.id);
+                break;
+            }
+    }
+}
+
 void AmdgpuDump::lookAtBuffers(RenderNode& node) {
     const Drm drm(kernel_, node.fd.get());
     const auto entries = drm.buffers();
@@ -304,6 +323,12 @@ void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
     topology.toImage(gpus, image, arena);
+    for (KfdDeviceEntry* const entry : list(image.device_entries, image.n_device_entries))
+        if (const auto file = process.drmFiles.find(entry->gpu_id);
+            entry->gpu_id != 0 && file != process.drmFiles.end()) {
+            entry->has_drm_file = 1;
+            entry->drm_file = file->second.value;
+        }
     image.num_of_bos = image.n_bo_entries = process.state.buffers.size();
     image.bo_entries = arena.messages<KfdBoEntry>(process.state.buffers.size());
     for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
@@ -369,6 +394,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     for (Process& process : processes_)
         for (const UniqueFd& dmabuf : process.dmabufs)
             process.objects.push_back(dmabuf ? objectOf(dmabuf.get(), true) : 0);
+    for (Process& process : processes_)
+        findDrmFiles(process, topology);
     for (RenderNode& node : nodes_)
         lookAtBuffers(node);
     chooseOwners();

@@ -41,8 +41,9 @@ private:
         bool paused = false;
         KfdProcess info;
         KfdState state;
-        std::vector<UniqueFd> dmabufs;  ///< of state.buffers, some empty
-        std::vector<Object> objects;    ///< likewise
+        std::vector<UniqueFd> dmabufs;     ///< of state.buffers, some empty
+        std::vector<Object> objects;       ///< likewise
+        std::map<GpuId, FileId> drmFiles;  ///< by user id: whose address space it has; only what was found out
     };
     /// Another description of a /dev/kfd.
     struct Further {
@@ -84,6 +85,7 @@ private:
     void use();
 
     Object objectOf(int dmabuf, bool add);
+    void findDrmFiles(Process& process, const Topology& topology) const;
     void lookAtBuffers(RenderNode& node);
     void chooseOwners();
     void checkMappings(const Topology& topology) const;

@@ -38,6 +38,13 @@ public:
         return openLibdrmGpu(open(renderPath(renderMinor), O_RDWR), making_);
     }
     void loadLibraries() noexcept override { loadLibdrm(); }
+    int tryMap(int fd, std::uint64_t offset) override {
+        void* const at = ::mmap(nullptr, kGpuPageSize, PROT_NONE, MAP_SHARED, fd, static_cast<off_t>(offset));
+        if (at == MAP_FAILED)
+            return errno;
+        ::munmap(at, kGpuPageSize);
+        return 0;
+    }
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
         void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
         if (at == MAP_FAILED)

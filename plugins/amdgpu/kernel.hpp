@@ -29,6 +29,8 @@ public:
     /// Loads what openGpu() needs, if it is there: to be called where the paths of this process don't lead elsewhere
     /// yet.
     virtual void loadLibraries() noexcept = 0;
+    /// 0, or the errno value of mapping a page of a buffer without any access; nothing stays mapped.
+    virtual int tryMap(int fd, std::uint64_t offset) = 0;
     virtual Mapping map(int fd, std::uint64_t offset, std::size_t size) = 0;
     /// Of an open file.
     virtual struct stat status(int fd) = 0;

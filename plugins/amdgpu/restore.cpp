@@ -60,6 +60,19 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     }
     if (kfds_.empty() && nodes_.empty() && dmabufs_.empty())
         return;
+    chooseCompanions(files);
+    kernel_.loadLibraries();  // processes that fill their own buffers have other paths
+    here_ = Topology::read(kernel_.topology());
+    chooseGpus();
+    numberObjects();
+    collectObjects();
+}
+
+/// Which render node has the address space of a process' compute state is noted in images, if it was found out. Where
+/// it isn't, as in those of CRIU 4.2, all files of that node become one description, as with 4.2's own restore: then
+/// none of them is the wrong one. Only files with buffers stay by themselves, since both may have a buffer of the same
+/// handle.
+void AmdgpuRestore::chooseCompanions(files::FileRestore& files) {
     for (const auto& [id, image] : kfds_) {
         if (image->has_primary != 0)
             continue;
@@ -70,14 +83,30 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
                 candidates.emplace_back(files.users(other).size(), other);
         std::stable_sort(candidates.begin(), candidates.end(),
                          [](const auto& one, const auto& other) { return one.first < other.first; });
+        std::vector<FileId>& companions = companions_[id];
         for (const auto& [users, other] : candidates)
-            companions_[id].push_back(other);
+            companions.push_back(other);
+        for (const KfdDeviceEntry* const gpu : list(image->device_entries, image->n_device_entries)) {
+            std::vector<FileId> same;
+            for (const FileId other : companions)
+                if (gpu->gpu_id != 0 && nodes_.at(other)->drm_render_minor == gpu->drm_render_minor)
+                    same.push_back(other);
+            if (same.empty())
+                continue;
+            if (gpu->has_drm_file != 0) {
+                if (std::find(same.begin(), same.end(), FileId{gpu->drm_file}) != same.end())
+                    drmFiles_.emplace(std::pair(id, gpu->gpu_id), FileId{gpu->drm_file});
+                continue;
+            }
+            const auto hasBuffers = [&](FileId other) { return nodes_.at(other)->n_bo_entries != 0; };
+            const auto owner = std::find_if(same.begin(), same.end(), hasBuffers);
+            const FileId chosen = owner != same.end() ? *owner : same.front();
+            drmFiles_.emplace(std::pair(id, gpu->gpu_id), chosen);
+            for (const FileId other : same)
+                if (other != chosen && !hasBuffers(other))
+                    sameAs_.emplace(other, chosen);
+        }
     }
-    kernel_.loadLibraries();  // processes that fill their own buffers have other paths
-    here_ = Topology::read(kernel_.topology());
-    chooseGpus();
-    numberObjects();
-    collectObjects();
 }
 
 void AmdgpuRestore::chooseGpus() {
@@ -244,6 +273,8 @@ bool AmdgpuRestore::owns(FileId id) const {
 }
 
 std::vector<FileId> AmdgpuRestore::needs(FileId id, const files::FileRestore&) const {
+    if (const auto same = sameAs_.find(id); same != sameAs_.end())
+        return {same->second};
     const auto found = companions_.find(id);
     return found == companions_.end() ? std::vector<FileId>{} : found->second;
 }
@@ -327,10 +358,9 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const Node& to = *here_.findGpu(map.at(gpu->gpuId));
         // The process goes on to map new buffers by the render node that its address space belongs to.
         int drm = -1;
-        for (const FileId other : companions_[id])
-            if (drm < 0 && nodes_.at(other)->drm_render_minor == gpu->renderMinor)
-                if (const auto open = own().renderFds.find(other); open != own().renderFds.end())
-                    drm = open->second;
+        if (const auto noted = drmFiles_.find({id, gpu->gpuId}); noted != drmFiles_.end())
+            if (const auto open = own().renderFds.find(noted->second); open != own().renderFds.end())
+                drm = open->second;
         if (drm < 0)
             drm = holdOpen(opener, openForDriver(to.renderMinor));
         drmFds[gpu->gpuId] = drm;
@@ -395,6 +425,11 @@ UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
 
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {
     const Node& to = newGpu(image.drm_render_minor, image.gpu_id);
+    if (const auto same = sameAs_.find(id); same != sameAs_.end())
+        if (const auto open = own().renderFds.find(same->second); open != own().renderFds.end()) {
+            opener.provide(id, copyOf(open->second));
+            return;
+        }
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
     const int fd = own().renderFds[id] = holdOpen(opener, copyOf(file.get()));
     const Drm drm(kernel_, fd);

@@ -55,6 +55,7 @@ private:
         int fd = -1;
     };
 
+    void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
     void requireAsMany(const Topology& source) const;
     void numberObjects();
@@ -84,6 +85,10 @@ private:
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
     std::map<FileId, std::vector<FileId>> companions_;
+    /// By image of compute state and user id of the GPU: the render node whose address space it has.
+    std::map<std::pair<FileId, GpuId>, FileId> drmFiles_;
+    /// Render nodes that are restored as another one's description: see chooseCompanions().
+    std::map<FileId, FileId> sameAs_;
     std::set<TreePid> pids_;
     std::set<Object> owned_;
     std::optional<ObjectTable> objects_;

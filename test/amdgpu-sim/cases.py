@@ -4,7 +4,8 @@
 import os
 
 # Everything there is; each is run in the modes `alone` and those of CRIU_MODES.
-PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "render_buffers",
+PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "kfd_other_files",
+            "render_buffers",
             "dmabuf_passing", "dmabuf_in_flight"]
 
 # Modes in which criu dumps and restores, and for which programs. Those that pass through every ioctl take long, so they
@@ -13,7 +14,7 @@ CRIU_MODES = {
     "once": PROGRAMS,
     "leave_running": ["kfd_queues", "render_buffers"],
     "twice": ["kfd_queues", "dmabuf_passing"],
-    "again": ["kfd_queues", "render_buffers"],
+    "again": ["kfd_queues", "render_buffers", "kfd_other_files"],
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
     "no_parallel": ["kfd_memory", "kfd_processes"],
     "contained": ["kfd_memory", "kfd_processes", "kfd_queues", "render_buffers", "dmabuf_passing", "plain"],
@@ -34,7 +35,7 @@ CRIU_MODES = {
 
 # What images can be exchanged with CRIU 4.2 and its plugin. Not the others, by defects that Documentation/amdgpu.md
 # lists: its images mix up buffers of several render nodes (12), its parallel restore of several GPUs (2).
-FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing")]
+FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.

@@ -39,7 +39,8 @@ public:
         entries_.push_back(std::move(entry));
     }
     /// A process' compute state on a machine, without buffers.
-    void addKfd(std::uint32_t id, const Machine& machine, std::uint32_t pid) {
+    /// `drmFile`: the render node that it is noted to have its address spaces of; 0: none.
+    void addKfd(std::uint32_t id, const Machine& machine, std::uint32_t pid, std::uint32_t drmFile = 0) {
         add(id);
         auto& image = *arena_.make<CriuKfd>();
         image.pid = pid;
@@ -48,6 +49,10 @@ public:
             if (node.isGpu())
                 gpus.push_back({node.gpuId, node.gpuId});
         machine.topology().toImage(gpus, image, arena_);
+        for (KfdDeviceEntry* const gpu : list(image.device_entries, image.n_device_entries)) {
+            gpu->has_drm_file = drmFile != 0 && gpu->gpu_id != 0;
+            gpu->drm_file = drmFile;
+        }
         writeImage(*images_, kfdImageName(FileId{id}), image.base);
     }
     void addDmabuf(std::uint32_t id, std::uint32_t object) {
@@ -57,6 +62,12 @@ public:
         image.object = object;
         image.gem_handle = 3;
         writeImage(*images_, dmabufImageName(FileId{id}), image.base);
+    }
+    void addEmptyRender(std::uint32_t id, std::uint32_t minor) {
+        add(id);
+        CriuRenderNode image = CRIU_RENDER_NODE__INIT;
+        image.drm_render_minor = minor;
+        writeImage(*images_, renderImageName(FileId{id}), image.base);
     }
     void addRender(std::uint32_t id, std::uint32_t minor, std::uint32_t object, bool imported) {
         add(id);
@@ -164,6 +175,32 @@ TEST_CASE("amdgpu: render nodes are opened before the compute state that uses th
     CHECK(plan.restore.late(FileId{3}));
     CHECK_FALSE(plan.restore.late(FileId{1}));
     CHECK(plan.restore.descriptors() > 0);
+}
+
+TEST_CASE("amdgpu: where nobody knows which file of a render node the driver was given, all are one") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 1);
+    images.addEmptyRender(2, 128);
+    images.addEmptyRender(3, 128);
+    SECTION("images of CRIU 4.2") {
+        images.addKfd(1, machine, 10);
+        const Plan plan(images, machine);
+        CHECK(plan.restore.needs(FileId{3}, images) == std::vector<FileId>{FileId{2}});
+        CHECK(plan.restore.needs(FileId{2}, images).empty());
+    }
+    SECTION("one that has buffers is the one") {
+        images.addRender(4, 128, 1, false);
+        images.addKfd(1, machine, 10);
+        const Plan plan(images, machine);
+        CHECK(plan.restore.needs(FileId{2}, images) == std::vector<FileId>{FileId{4}});
+        CHECK(plan.restore.needs(FileId{3}, images) == std::vector<FileId>{FileId{4}});
+    }
+    SECTION("images that say it") {
+        images.addKfd(1, machine, 10, 3);
+        const Plan plan(images, machine);
+        CHECK(plan.restore.needs(FileId{2}, images).empty());
+        CHECK(plan.restore.needs(FileId{3}, images).empty());
+    }
 }
 
 TEST_CASE("amdgpu: an import without owner is refused before anything is made") {

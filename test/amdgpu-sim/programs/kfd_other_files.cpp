@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Other files of the render nodes than those that the compute runtime has given the driver: one opened before, as tools
+// do that ask for temperatures, and one opened later. Only the runtime's own maps new memory of the compute driver,
+// before and after a restore, and what is put into its address space there is seen by queues.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "gpu/kfd.hpp"
+#include "gpu/queue.hpp"
+#include "gpu/render.hpp"
+#include "gpu/subject.hpp"
+
+namespace {
+
+constexpr std::uint64_t kOwnAddress = 0x20000000;
+
+std::vector<gpu::Render> open_all() {
+    std::vector<gpu::Render> files;
+    for (const gpu::Node& node : gpu::nodes())
+        files.emplace_back(node.render_path());
+    return files;
+}
+
+class Test {
+public:
+    Test() {
+        for (std::size_t at = 0; at < kfd_.gpus().size(); ++at) {
+            const gpu::Gpu& gpu = kfd_.gpus()[at];
+            queues_.emplace_back(kfd_, gpu, gpu::Queue::Kind::kSdma);
+            memory_.push_back(kfd_.allocate(gpu, kSize, gpu::kVisibleVram));
+            gpu::fill(memory_.back().bytes(), at + 1);
+            // As hipMemCreate() does: a buffer of the render node in the address space that queues use.
+            const gpu::Render render(gpu.render_fd);
+            gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
+            render.map(buffer);
+            render.map_gpu(buffer, kOwnAddress);
+            gpu::fill(buffer.bytes, at + 10);
+            buffers_.push_back(buffer);
+        }
+        works();
+    }
+
+    void works() {
+        for (std::size_t at = 0; at < kfd_.gpus().size(); ++at) {
+            const gpu::Gpu& gpu = kfd_.gpus()[at];
+            const std::string which = " of GPU " + std::to_string(at);
+            gpu::check(memory_[at].bytes(), at + 1, "memory" + which);
+            gpu::check(buffers_[at].bytes, at + 10, "the render node's buffer" + which);
+            check_new_memory(gpu, at);
+        }
+    }
+
+private:
+    static constexpr std::size_t kSize = 16 * gpu::kPage;
+
+    void check_new_memory(const gpu::Gpu& gpu, std::size_t at) {
+        kfd_ioctl_alloc_memory_of_gpu_args arguments{};
+        void* place = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        gpu::expect(place != MAP_FAILED, "mmap of an address range");
+        arguments.va_addr = reinterpret_cast<std::uint64_t>(place);
+        arguments.size = kSize;
+        arguments.gpu_id = gpu.id;
+        arguments.flags = gpu::kVisibleVram;
+        kfd_.call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, arguments, "ALLOC_MEMORY_OF_GPU");
+        const auto offset = static_cast<off_t>(arguments.mmap_offset);
+        for (const auto* files : {&before_, &after_}) {
+            void* other = mmap(nullptr, kSize, PROT_NONE, MAP_SHARED, (*files)[at].fd(), offset);
+            gpu::expect(other == MAP_FAILED && errno == EACCES, "another file than the runtime's maps memory of KFD");
+        }
+        if (mmap(place, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, gpu.render_fd, offset) == MAP_FAILED)
+            gpu::fail_errno("mmap of new memory by the runtime's own file");
+        const gpu::Memory memory{arguments.handle, arguments.va_addr, kSize, true};
+        kfd_.map(memory, {gpu.id});
+        queues_[at].copy(memory.address, kOwnAddress, kSize);
+        queues_[at].finish();
+        gpu::check(memory.bytes(), at + 10, "what a queue has copied from the render node's buffer");
+        kfd_.free(memory);
+    }
+
+    std::vector<gpu::Render> before_ = open_all();
+    gpu::Kfd kfd_;
+    std::vector<gpu::Render> after_ = open_all();
+    std::vector<gpu::Queue> queues_;
+    std::vector<gpu::Memory> memory_;
+    std::vector<gpu::Buffer> buffers_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return gpu::run(argc, argv, [](gpu::Subject& subject) {
+        Test test;
+        subject.wait([&] { test.works(); });
+        test.works();
+    });
+}
