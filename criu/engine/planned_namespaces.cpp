@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/planned_namespaces.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -16,11 +17,13 @@
 namespace criu::engine {
 namespace {
 
+/// The networks that files were in, with the first file of each.
 std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
     std::map<std::uint32_t, FileId> networks;
     for (const auto& [id, file] : content.files)
         if (const auto number = networkOf(*file))
-            networks.emplace(*number, id);
+            if (const auto [known, fresh] = networks.emplace(*number, id); !fresh)
+                known->second = std::min(known->second, id);
     return networks;
 }
 

@@ -44,7 +44,7 @@ struct RestoreImages {
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
         pages;  ///< private memory of all processes that are alive
-    std::map<FileId, Record<FileEntry>> files;
+    std::unordered_map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
     std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
 };

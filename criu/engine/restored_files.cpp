@@ -127,6 +127,7 @@ std::vector<const FileEntry*> RestoredFiles::entries(FdTypes type) const {
     for (const auto& [id, entry] : content_.files)
         if (entry->type == type)
             found.push_back(entry.get());
+    std::sort(found.begin(), found.end(), [](const auto* one, const auto* other) { return one->id < other->id; });
     return found;
 }
 

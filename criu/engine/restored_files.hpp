@@ -159,7 +159,7 @@ private:
     device::RestoreDevices& devices_;
     struct Parts;
     std::unique_ptr<Parts> parts_;
-    std::map<FileId, std::shared_ptr<files::RestoredFile>> files_;
+    std::unordered_map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
     std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices, too
