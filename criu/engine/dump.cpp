@@ -13,7 +13,6 @@ namespace criu::engine {
 namespace {
 
 int dumpGuarded(Run& run, Guardian& guardian) {
-    guardian.mountProc();
     loadLibraries(guardian.root().ids, guardian.root().home);
     FrozenPhase frozen(run, guardian);
     ExaminedPhase examined(frozen);

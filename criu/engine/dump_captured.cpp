@@ -132,7 +132,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     const namespaces::DumpSurroundings& around = examined_.surroundings();
     dumpCores(task,
               {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *around.cgroups,
-               frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, around.semaphores},
+               frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(), around.semaphores},
               mm);
 }
 

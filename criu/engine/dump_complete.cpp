@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_complete.hpp"
 
-#include <unistd.h>
-
 #include <string>
 #include <vector>
 
@@ -29,13 +27,14 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
     for (const auto& task : tree.tasks()) {
         PstreeEntry entry = PSTREE_ENTRY__INIT;
         entry.pid = static_cast<std::uint32_t>(task->treePid().value);
-        entry.ppid = task->pid() == tree.rootPid() ? 0 : static_cast<std::uint32_t>(task->stat.ppid);
-        entry.pgid = static_cast<std::uint32_t>(task->stat.pgrp);
-        entry.sid = static_cast<std::uint32_t>(task->stat.session);
+        const TreePid parent = tree.pids().inside(HostPid(task->stat.ppid));
+        entry.ppid = task->pid() == tree.rootPid() ? 0 : static_cast<std::uint32_t>(parent.value);
+        entry.pgid = static_cast<std::uint32_t>(task->group().value);
+        entry.sid = static_cast<std::uint32_t>(task->session().value);
         std::vector<std::uint32_t> threads;
         if (task->alive())
             for (const compel::FrozenThread& thread : task->process->threads())
-                threads.push_back(static_cast<std::uint32_t>(thread.tracee.tid()));
+                threads.push_back(static_cast<std::uint32_t>(tree.pids().inside(HostPid(thread.tracee.tid())).value));
         else
             threads.push_back(entry.pid);
         entry.n_threads = threads.size();
@@ -76,8 +75,6 @@ int CompletePhase::conclude() {
     stays_ = true;
     reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.log());
     frozen_.log().info("Dumping finished successfully");
-    if (ends && frozen_.guardian().isInside())
-        endNamespace();
     return status;
 }
 
@@ -92,16 +89,6 @@ void CompletePhase::end() {
     frozen_.end();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);
-}
-
-void CompletePhase::endNamespace() {
-    try {
-        frozen_.guardian().endNamespace();
-    } catch (const std::exception& error) {
-        // The root, whose children are gone, must not go on: it ends with this process.
-        frozen_.log().failure(error);
-        ::_exit(1);
-    }
 }
 
 }  // namespace criu::engine

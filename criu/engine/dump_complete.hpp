@@ -30,7 +30,6 @@ public:
 private:
     void resume(model::FinalState state);
     void end();
-    [[noreturn]] void endNamespace();
 
     CapturedPhase& captured_;
     ExaminedPhase& examined_;

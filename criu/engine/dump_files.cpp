@@ -48,6 +48,7 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       stop_(stop),
       images_(images),
       namespaces_(namespaces),
+      pids_(tree.pids()),
       parts_(
           std::make_unique<Parts>(segments, devices, tree, *namespaces.surroundings().networks, options.ghostLimit)) {
     // Dead processes count: files may refer to them.
@@ -143,7 +144,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     refuseLocks(file);
     parts_->kinds.prepare(file, arena_);
     const FileId id = identify(file).id;
-    parts_->locks.add(file, id);
+    parts_->locks.add(file, id, pids_);
     if (id.value > before)
         inFlight_.push_back(std::move(file.copy));
     --inFlightDepth_;
@@ -206,7 +207,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         if (known == nullptr) {
             refuseLocks(file);
             known = &identify(file);
-            parts_->locks.add(file, known->id);
+            parts_->locks.add(file, known->id, pids_);
         }
         table.descriptors.push_back({file.pid, file.fd, known->id});
         table.known.push_back(known);
@@ -259,7 +260,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
 
 FownEntry* FileCollector::owner(const files::OpenFd& file) {
     FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
-    files::translateOwner(*owner, ids());
+    files::translateOwner(*owner, ids(), pids_);
     return owner;
 }
 

@@ -76,6 +76,7 @@ public:
     FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] const model::IdMap& ids() const override;
+    [[nodiscard]] const model::TreePids& pids() const override { return pids_; }
     [[nodiscard]] std::uint32_t networkNumber() const override;
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                std::uint32_t inode) const override;
@@ -119,6 +120,7 @@ private:
     StopRequest& stop_;
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
+    const model::TreePids& pids_;
     std::unique_ptr<Parts> parts_;
     Arena arena_;
     std::uint32_t lastId_ = 0;

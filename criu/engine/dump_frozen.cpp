@@ -65,12 +65,13 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
     : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run)) {
     removeOldImages(images());
     guardian_.require(Stage::PreDump);
-    while (devices().wantAnnouncement() && devices().announce(runningTree(guardian_.root().inside)))
+    const HostPid root = *options().tree;
+    while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
         stop().throwIfRequested();
     log().info("Stage: freeze");
     const Stopwatch watch(statistics().freezing);
     parts_->since = std::chrono::steady_clock::now();
-    tree().freeze(guardian_.root().inside, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
+    tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
 }
 
 FrozenPhase::~FrozenPhase() = default;
@@ -117,7 +118,7 @@ void FrozenPhase::resume(model::FinalState state) {
 }
 
 void FrozenPhase::end() {
-    tree().kill(guardian_.isInside());
+    tree().kill();
     noteTime();
 }
 

@@ -62,7 +62,7 @@ public:
 
     /// The end: the tree goes on, or stays stopped. Throws Error.
     void resume(model::FinalState state);
-    /// The end of the tree. If the dump is done inside of the tree's pid namespace the root is left, frozen.
+    /// The end of the tree.
     void end();
 
 private:

@@ -102,7 +102,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
-        if (task->stat.session == 0)
+        if (!task->session())
             fail("process {} is in a session of an outer pid namespace", task->pid());
         if (ownLabel) {
             const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });

@@ -62,7 +62,7 @@ private:
             questions->seccomp = places_[i];
             questions->dispatch = dispatch_.of(i);
             if (i == 0)
-                questions->process.emplace(task_, buffer_, steps, data);
+                questions->process.emplace(task_, context_.pids, buffer_, steps, data);
             programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
             asked.push_back(std::move(questions));
         }
@@ -86,7 +86,7 @@ private:
             Arena arena;
             CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
-            write(PidMap::sameInTree(traced->tid), core);
+            write(context_.pids.inside(traced->tid), core);
             return;
         }
         const std::shared_ptr<const ThreadQuestions> questions = std::move(asked);
@@ -98,7 +98,7 @@ private:
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
-            write(PidMap::sameInTree(traced->tid), core);
+            write(context_.pids.inside(traced->tid), core);
         };
         if (pool_)
             pool_->submit(complete);

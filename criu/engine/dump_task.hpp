@@ -23,7 +23,8 @@ struct FrozenTask;
 
 namespace criu::model {
 class IdMap;
-}
+class TreePids;
+}  // namespace criu::model
 
 namespace criu::namespaces {
 struct SemaphoreSet;
@@ -45,6 +46,7 @@ struct TaskDumpContext {
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
     const model::IdMap& ids;
+    const model::TreePids& pids;
     /// Of the tree's own IPC namespace; takes up the processes' adjustments. Null if there is none.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
 };

@@ -168,6 +168,24 @@ void FrozenTree::addTree(HostPid root) {
     addAll();
 }
 
+void FrozenTree::learnPids() {
+    if (tasks_.front()->status.nsPid.size() <= 1)
+        return;  // in criu's own pid namespace
+    pids_ = model::TreePids::ofOwnNamespace();
+    for (const auto& task : tasks_) {
+        pids_.add(task->pid(), task->treePid());
+        pids_.add(HostPid(task->stat.pgrp), task->group());
+        pids_.add(HostPid(task->stat.session), task->session());
+        if (!task->alive())
+            continue;
+        for (const compel::FrozenThread& thread : task->process->threads()) {
+            const HostPid tid(thread.tracee.tid());
+            if (tid != task->pid())
+                pids_.add(tid, TreePid(kernel::readThreadStatus(task->dir, tid.value, buffer_).nsPid.back()));
+        }
+    }
+}
+
 void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
                         const std::function<void(HostPid)>& before) {
     std::set<HostPid> announced;
@@ -192,6 +210,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
                 }
             addAll();
         }
+        learnPids();
     } catch (...) {
         // A thread that the freezer of version 1 holds doesn't stop for its tracer, and only a stopped one can be
         // detached.
@@ -204,18 +223,13 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
     log_.info("Frozen: {} processes", tasks_.size());
 }
 
-void FrozenTree::kill(bool butRoot) {
-    // The root last: whoever waits for it may rely on the others being gone.
-    if (butRoot) {
-        // If this process ends before the root has, the root doesn't go on without its children.
-        compel::SeizeOptions options = options_.seize;
-        options.killOnExit = true;
-        tasks_.front()->process->leader().setOptions(options);
-    }
-    for (std::size_t i = tasks_.size(); i > (butRoot ? 1 : 0); --i)
+void FrozenTree::kill() {
+    // The root last: whoever waits for it may rely on the others being gone, and the first process of a pid namespace
+    // ends only when nobody else is left in it.
+    for (std::size_t i = tasks_.size(); i > 0; --i)
         if (tasks_[i - 1]->alive())
             tasks_[i - 1]->process->kill();
-    tasks_.erase(tasks_.begin() + (butRoot ? 1 : 0), tasks_.end());
+    tasks_.clear();
     if (freezer_)
         freezer_->release();
 }

@@ -11,11 +11,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "criu/engine/pid_map.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/model/tree_pids.hpp"
 
 namespace criu {
 class Log;
@@ -42,11 +42,20 @@ struct FrozenTask {
     bool hasRings = false;  ///< has descriptors of io_uring
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
-    /// The same number: a dump is done in the pid namespace of the tree (Guardian).
-    [[nodiscard]] TreePid treePid() const noexcept { return PidMap::sameInTree(pid()); }
+    /// Itself, its process group and its session, as the tree calls them. Zero: the pid namespace of the tree doesn't
+    /// see it.
+    [[nodiscard]] TreePid treePid() const noexcept { return innermost(status.nsPid, stat.pid); }
+    [[nodiscard]] TreePid group() const noexcept { return innermost(status.nsPgid, stat.pgrp); }
+    [[nodiscard]] TreePid session() const noexcept { return innermost(status.nsSid, stat.session); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
     /// "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
+
+private:
+    /// /proc lists the numbers in all pid namespaces from criu's to the task's own; none without CONFIG_PID_NS.
+    static TreePid innermost(const std::vector<pid_t>& nested, pid_t outside) noexcept {
+        return TreePid(nested.empty() ? outside : nested.back());
+    }
 };
 
 /// A process tree whose every thread stands still. Unless it is killed, destruction lets all go on as they were.
@@ -74,9 +83,11 @@ public:
     /// runs under seccomp itself; then threads under seccomp must be left alone.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
-    /// Ends all processes; with `butRoot` the root stays frozen, and its children may stay as zombies. A cgroup that
-    /// was frozen before the dump stays thawed: nobody is left in it.
-    void kill(bool butRoot);
+    /// How the tree calls those that criu sees. Complete when all are frozen.
+    [[nodiscard]] const model::TreePids& pids() const noexcept { return pids_; }
+
+    /// Ends all processes. A cgroup that was frozen before the dump stays thawed: nobody is left in it.
+    void kill();
     /// Resumes all; with `stopped` they are sent SIGSTOP first. Before that a cgroup that was frozen before the dump is
     /// frozen again. Throws Error.
     void resume(bool stopped);
@@ -90,6 +101,7 @@ private:
     compel::FrozenProcess seize(HostPid pid) const;
     compel::FrozenProcess seizeAsAllowed(HostPid pid);
     void stop(FrozenTask& task);
+    void learnPids();
 
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;
@@ -100,7 +112,8 @@ private:
     std::function<void(HostPid)> before_;  ///< while freezing
     bool onlySeizing_ = false;             ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_set<HostPid> known_;         ///< of them
+    std::unordered_set<HostPid> known_;  ///< of them
+    model::TreePids pids_;
     std::unique_ptr<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
 };
 

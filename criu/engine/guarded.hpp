@@ -19,40 +19,27 @@ struct GuardedRoot {
     explicit GuardedRoot(HostPid root);
 
     kernel::PidFd process;
-    HostPid inside;             ///< its pid where the work is done: in its own pid namespace
     kernel::NamespaceIds ids;   ///< of its namespaces
-    kernel::NamespaceIds home;  ///< those of criu as it was started
-    UniqueFd pidNamespace;      ///< if it isn't that of criu
+    kernel::NamespaceIds home;  ///< those of criu
 };
 
-/// The other process, as the one that does the work sees it: it watches, and tells listeners of stages, in the
-/// namespaces that criu was started in and with all that they were given there.
+/// The other process, as the one that does the work sees it: it watches, and notifies listeners of stages, with all
+/// that they were given there.
 class Guardian {
 public:
-    /// `guardian`: the process that watches. `listeners` are told here what takes back what they have done, if that
-    /// process is gone; `drivers` are always told here, where their part of the dump is.
+    /// `guardian`: the process that watches. `listeners` are notified here of what takes back what they have done, if
+    /// that process is gone; `drivers` always here, where their part of the dump is.
     Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, model::StageListeners& listeners,
              model::StageListeners& drivers) noexcept
         : root_(root), channel_(std::move(channel)), guardian_(guardian), listeners_(listeners), drivers_(drivers) {}
 
     [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
-    /// The work is done in the pid namespace of the tree, so that all pids are those of the tree.
-    [[nodiscard]] bool isInside() const noexcept { return static_cast<bool>(root_.pidNamespace); }
-
-    /// Work that is done inside gets a /proc to match, in a mount namespace that is a copy of criu's otherwise. To be
-    /// called first. Throws Error.
-    void mountProc() const;
-
     /// As StageListeners::notify() and require().
     int notify(model::Stage stage);
     void require(model::Stage stage);
 
-    /// The work is done, and nothing but to end the root is left, which ends its pid namespace with all that is in it:
-    /// the calling process, too. Throws Error if that fails.
-    [[noreturn]] void endNamespace();
-
 private:
-    int ask(std::int32_t request);
+    int ask(model::Stage stage);
 
     const GuardedRoot& root_;
     UniqueFd channel_;
@@ -65,8 +52,9 @@ private:
 /// can handle) makes the child stop what it does and undo it: a tracer that just vanished would leave tasks in the
 /// midst of code that isn't theirs. Stop requests are passed on. Returns the child's exit status; `work`, in the child,
 /// returns it and must not throw.
-/// If the tree is in another pid namespace than criu, so is the child. Told of stages are run.listeners, by the
-/// caller's process, and run.drivers, by the child. run.log gets what the child couldn't say itself.
+/// Both processes stay in the namespaces that criu was started in, where nobody in those of the tree sees them.
+/// Notified of stages are run.listeners, by the caller's process, and run.drivers, by the child. run.log gets what the
+/// child couldn't say itself.
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

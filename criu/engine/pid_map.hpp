@@ -30,9 +30,6 @@ public:
     /// Throws Error if there is no such process.
     [[nodiscard]] HostPid outside(TreePid inside) const;
 
-    /// Where criu itself works in the pid namespace of the tree, as every dump does.
-    [[nodiscard]] static constexpr TreePid sameInTree(HostPid pid) noexcept { return TreePid(pid.value); }
-
     /// What a thread of a process is called inside. `process` is /proc/PID of it.
     [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 

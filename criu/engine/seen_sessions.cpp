@@ -10,23 +10,23 @@
 namespace criu::engine {
 
 std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree) {
-    std::set<HostPid> processes;
+    std::set<TreePid> processes;
     for (const auto& task : tree.tasks())
-        processes.insert(task->pid());
+        processes.insert(task->treePid());
     std::vector<tty::SeenSession> sessions;
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
         const kernel::TaskStat& stat = task->stat;
-        const HostPid sid(stat.session);
+        const TreePid sid = task->session();
         auto found = std::find_if(sessions.begin(), sessions.end(),
                                   [&](const tty::SeenSession& session) { return session.sid == sid; });
         if (found == sessions.end())
-            found = sessions.insert(found, {sid, processes.contains(sid), 0, HostPid()});
+            found = sessions.insert(found, {sid, processes.contains(sid), 0, TreePid()});
         // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
         if (stat.ttyNumber != 0 && found->terminal == 0) {
             found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
-            found->foreground = HostPid(stat.ttyPgrp);
+            found->foreground = tree.pids().inside(HostPid(stat.ttyPgrp));
         }
     }
     return sessions;

@@ -26,9 +26,10 @@ namespace criu::engine {
 
 /// Questions to a process as a whole, asked in its leader.
 struct ProcessQuestions {
-    ProcessQuestions(const FrozenTask& task, kernel::ProcBuffer& buffer, pie::StepList& steps, pie::RemoteData& data)
+    ProcessQuestions(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
+                     pie::StepList& steps, pie::RemoteData& data)
         : actions(task.compat, steps, data),
-          timers(kernel::readTimers(task.dir, buffer), steps, data),
+          timers(kernel::readTimers(task.dir, buffer), pids, steps, data),
           attributes(steps, data),
           localTable(steps, data) {}
 

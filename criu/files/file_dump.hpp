@@ -32,6 +32,7 @@ enum class NamespaceKind : std::uint8_t;
 namespace criu::model {
 class IdMap;
 struct Options;
+class TreePids;
 }  // namespace criu::model
 
 namespace criu::files {
@@ -71,6 +72,8 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// All descriptors of a process by ascending number, once its table was dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
+    /// Processes, groups and sessions, as the tree calls them.
+    [[nodiscard]] virtual const model::TreePids& pids() const = 0;
     /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
     [[nodiscard]] virtual bool isDumped(HostPid pid) const = 0;
     /// Users and groups, as the tree calls them.

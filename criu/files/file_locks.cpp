@@ -12,6 +12,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/fdinfo.hpp"
+#include "criu/model/tree_pids.hpp"
 
 namespace criu::files {
 namespace {
@@ -119,13 +120,13 @@ void restoreLease(int fd, const FileLockEntry& lock, const FownEntry* owner) {
 
 }  // namespace
 
-void LockDump::add(const OpenFd& file, FileId id) {
+void LockDump::add(const OpenFd& file, FileId id, const model::TreePids& pids) {
     for (const kernel::FileLock& lock : file.info.locks)
         if (!lock.blocked)
-            addLock(file, id, lock);
+            addLock(file, id, lock, pids);
 }
 
-void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock) {
+void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids) {
     const std::uint32_t flag = flagOf(lock.kind);
     if (flag == 0)
         fail("{} has a lock of a kind that can't be set again (a delegation, or one of old kernels)", file.describe());
@@ -134,7 +135,9 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
     const auto [at, fresh] = locks_.try_emplace(key);
     FileLockEntry& entry = at->second;
     // The process that set it is the best to set it again: the kernel shows its pid.
-    const bool better = !file.inFlight && (entry.pid == 0 || (entry.pid != lock.pid && file.pid == HostPid(lock.pid)));
+    const HostPid setter(lock.pid);
+    const bool better =
+        !file.inFlight && (entry.pid == 0 || (TreePid(entry.pid) != pids.inside(setter) && file.pid == setter));
     if (fresh) {
         order_.push_back(key);
         entry = FILE_LOCK_ENTRY__INIT;
@@ -147,7 +150,7 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
         entry.file_id = id.value;
     }
     if (better) {
-        entry.pid = file.pid.value;  // a dump is done in the pid namespace of the tree
+        entry.pid = pids.inside(file.pid).value;
         entry.fd = file.fd;
         entry.has_file_id = 0;
     }

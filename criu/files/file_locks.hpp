@@ -24,6 +24,10 @@ namespace criu {
 class ImageDir;
 }
 
+namespace criu::model {
+class TreePids;
+}
+
 namespace criu::files {
 struct OpenFd;
 }
@@ -35,13 +39,13 @@ namespace criu::files {
 class LockDump {
 public:
     /// Notes the locks that the kernel shows of a descriptor. Throws Error for kinds that can't be set again.
-    void add(const OpenFd& file, FileId id);
+    void add(const OpenFd& file, FileId id, const model::TreePids& pids);
 
     /// Writes filelocks.img if there are any.
     void finish(const ImageDir& images) const;
 
 private:
-    void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock);
+    void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids);
 
     /// One lock however many descriptors show it: kind, whose it is (process or description), device, inode and range.
     using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t,

@@ -40,9 +40,15 @@ FownEntry* readOwner(int fd, Arena& arena) {
     return entry;
 }
 
-void translateOwner(FownEntry& owner, const model::IdMap& ids) {
+void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::TreePids& pids) {
     if (owner.pid == 0)
         return;
+    const TreePid pid = pids.inside(HostPid(static_cast<pid_t>(owner.pid)));
+    if (!pid) {
+        owner.pid = owner.pid_type = owner.signum = owner.uid = owner.euid = 0;
+        return;
+    }
+    owner.pid = static_cast<std::uint32_t>(pid.value);
     owner.uid = ids.innerUid(owner.uid);
     owner.euid = ids.innerUid(owner.euid);
 }

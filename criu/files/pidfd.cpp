@@ -17,6 +17,7 @@
 #include "criu/files/restored_file.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/short_process.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pidfd.hpp"
 
@@ -96,7 +97,7 @@ public:
         out.id = entry.id;
         out.ino = static_cast<std::uint32_t>(file.stat.st_ino);
         out.flags = file.statusFlags() & ~static_cast<std::uint32_t>(O_RDWR);
-        out.nspid = info.nsPid.empty() ? info.pid : info.nsPid.back();
+        out.nspid = info.pid == kReaped ? kReaped : dump.pids().inside(HostPid(info.pid)).value;
         out.fown = dump.owner(file);
     }
 };

@@ -55,6 +55,7 @@ class NetworksDump;
 struct SeenProcess {
     const kernel::ProcPid& dir;
     HostPid pid;
+    TreePid treePid;
     std::string name;
     std::vector<HostPid> threads;
     kernel::NamespaceIds ids;  ///< its namespaces

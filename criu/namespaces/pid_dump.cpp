@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <unistd.h>
-
 #include "criu/base/error.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/status.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
-/// Pid namespaces (pid_namespaces(7)). The dump itself runs inside of the tree's, so its pids are those of the tree.
+/// Pid namespaces (pid_namespaces(7)).
 namespace criu::namespaces {
 namespace {
 
@@ -22,17 +22,45 @@ private:
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
     void requireWholeNamespace() const {
         const SeenTree& tree = inputs().tree;
-        if (tree.root().pid != HostPid(1))
+        if (tree.root().treePid != TreePid(1))
             fail("the root of the tree is process {} of a pid namespace, whose first process isn't part of the tree",
-                 tree.root().pid);
+                 tree.root().treePid);
         if (inputs().options.finalState == model::FinalState::Running)
             return;
-        for (const pid_t pid : kernel::ProcDir().processes()) {
-            if (pid == ::getpid() || tree.pids.contains(HostPid(pid)))
+        const kernel::ProcDir proc;
+        for (const pid_t pid : proc.processes()) {
+            if (tree.pids.contains(HostPid(pid)) || !isInside(proc, pid))
                 continue;
             Error error(0, fmt::format("process {} is in the pid namespace of the tree but not part of the tree", pid));
             error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");
             throw error;
+        }
+    }
+
+    /// Whether a process would end with the tree's namespace. Of one that criu may not look at only the depth of its
+    /// namespace is known, which then decides.
+    [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid) const {
+        try {
+            const kernel::ProcPid process = proc.open(pid);
+            if (const std::optional<bool> same = isInSame(process))
+                return *same;
+            kernel::ProcBuffer buffer;
+            return kernel::readStatus(process, buffer).nsPid.size() > 1;
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+            return false;  // it has ended meanwhile
+        }
+    }
+
+    [[nodiscard]] std::optional<bool> isInSame(const kernel::ProcPid& process) const {
+        try {
+            return kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) ==
+                   inputs().tree.root().ids.of(kernel::NamespaceKind::Pid);
+        } catch (const Error& error) {
+            if (error.code() != EACCES && error.code() != EPERM)
+                throw;
+            return std::nullopt;
         }
     }
 };

@@ -189,7 +189,7 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     refuseUnknown(file, type);
     out.uid = dump.ids().innerUid(out.uid);
     out.has_uid = out.uid != 0 && out.uid != model::IdMap::kNone;
-    files::translateOwner(*out.fown, dump.ids());
+    files::translateOwner(*out.fown, dump.ids(), dump.pids());
     entry.isk = &out;
     out.id = entry.id;
     out.has_ns_id = 1;

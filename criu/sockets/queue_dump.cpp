@@ -12,6 +12,7 @@
 #include "criu/files/file_dump.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 
@@ -223,7 +224,7 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
         SkPacketEntry packet = SK_PACKET_ENTRY__INIT;
         packet.id_for = socket.value;
         if (piece.sender) {
-            sender.pid = static_cast<std::uint32_t>(piece.sender->pid);
+            sender.pid = static_cast<std::uint32_t>(dump.pids().inside(HostPid(piece.sender->pid)).value);
             sender.uid = dump.ids().seenUid(piece.sender->uid);
             sender.gid = dump.ids().seenGid(piece.sender->gid);
             packet.ucred = &sender;

@@ -100,8 +100,8 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 
     auto& out = *reinterpret_cast<UnixSkEntry*>(file.prepared);
     entry.usk = &out;
-    files::translateOwner(*out.fown, dump.ids());
-    translatePeer(out, dump.ids());
+    files::translateOwner(*out.fown, dump.ids(), dump.pids());
+    translatePeer(out, dump.ids(), dump.pids());
     out.has_owner_uid = out.has_owner_gid = 1;
     out.owner_uid = dump.ids().seenUid(file.stat.st_uid);
     out.owner_gid = dump.ids().seenGid(file.stat.st_gid);

@@ -48,7 +48,8 @@ void readPeer(int fd, UnixSkEntry& entry, Arena& arena) {
     entry.peer_groups = arena.copy(std::span<const std::uint32_t>(groups));
 }
 
-void translatePeer(UnixSkEntry& entry, const model::IdMap& ids) {
+void translatePeer(UnixSkEntry& entry, const model::IdMap& ids, const model::TreePids& pids) {
+    entry.peer_pid = static_cast<std::uint32_t>(pids.inside(HostPid(static_cast<pid_t>(entry.peer_pid))).value);
     if (entry.has_peer_uid == 0 || entry.peer_uid == model::IdMap::kNone)
         return;
     entry.peer_uid = ids.seenUid(entry.peer_uid);

@@ -6,6 +6,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/effective_ids.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "images/sk-unix.fwd.hpp"
 
 /// Who made the other end of a Unix socket (SO_PEERCRED, unix(7)). The kernel notes that when a pair is made, of a
@@ -16,8 +17,8 @@ namespace criu::sockets {
 /// Stores what a socket says, with ids as criu has them.
 void readPeer(int fd, UnixSkEntry& entry, Arena& arena);
 
-/// Makes the ids those that the tree sees.
-void translatePeer(UnixSkEntry& entry, const model::IdMap& ids);
+/// Makes the ids and the pid those that the tree sees.
+void translatePeer(UnixSkEntry& entry, const model::IdMap& ids, const model::TreePids& pids);
 
 /// Nothing if the image doesn't say it, as those of CRIU 4.2. Where nobody made the other end, it is a user without a
 /// name: a restored socket may have one all the same.

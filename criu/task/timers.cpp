@@ -60,8 +60,10 @@ void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, 
 
 }  // namespace
 
-TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data)
+TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const model::TreePids& pids, pie::StepList& steps,
+                       pie::RemoteData& data)
     : known_(std::move(known)),
+      pids_(pids),
       intervalAt_(data.reserve(sizeof(itimerval) * kIntervalTimers)),
       posixAt_(data.reserve(sizeof(itimerspec) * known_.size())) {
     for (int which = 0; which < kIntervalTimers; ++which)
@@ -97,7 +99,7 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
         entry.sival_ptr = timer.value;
         if ((timer.notify & SIGEV_THREAD_ID) != 0) {
             entry.has_notify_thread_id = 1;
-            entry.notify_thread_id = timer.target;
+            entry.notify_thread_id = pids_.inside(HostPid(timer.target)).value;
         }
         entry.overrun = static_cast<std::uint32_t>(answers.local<std::uint64_t>(overrunAt_[i]));
         entry.isec = static_cast<std::uint64_t>(value.it_interval.tv_sec);

@@ -7,6 +7,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/timers.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 #include "images/timer.fwd.hpp"
@@ -14,14 +15,16 @@
 /// Interval timers and POSIX timers.
 namespace criu::task {
 
-/// Asks a task for the state of its timers. `known`: what /proc/PID/timers lists.
+/// Asks a task for the state of its timers. `known`: what /proc/PID/timers lists. `pids` outlives this.
 class TimerQuery {
 public:
-    TimerQuery(std::vector<kernel::PosixTimer> known, pie::StepList& steps, pie::RemoteData& data);
+    TimerQuery(std::vector<kernel::PosixTimer> known, const model::TreePids& pids, pie::StepList& steps,
+               pie::RemoteData& data);
     void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
     std::vector<kernel::PosixTimer> known_;
+    const model::TreePids& pids_;
     std::uint64_t intervalAt_;
     std::uint64_t posixAt_;
     std::vector<std::uint64_t> overrunAt_;

@@ -9,10 +9,10 @@ namespace criu::tty {
 
 /// A session that processes of a dumped tree are in.
 struct SeenSession {
-    HostPid sid;
+    TreePid sid;
     bool leaderDumped = false;
     dev_t terminal = 0;  ///< the terminal that controls it; 0: none
-    HostPid foreground;  ///< process group in the foreground of that
+    TreePid foreground;  ///< process group in the foreground of that
 };
 
 }  // namespace criu::tty

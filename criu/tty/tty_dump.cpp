@@ -17,6 +17,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::tty {
@@ -158,14 +159,16 @@ const TtyDump::Terminal* TtyDump::slaveOf(const Terminal& master) const {
     return nullptr;
 }
 
-void TtyDump::findSession(Terminal& terminal) const {
+void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const {
     if (terminal.hungUp)
         return;
     TtyInfoEntry& info = *terminal.info;
     const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
     if (master != nullptr) {  // it knows for sure
-        info.sid = static_cast<std::uint32_t>(kernel::sessionOfPty(master->fd.get()).value_or(0));
-        info.pgrp = static_cast<std::uint32_t>(kernel::foregroundOfPty(master->fd.get()).value_or(0));
+        const HostPid session(kernel::sessionOfPty(master->fd.get()).value_or(0));
+        const HostPid foreground(kernel::foregroundOfPty(master->fd.get()).value_or(0));
+        info.sid = static_cast<std::uint32_t>(pids.inside(session).value);
+        info.pgrp = static_cast<std::uint32_t>(pids.inside(foreground).value);
         return;
     }
     const auto found = std::find_if(sessions_.begin(), sessions_.end(), [&](const SeenSession& session) {
@@ -182,7 +185,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
         return std::any_of(sessions_.begin(), sessions_.end(), [&](const SeenSession& session) {
-            return session.sid == HostPid(static_cast<pid_t>(sid)) && session.leaderDumped;
+            return session.sid == TreePid(static_cast<pid_t>(sid)) && session.leaderDumped;
         });
     };
     const Terminal* outside = nullptr;
@@ -297,7 +300,7 @@ void TtyDump::finish(files::FileDump& dump) {
     if (terminals_.empty())
         return;
     for (const auto& terminal : terminals_)
-        findSession(*terminal);
+        findSession(*terminal, dump.pids());
     checkOwners(dump);
     assignIds();
     for (const auto& terminal : terminals_)

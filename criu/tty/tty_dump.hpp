@@ -64,7 +64,7 @@ private:
     [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;
     [[nodiscard]] const Terminal* slaveOf(const Terminal& master) const;
     [[nodiscard]] static std::uint32_t usualId(const Terminal& terminal);
-    void findSession(Terminal& terminal) const;
+    void findSession(Terminal& terminal, const model::TreePids& pids) const;
     void checkOwners(files::FileDump& dump) const;
     void assignIds();
     void take(const Terminal& master, files::FileDump& dump);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/model/tree_pids.hpp"
+
+namespace criu::model {
+
+TreePids TreePids::ofOwnNamespace() {
+    TreePids pids;
+    pids.ownNamespace_ = true;
+    return pids;
+}
+
+void TreePids::add(HostPid outside, TreePid inside) {
+    if (outside && inside)
+        inside_.insert_or_assign(outside, inside);
+}
+
+TreePid TreePids::inside(HostPid outside) const noexcept {
+    if (!ownNamespace_)
+        return TreePid(outside.value);
+    const auto found = inside_.find(outside);
+    return found != inside_.end() ? found->second : TreePid();
+}
+
+}  // namespace criu::model
