@@ -29,7 +29,8 @@ says() { # says TEXT COMMAND...
 
 expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1 || cat "$stage/log"
 expect "make install names what is loaded when it is needed" grep -q "needs them: libarchive13 " "$stage/log"
-for file in sbin/criu bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
+for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/crit.1 share/man/man1/criu-ns.1 \
+    share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
     include/criu/criu-plugin.h share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu; do
     expect "installed" installed "$file"
 done
@@ -39,5 +40,14 @@ outside=$(find "$stage" -type f ! -path "$stage$prefix/*" ! -path "$stage/log")
 expect "nothing outside of the prefix: $outside" test -z "$outside"
 expect "criu runs" says "Version: " "$stage$prefix/sbin/criu" --version
 expect "compel names what is installed" says "$prefix/libexec/compel" "$stage$prefix/bin/compel" plugins
+if says "" /usr/bin/python3 -c "import google.protobuf"; then
+    expect "crit runs" says "4.2" "$stage$prefix/bin/crit" --version
+    expect "crit finds the messages" says "Unknown magic" "$stage$prefix/bin/crit" info "$stage/log"
+    expect "criu-coredump runs" says "4.2" "$stage$prefix/bin/criu-coredump" --version
+fi
+expect "criu-ns runs" says "Usage: criu-ns" "$stage$prefix/sbin/criu-ns" --help
+make uninstall BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1
+left=$(find "$stage" -mindepth 1 ! -path "$stage/log")
+expect "make uninstall leaves nothing behind: $left" test -z "$left"
 echo "$passed passed, $failed failed, 0 skipped"
 [[ $failed == 0 ]]

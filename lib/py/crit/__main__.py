@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line of crit."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO, TextIO
+
+from pycriu import images
+
+from . import __version__, json_stream
+from .checkpoint import Checkpoint, CheckpointError
+from .explain import explain
+from .explore import VIEWS
+from .summary import summary
+
+
+class _Failure(Exception):
+    """What ends the program with exit status 1, after its text was printed."""
+
+
+@contextlib.contextmanager
+def _input(name: str | None) -> Iterator[BinaryIO]:
+    """A file to read, or standard input."""
+    if name:
+        with open(name, "rb") as stream:
+            yield stream
+    else:
+        yield sys.stdin.buffer
+
+
+@contextlib.contextmanager
+def _output(name: str | None) -> Iterator[BinaryIO]:
+    """A file to write, or standard output."""
+    if name:
+        with open(name, "wb") as stream:
+            yield stream
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def _text_output(name: str | None) -> Iterator[TextIO]:
+    """The same for text."""
+    if name:
+        with open(name, "w", encoding="utf-8") as stream:
+            yield stream
+    else:
+        yield sys.stdout
+
+
+def _decode(options: argparse.Namespace) -> None:
+    with _input(options.input) as stream, _text_output(options.output) as out:
+        try:
+            json_stream.write(images.ImageReader(stream), options.pretty, options.nopl, out)
+        except images.MagicException as error:
+            raise _Failure(f"{error}.\nAn image begins with a number that says its kind. Files of raw content (pages-*.img, "
+                           "*.tar.gz.img, iptables, …) have none.") from error
+        if not options.output:
+            out.write("\n")
+
+
+def _encode(options: argparse.Namespace) -> None:
+    with _input(options.input) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8")
+        try:
+            with _output(options.output) as out:
+                json_stream.read(text, out)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise _Failure(f"Cannot read JSON.\nencode makes images of what decode has written; this is something else: {error}"
+                           ) from error
+        except ValueError as error:
+            raise _Failure(f"The JSON is not that of an image: {error}") from error
+        finally:
+            text.detach()
+
+
+def _info(options: argparse.Namespace) -> None:
+    with _input(options.input) as stream:
+        print(json.dumps(images.info(stream), indent=4))
+
+
+def _explore(options: argparse.Namespace) -> None:
+    lines, data = VIEWS[options.what]
+    checkpoint = Checkpoint(options.dir)
+    if options.json:
+        print(json.dumps(data(checkpoint), indent=4))
+    else:
+        for line in lines(checkpoint):
+            print(line)
+
+
+def _show(options: argparse.Namespace) -> None:
+    if not os.path.isdir(options.input):
+        _decode(options)
+        return
+    for line in summary(Checkpoint(options.input)):
+        print(line)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    reasons = 0
+    for finding in explain(Checkpoint(options.dir), options.root):
+        print(finding)
+        reasons += finding.prevents
+    if reasons:
+        raise _Failure(f"The images in {options.dir} can't be restored here as things stand.")
+    print(f"Nothing was found that prevents a restore of {options.dir} here.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="crit", description="Shows, converts and changes images of criu.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(metavar="COMMAND", help="crit COMMAND --help says more")
+
+    def command(name: str, text: str, function: object, **defaults: object) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        made.set_defaults(function=function, **defaults)
+        return made
+
+    decode = command("decode", "makes JSON of an image", _decode, nopl=False)
+    decode.add_argument("--pretty", action="store_true", help="on many lines, with flags, addresses and the like in words")
+    encode = command("encode", "makes an image of JSON", _encode)
+    for made in (decode, encode):
+        made.add_argument("-i", "--in", dest="input", metavar="FILE", help="instead of standard input")
+        made.add_argument("-o", "--out", dest="output", metavar="FILE", help="instead of standard output")
+    command("info", "says an image's kind and number of entries", _info).add_argument("input", metavar="FILE")
+    show = command("show", "shows an image, or a summary of a directory of images, to people", _show, pretty=True, output=None)
+    show.add_argument("input", metavar="FILE|DIR")
+    show.add_argument("--nopl", action="store_true", help="of content behind entries only its size")
+    explore = command("x", "explores a directory of images", _explore)
+    explore.add_argument("dir", metavar="DIR")
+    explore.add_argument("what", choices=list(VIEWS), help="processes, descriptors, mappings, dumped memory, sockets")
+    explore.add_argument("--json", action="store_true", help="as data for programs")
+    why = command("explain", "says why a directory of images can't be restored on this machine", _explain)
+    why.add_argument("dir", metavar="DIR")
+    why.add_argument("--root", default="/", metavar="PATH", help="what is the root of the restored tree's files (default: /)")
+    return parser
+
+
+def main() -> int:
+    """Runs the command. Returns the exit status: 0; 1 for any failure; argparse ends it with 2 for wrong usage."""
+    parser = _parser()
+    options = parser.parse_args()
+    if not hasattr(options, "function"):
+        parser.print_usage(sys.stderr)
+        print("crit: error: too few arguments", file=sys.stderr)
+        return 1
+    # Names of files need not be UTF-8, and a terminal need not have all characters of those that are.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        options.function(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has enough. The interpreter would fail again when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (_Failure, CheckpointError, images.ImageError, OSError) as error:
+        print(f"{error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""crit explain: what on this machine stands in the way of a restore, found without trying it.
+
+Looks at what a restore looks at first: whether images are whole, the processor, numbers of processes that are taken, files,
+addresses and devices. It changes nothing. That it finds nothing is no promise: what only the kernel can say, `criu check`
+and the restore itself find out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import socket
+import stat
+from collections.abc import Iterator
+
+from . import checkpoint as c
+from .checkpoint import Checkpoint, CheckpointError, Entry
+from .gpus import gpus_of
+from .words import printable
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something in the way. `prevents`: a restore can't succeed; otherwise it may, with options or luck."""
+
+    prevents: bool
+    text: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{'Prevents' if self.prevents else 'May prevent'} a restore: {printable(self.text)}\n    {printable(self.hint)}"
+
+
+_MACHINES = {"X86_64": ("x86_64", "i686"), "AARCH64": ("aarch64",), "ARM": ("armv7l", "armv6l"), "PPC64": ("ppc64le", "ppc64"),
+             "S390": ("s390x",), "MIPS": ("mips64",), "LOONGARCH64": ("loongarch64",), "RISCV64": ("riscv64",)}
+
+# Components of the extended processor state (bits of xstate_bv) that hold something, and the flag of /proc/cpuinfo that
+# says that a processor has them.
+_COMPONENTS = {2: "avx", 5: "avx512f", 6: "avx512f", 7: "avx512f", 9: "pku", 11: "user_shstk", 17: "amx_tile", 18: "amx_tile"}
+
+
+def _owns(checkpoint: Checkpoint, kind: str) -> bool:
+    """Whether the tree had a namespace of this kind for itself."""
+    outside = checkpoint.inventory.get("root_ids", {}).get(f"{kind}_ns_id")
+    inside = checkpoint.roots[0].ids.get(f"{kind}_ns_id")
+    return inside is not None and outside is not None and inside != outside
+
+
+def _whole(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """Images that are missing or too short."""
+    if os.path.islink(checkpoint.name("parent")) and not checkpoint.exists("parent"):
+        target = os.readlink(checkpoint.name("parent"))
+        yield Finding(True, f"this dump is an increment of {target}, which isn't there",
+                      "Put that directory back, or make the link \"parent\" lead to where it is now.")
+    for file in checkpoint.files_like("pagemap-"):
+        entries = checkpoint.entries(file)
+        number = entries[0]["pages_id"] if entries else 0
+        needed = sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE
+        pages = f"pages-{number}.img"
+        size = os.path.getsize(checkpoint.name(pages)) if checkpoint.exists(pages) else 0
+        if needed > size:
+            yield Finding(True, f"{pages} has {size} bytes, but {file} lists {needed}",
+                          "The directory was copied in part; copy it again, with sparse files as they are.")
+    for process in checkpoint.processes:
+        for thread in process.threads:
+            if not checkpoint.exists(f"core-{thread}.img"):
+                yield Finding(True, f"core-{thread}.img of process {process.pid} is missing", "The directory is incomplete.")
+
+
+def _processor(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """Another processor, or one that lacks something that threads have in registers."""
+    kind = checkpoint.roots[0].core["mtype"]
+    if platform.machine() not in _MACHINES.get(kind, ()):
+        yield Finding(True, f"it was dumped on {kind}, and this is {platform.machine()}",
+                      "Restore it on a machine with a processor of that kind.")
+        return
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as text:
+            flags = next((line.split() for line in text if line.startswith("flags")), None)
+    except OSError:
+        return
+    if flags is None:
+        return
+    missing = set()
+    for process in checkpoint.processes:
+        for thread in process.threads:
+            for core in checkpoint.entries(f"core-{thread}.img", missing=True):
+                bits = core.get("thread_info", {}).get("fpregs", {}).get("xsave", {}).get("xstate_bv", 0)
+                missing |= {name for bit, name in _COMPONENTS.items() if bits >> bit & 1 and name not in flags}
+    for name in sorted(missing):
+        yield Finding(True, f"threads have state of {name} in registers, which this processor lacks",
+                      "Restore it on a processor that has it.")
+
+
+def _numbers(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """Numbers of processes and threads that are taken."""
+    if _owns(checkpoint, "pid"):
+        return
+    for process in checkpoint.processes:
+        for number in {process.pid, *process.threads}:
+            if os.path.exists(f"/proc/{number}"):
+                try:
+                    with open(f"/proc/{number}/comm", encoding="utf-8", errors="replace") as text:
+                        name = text.read().strip()
+                except OSError:
+                    name = "?"
+                yield Finding(True, f"number {number} is that of another process or thread here, {name}",
+                              "End it, or restore in a pid namespace of its own (criu-ns restore).")
+
+
+def _wanted_files(checkpoint: Checkpoint) -> Iterator[tuple[str, Entry]]:
+    """What each regular file or directory is needed for, each once."""
+    carried = {entry["orig_id"] for entry in checkpoint.entries("remap-fpath.img", missing=True)}
+    uses: dict[int, str] = {}
+    for process in checkpoint.processes:
+        if process.mm:
+            uses.setdefault(process.mm["exe_file_id"], f"the program of process {process.pid}")
+        for field, what in (("cwd_id", "the working directory"), ("root_id", "the root directory")):
+            if field in process.fs:
+                uses.setdefault(process.fs[field], f"{what} of process {process.pid}")
+        for mapping in process.mappings:
+            if mapping["status"] & (c.FILE_PRIVATE | c.FILE_SHARED) and not mapping["status"] & c.MEMFD:
+                uses.setdefault(mapping["shmid"], f"a file that process {process.pid} has mapped")
+        for descriptor in process.descriptors:
+            if descriptor["type"] == "REG":
+                uses.setdefault(descriptor["id"], f"descriptor {descriptor['fd']} of process {process.pid}")
+    for number, use in uses.items():
+        file = checkpoint.file("REG", number, "reg")
+        if file and number not in carried and not file.get("ext"):
+            yield use, file
+
+
+def _files(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
+    """Files that aren't there, or aren't what they were."""
+    if _owns(checkpoint, "mnt") and root == "/":
+        yield Finding(False, "the tree had mounts of its own, so where its files are isn't known",
+                      "Say it with --root, the same as for criu restore.")
+        return
+    for use, file in _wanted_files(checkpoint):
+        name = file["name"]
+        path = os.path.join(root, name.lstrip("/"))
+        try:
+            found = os.stat(path)
+        except OSError as error:
+            yield Finding(True, f"{name}, {use}, can't be found: {error.strerror}", "Images don't hold it; put it back.")
+            continue
+        if "mode" in file and stat.S_IFMT(found.st_mode) != stat.S_IFMT(file["mode"]):
+            yield Finding(True, f"{name}, {use}, is something else than it was", "Put back what was there.")
+        elif "size" in file and stat.S_ISREG(found.st_mode) and found.st_size != file["size"]:
+            yield Finding(True, f"{name}, {use}, has {found.st_size} bytes, and had {file['size']}",
+                          "Put back the file as it was when the dump was made.")
+        elif "mode" in file and found.st_mode != file["mode"]:
+            yield Finding(True, f"{name}, {use}, has mode {stat.S_IMODE(found.st_mode):o}, and had "
+                          f"{stat.S_IMODE(file['mode']):o}", "Change it back, or restore with --skip-file-rwx-check.")
+
+
+def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """Addresses of sockets that this machine doesn't have, or that are taken."""
+    if _owns(checkpoint, "net"):
+        return
+    tried = set()
+    for entry in checkpoint.pretty_files.values():
+        inet = entry.get("isk")
+        if not inet or not inet.get("src_addr") or not inet["src_port"]:
+            continue
+        address, port = str(inet["src_addr"][0]), inet["src_port"]
+        listens = inet["proto"] == "TCP" and inet["state"] == "LISTEN"
+        if (address, port, listens) in tried:
+            continue
+        tried.add((address, port, listens))
+        family = socket.AF_INET6 if inet["family"] == "INET6" else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                probe.bind((address, port if listens else 0))
+                if listens:
+                    probe.listen()
+        except OSError as error:
+            yield Finding(not address.startswith("fe80"), f"a {inet['proto']} socket was bound to {address} port {port}: "
+                          f"{error.strerror}", "Give this machine the address, and end whoever has the port.")
+
+
+def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """GPUs whose driver isn't here."""
+    for gpu in gpus_of(checkpoint):
+        device = "/dev/kfd" if gpu.name.startswith("AMD") else "/dev/nvidiactl"
+        if not os.path.exists(device):
+            yield Finding(True, f"process {gpu.pid} used {gpu.name}, and there is no {device}",
+                          "Restore it on a machine with such a GPU and its driver.")
+
+
+def _rights(checkpoint: Checkpoint) -> Iterator[Finding]:
+    """Whether whoever asks could restore it."""
+    if os.geteuid() != 0:
+        yield Finding(False, "this is not root", "Restore it as root.")
+    for kind in ("pid", "net", "ipc", "uts", "mnt", "user", "cgroup", "time"):
+        if _owns(checkpoint, kind) and not os.path.exists(f"/proc/self/ns/{kind}"):
+            yield Finding(True, f"the tree had a {kind} namespace of its own, and this kernel has none",
+                          "Restore it with a kernel that has them.")
+    label = checkpoint.inventory.get("lsmtype", "NO_LSM")
+    directory = {"SELINUX": "/sys/fs/selinux", "APPARMOR": "/sys/kernel/security/apparmor"}.get(label)
+    if directory and not os.path.isdir(directory):
+        yield Finding(True, f"processes have labels of {label}, which this kernel doesn't run",
+                      "Boot with it, or restore with --lsm-profile none.")
+
+
+def explain(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
+    """All that was found. Throws CheckpointError if the directory has no complete checkpoint."""
+    if "pre_dump_mode" in checkpoint.inventory:
+        yield Finding(True, "this is a pre-dump: memory only", "Restore the dump that was made after it.")
+        return
+    if not checkpoint.roots:
+        raise CheckpointError(f"{checkpoint.path} has no processes")
+    for found in (_whole(checkpoint), _processor(checkpoint), _numbers(checkpoint), _files(checkpoint, root),
+                  _addresses(checkpoint), _devices(checkpoint), _rights(checkpoint)):
+        yield from found

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The content of dumped memory."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from types import TracebackType
+from typing import BinaryIO
+
+from pycriu import images
+
+from . import checkpoint as c
+from .checkpoint import Checkpoint, CheckpointError, PageRun
+
+_MOST_LAYERS = 1024  # of incremental dumps: links that lead in a circle end here
+
+
+class _Layer:
+    """What one directory has of a memory object."""
+
+    def __init__(self, directory: str, pagemap: str) -> None:
+        checkpoint = Checkpoint(directory)
+        with open(checkpoint.name(pagemap), "rb") as stream:
+            head = next(images.ImageReader(stream).messages(), None)
+        if head is None:
+            raise CheckpointError(f"{checkpoint.name(pagemap)} is empty")
+        self.runs: list[PageRun] = []
+        self._offsets: list[int] = []  # in the pages file, of each run
+        offset = 0
+        for run in checkpoint.pages(pagemap):
+            self.runs.append(run)
+            self._offsets.append(offset)
+            if run.flags & c.PRESENT:
+                offset += run.pages * c.PAGE
+        self._starts = [run.start for run in self.runs]
+        self._content: BinaryIO | None = None
+        if offset:
+            self._content = open(checkpoint.name(f"pages-{head.pages_id}.img"), "rb")  # pylint: disable=consider-using-with
+
+    def close(self) -> None:
+        """Closes the pages file."""
+        if self._content:
+            self._content.close()
+
+    def at(self, address: int) -> tuple[PageRun | None, int]:
+        """The run that an address is in, or None; and where what is said of it ends."""
+        index = bisect.bisect_right(self._starts, address) - 1
+        if index >= 0 and address < self.runs[index].end:
+            return self.runs[index], self.runs[index].end
+        return None, self._starts[index + 1] if index + 1 < len(self._starts) else 1 << 64
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of a run whose pages are present."""
+        index = bisect.bisect_right(self._starts, address) - 1
+        assert self._content
+        self._content.seek(self._offsets[index] + address - self._starts[index])
+        data = self._content.read(size)
+        if len(data) != size:
+            raise CheckpointError(f"{self._content.name} is too short")
+        return data
+
+
+class Memory:
+    """A memory object: of a process ("pagemap-PID.img"), or shared ("pagemap-shmem-ID.img").
+
+    Has the files of its pages open until it is closed. Throws CheckpointError, pycriu's ImageError, OSError.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, pagemap: str) -> None:
+        self._layers: list[_Layer] = []
+        directory = checkpoint.path
+        try:
+            while os.path.exists(os.path.join(directory, pagemap)):
+                if len(self._layers) == _MOST_LAYERS:
+                    raise CheckpointError(f"{checkpoint.path} has more than {_MOST_LAYERS} parents")
+                self._layers.append(_Layer(directory, pagemap))
+                directory = os.path.join(directory, "parent")
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes files."""
+        for layer in self._layers:
+            layer.close()
+
+    def piece(self, address: int, end: int) -> tuple[bytes | None, int]:
+        """Content from `address` on, at most until `end`; or None if it isn't in the images. And where it ends."""
+        for layer in self._layers:
+            run, until = layer.at(address)
+            end = min(end, until)
+            if run is None:
+                return None, end
+            if run.flags & c.PRESENT:
+                return layer.read(address, end - address), end
+            if not run.flags & c.IN_PARENT:
+                return None, end
+        return None, end
+
+    def read(self, address: int, size: int) -> bytes:
+        """Content, with zeroes for what isn't in the images."""
+        found, end = bytearray(), address + size
+        while address < end:
+            data, until = self.piece(address, end)
+            found += bytes(until - address) if data is None else data
+            address = until
+        return bytes(found)

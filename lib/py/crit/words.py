@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Values as people read them."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Text of an image for a terminal: what could change the terminal is written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def size(count: float) -> str:
+    """A number of bytes."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number and what it is of."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def duration(microseconds: int) -> str:
+    """A time."""
+    return f"{microseconds / 1e6:.3f} s" if microseconds >= 1e6 else f"{microseconds / 1e3:.1f} ms"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line of criu-coredump."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from crit.checkpoint import Checkpoint, CheckpointError
+from pycriu import __version__
+from pycriu.images import ImageError
+
+from .core_file import CoreFile
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="criu-coredump", description="Makes core files, core.PID, of dumped processes.")
+    parser.add_argument("-i", "--in", dest="input", default=".", metavar="DIR", help="where the images are (default: here)")
+    parser.add_argument("-o", "--out", dest="output", default=".", metavar="DIR", help="where core files go (default: here)")
+    parser.add_argument("-p", "--pid", type=int, help="of this process only")
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser
+
+
+def main() -> int:
+    """Makes the files. Returns the exit status: 0, or 1 for any failure."""
+    options = _parser().parse_args()
+    try:
+        checkpoint = Checkpoint(options.input)
+        chosen = [process for process in checkpoint.processes
+                  if options.pid == process.pid or options.pid is None and not process.is_zombie]
+        if not chosen:
+            raise CheckpointError(f"{options.input} has no process {options.pid}")
+        for process in chosen:
+            if process.is_zombie:
+                raise CheckpointError(f"process {process.pid} had ended when it was dumped; it has no memory")
+            # Memory of others may be in it: nobody else is to read it.
+            name = os.path.join(options.output, f"core.{process.pid}")
+            with open(name, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+                CoreFile(checkpoint, process).write(out)
+    except (CheckpointError, ImageError, OSError) as error:
+        print(f"criu-coredump: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What differs between processors in a core file: registers, as the kernel's <asm/elf.h> and <asm/user.h> lay them out."""
+
+from __future__ import annotations
+
+import abc
+import struct
+
+from crit.checkpoint import CheckpointError, Entry
+
+NT_FPREGSET, NT_PRXFPREG, NT_X86_XSTATE = 2, 0x46E62B7F, 0x202
+NT_ARM_VFP, NT_ARM_TLS = 0x400, 0x401
+
+Note = tuple[str, int, bytes]  # owner, type, content
+
+
+def _words(values: list[int], code: str, size: int) -> bytes:
+    """Numbers, filled up with zeroes to a size."""
+    return struct.pack(f"<{len(values)}{code}", *values).ljust(size, b"\0")[:size]
+
+
+class Machine(abc.ABC):
+    """A processor: its ELF machine number, whether addresses have 64 bits, and how registers are laid out."""
+
+    elf = 0
+    is_64 = True
+    id_code = "I"  # of uid and gid in prpsinfo, as struct has it
+
+    @abc.abstractmethod
+    def registers(self, core: Entry) -> bytes:
+        """General registers, as in prstatus."""
+
+    @abc.abstractmethod
+    def notes(self, core: Entry) -> list[Note]:
+        """Notes with the rest of a thread's registers, the floating point ones first."""
+
+
+class X86(Machine):
+    """A 64-bit program of x86."""
+
+    elf = 62
+    _ORDER = ("r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss fs_base gs_base ds es fs gs"
+              ).split()
+
+    def registers(self, core: Entry) -> bytes:
+        general = core["thread_info"]["gpregs"]
+        return _words([general[name] for name in self._ORDER], "Q", 27 * 8)
+
+    @staticmethod
+    def _fxsave(core: Entry) -> bytes:
+        fp = core["thread_info"]["fpregs"]
+        head = struct.pack("<HHHHQQII", fp["cwd"] & 0xFFFF, fp["swd"] & 0xFFFF, fp["twd"] & 0xFFFF, fp["fop"] & 0xFFFF,
+                           fp["rip"], fp["rdp"], fp["mxcsr"], fp["mxcsr_mask"])
+        return (head + _words(fp.get("st_space", []), "I", 128) + _words(fp.get("xmm_space", []), "I", 256)).ljust(512, b"\0")
+
+    def _xstate(self, core: Entry) -> bytes:
+        """The XSAVE area in the layout of Intel's processors, which debuggers know by its size. Components whose place
+        only the processor knows are left out."""
+        xsave = core["thread_info"]["fpregs"].get("xsave")
+        if not xsave:
+            return b""
+        components = [(2, 576, 256, "ymmh_space", "I"), (3, 960, 64, "bndreg_state", "Q"), (4, 1024, 64, "bndcsr_state", "Q"),
+                      (5, 1088, 64, "opmask_reg", "Q"), (6, 1152, 512, "zmm_upper", "Q"), (7, 1664, 1024, "hi16_zmm", "Q"),
+                      (9, 2688, 8, "pkru", "I")]
+        area = bytearray(self._fxsave(core).ljust(2696, b"\0"))
+        mask, end = 0x3, 832
+        for bit, offset, size, name, code in components:
+            if name in xsave:
+                area[offset:offset + size] = _words(xsave[name], code, size)
+                mask |= 1 << bit
+                end = max(end, offset + size)
+        struct.pack_into("<Q", area, 464, mask)  # where the kernel puts XCR0
+        struct.pack_into("<Q", area, 512, xsave["xstate_bv"] & mask)
+        return bytes(area[:end])
+
+    def notes(self, core: Entry) -> list[Note]:
+        found: list[Note] = [("CORE", NT_FPREGSET, self._fxsave(core))]
+        if state := self._xstate(core):
+            found.append(("LINUX", NT_X86_XSTATE, state))
+        return found
+
+
+class Compat(X86):
+    """A 32-bit program of x86."""
+
+    elf = 3
+    is_64 = False
+    id_code = "H"
+    _ORDER = "bx cx dx si di bp ax ds es fs gs orig_ax ip cs flags sp ss".split()
+
+    def registers(self, core: Entry) -> bytes:
+        general = core["thread_info"]["gpregs"]
+        return _words([general[name] & 0xFFFFFFFF for name in self._ORDER], "I", 17 * 4)
+
+    def notes(self, core: Entry) -> list[Note]:
+        found: list[Note] = [("LINUX", NT_PRXFPREG, self._fxsave(core))]
+        if state := self._xstate(core):
+            found.append(("LINUX", NT_X86_XSTATE, state))
+        return found
+
+
+class Aarch64(Machine):
+    """A 64-bit program of ARM."""
+
+    elf = 183
+
+    def registers(self, core: Entry) -> bytes:
+        general = core["ti_aarch64"]["gpregs"]
+        return _words([*general["regs"], general["sp"], general["pc"], general["pstate"]], "Q", 34 * 8)
+
+    def notes(self, core: Entry) -> list[Note]:
+        fp = core["ti_aarch64"]["fpsimd"]
+        vectors = _words(fp.get("vregs", []), "Q", 512) + struct.pack("<II8x", fp["fpsr"], fp["fpcr"])
+        return [("CORE", NT_FPREGSET, vectors), ("LINUX", NT_ARM_TLS, struct.pack("<Q", core["ti_aarch64"]["tls"]))]
+
+
+class Arm(Machine):
+    """A 32-bit program of ARM."""
+
+    elf = 40
+    is_64 = False
+    id_code = "H"
+    _ORDER = "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 fp ip sp lr pc cpsr orig_r0".split()
+
+    def registers(self, core: Entry) -> bytes:
+        general = core["ti_arm"]["gpregs"]
+        return _words([general[name] for name in self._ORDER], "I", 18 * 4)
+
+    def notes(self, core: Entry) -> list[Note]:
+        fp = core["ti_arm"]["fpstate"]
+        vfp = _words(fp.get("vfp_regs", []), "Q", 256) + struct.pack("<I", fp["fpscr"])
+        return [("LINUX", NT_ARM_VFP, vfp), ("LINUX", NT_ARM_TLS, struct.pack("<I", core["ti_arm"]["tls"]))]
+
+
+def machine_of(core: Entry) -> Machine:
+    """The processor that a thread ran on. CheckpointError for those whose registers aren't known here."""
+    kind = core["mtype"]
+    if kind == "X86_64":
+        return Compat() if core["thread_info"]["gpregs"].get("mode") == "COMPAT" else X86()
+    known = {"AARCH64": Aarch64, "ARM": Arm}
+    if kind not in known:
+        raise CheckpointError(f"core files of {kind} can't be made; those of X86_64, AARCH64 and ARM can")
+    return known[kind]()
+
+

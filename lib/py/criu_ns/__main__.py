@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line of criu-ns."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import tempfile
+import termios
+import time
+from typing import NoReturn
+
+from . import namespaces
+from .arguments import Arguments, UsageError
+
+_USAGE = """Usage: criu-ns dump|pre-dump -t PID [OPTION]...
+       criu-ns restore [OPTION]...
+       criu-ns check [OPTION]...
+
+restore runs criu in a pid and a mount namespace of its own, so that the numbers of all processes are free; dump and
+pre-dump run it in those of the tree. Options are criu's, see criu(8), and
+  --criu-binary PATH    the criu to run, if it isn't that of $PATH
+"""
+_INTERVAL = 0.01  # seconds between looks for the end of a restore
+
+
+def _execute(program: str | None, words: list[str]) -> NoReturn:
+    """Becomes criu."""
+    try:
+        if program:
+            os.execv(program, ["criu", *words])
+        os.execvp("criu", ["criu", *words])
+    except OSError as error:
+        print(f"criu-ns: run {program or 'criu'}: {error.strerror}", file=sys.stderr)
+    os._exit(1)
+
+
+def _exit_status(status: int) -> int:
+    """A status of waitpid(2) as that of a program: 128 + N if signal N ended it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _wait(pid: int) -> int:
+    """Waits for criu; returns its exit status. What a terminal sends all of its group is criu's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _exit_status(os.waitpid(pid, 0)[1])
+
+
+# ---- restore
+
+def _begin_restore(arguments: Arguments, program: str | None) -> NoReturn:
+    """In the new pid namespace, as its first process."""
+    try:
+        namespaces.unshare(namespaces.CLONE_NEWNS)
+        os.setsid()
+        if arguments.has("--shell-job", "j"):
+            if not sys.stdin.isatty():
+                raise UsageError("--shell-job needs a terminal as standard input")
+            # criu makes the restored job the one in the foreground of its controlling terminal.
+            fcntl.ioctl(sys.stdin.fileno(), termios.TIOCSCTTY, 1)
+        namespaces.mount_own_proc()
+    except (OSError, UsageError) as error:
+        print(f"criu-ns: {error}", file=sys.stderr)
+        os._exit(1)
+    _execute(program, ["restore", *arguments.words])
+
+
+def _outer_pid(first: int, inner: str) -> str | None:
+    """The number that a process of a namespace has here. `first` is any process of that namespace."""
+    try:
+        name_space = os.stat(f"/proc/{first}/ns/pid")
+    except OSError:
+        return None  # the tree has ended already
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            other = os.stat(f"/proc/{entry}/ns/pid")
+            if (other.st_dev, other.st_ino) != (name_space.st_dev, name_space.st_ino):
+                continue
+            with open(f"/proc/{entry}/status", encoding="utf-8", errors="replace") as status:
+                numbers = next(line.split()[1:] for line in status if line.startswith("NSpid:"))
+        except (OSError, StopIteration):
+            continue
+        if numbers[-1] == inner:
+            return entry
+    return None
+
+
+def _absolute_pid_file(name: str, arguments: Arguments) -> str:
+    """Where criu would put its pid file: relative names are those of its work directory."""
+    directory = arguments.value("--work-dir", "W") or arguments.value("--images-dir", "D") or "."
+    return os.path.abspath(os.path.join(directory, name))
+
+
+def _write_pid_file(name: str, pid: str) -> None:
+    """Makes it as criu does: it must not exist."""
+    with open(name, "x", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(pid)
+
+
+def _restore(words: list[str]) -> int:
+    arguments = Arguments(words)
+    program = arguments.take("--criu-binary")
+    if arguments.has("--restore-sibling", "S"):
+        raise UsageError("--restore-sibling can't be: the tree is in a pid namespace of its own")
+    detached = arguments.remove("--restore-detached", "d")
+    pid_file = arguments.take("--pidfile")
+    if pid_file is not None:
+        pid_file = _absolute_pid_file(pid_file, arguments)
+        if os.path.lexists(pid_file):
+            raise UsageError(f"{pid_file} exists already")
+    with tempfile.TemporaryDirectory(prefix="criu-ns-") as scratch:
+        # criu says by it that the tree is restored, and which number its root has inside.
+        inner_file = os.path.join(scratch, "pid")
+        at = arguments.words.index("--") if "--" in arguments.words else len(arguments.words)
+        arguments.words[at:at] = ["--pidfile", inner_file]
+        namespaces.unshare(namespaces.CLONE_NEWPID)
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            _begin_restore(arguments, program)
+        if pid_file or detached:
+            inner = _wait_until_restored(child, inner_file)
+            if inner is None:
+                return _wait(child)
+            if pid_file and (outer := _outer_pid(child, inner)):
+                _write_pid_file(pid_file, outer)
+            if detached:
+                return 0
+        status = _wait(child)
+        # What became of a tree after it was restored isn't the restore's failure.
+        return 0 if os.path.exists(inner_file) else status
+
+
+def _wait_until_restored(child: int, inner_file: str) -> str | None:
+    """The number that the root of the tree has inside; None if criu has ended before. criu stays to be waited for."""
+    while True:
+        ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        try:
+            with open(inner_file, encoding="ascii") as file:
+                inner = file.read()
+        except FileNotFoundError:
+            inner = ""
+        if inner or ended:
+            return inner or None
+        time.sleep(_INTERVAL)
+
+
+# ---- dump
+
+def _inner_pid(pid: str) -> str:
+    """The number that a process has in its own pid namespace."""
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
+        for line in status:
+            if line.startswith("NSpid:"):
+                return line.split()[-1]
+    raise OSError(f"/proc/{pid}/status has no NSpid: the kernel has no pid namespaces")
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def _enter_mounts(descriptor: int) -> None:
+    """Enters a mount namespace, if its root and this directory are the same ones there: criu gets paths of here."""
+    before = os.stat("/"), os.stat("."), os.getcwd()
+    namespaces.enter(descriptor, "mount")
+    os.chdir(before[2])
+    if not _same(os.stat("/"), before[0]):
+        raise OSError("the tree has another root directory; run criu itself, which needs not be in its namespaces")
+    if not _same(os.stat("."), before[1]):
+        raise OSError(f"{before[2]} is another directory in the mount namespace of the tree")
+
+
+def _hold_namespace() -> None:
+    """Leaves a process in the pid namespace that this one's children are in, and an orphan there, so that its first process
+    has a child to wait for when the tree is gone. With this process it ends, too."""
+    reader, writer = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        if os.fork() == 0:
+            os.close(writer)
+            os.read(reader, 1)
+        os._exit(0)
+    os.close(reader)
+    os.waitpid(parent, 0)
+
+
+def _dump(command: str, words: list[str]) -> int:
+    arguments = Arguments(words)
+    program = arguments.take("--criu-binary")
+    pid = arguments.value("--tree", "t")
+    if pid is None:
+        raise UsageError(f"{command} needs --tree PID")
+    if not pid.isdigit() or not os.path.isdir(f"/proc/{pid}"):
+        raise UsageError(f"there is no process {pid}")
+    with open(f"/proc/{pid}/ns/pid", "rb") as pids, open(f"/proc/{pid}/ns/mnt", "rb") as mounts:
+        if not _same(os.fstat(pids.fileno()), os.stat("/proc/self/ns/pid")):
+            arguments.replace(_inner_pid(pid), "--tree", "t")
+            namespaces.enter(pids.fileno(), "pid")
+        if not _same(os.fstat(mounts.fileno()), os.stat("/proc/self/ns/mnt")):
+            _enter_mounts(mounts.fileno())
+    _hold_namespace()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        _execute(program, [command, *arguments.words])
+    return _wait(child)
+
+
+def main() -> int:
+    """Runs criu. Returns its exit status, or 1 if it couldn't be run."""
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(_USAGE, end="", file=sys.stderr if len(sys.argv) < 2 else sys.stdout)
+        return 1 if len(sys.argv) < 2 else 0
+    command, words = sys.argv[1], sys.argv[2:]
+    try:
+        if command == "restore":
+            return _restore(words)
+        if command in ("dump", "pre-dump"):
+            return _dump(command, words)
+        if command == "check":
+            arguments = Arguments(words)
+            _execute(arguments.take("--criu-binary"), ["check", *arguments.words])
+        raise UsageError(f"{command} is no command of criu-ns; dump, pre-dump, restore and check are")
+    except (UsageError, OSError) as error:
+        print(f"criu-ns: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

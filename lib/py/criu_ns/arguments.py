@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The words of a command line of criu, as far as criu-ns has to know them; all others are passed on as they are."""
+
+from __future__ import annotations
+
+
+class UsageError(Exception):
+    """Words that make no sense."""
+
+
+# Short options of criu that have a value, for bundles such as -vjt123.
+_WITH_VALUE = "tDWorJLM"
+
+
+class Arguments:
+    """Words behind the command. Options are named by their long name and their letter, e.g. ("--tree", "t")."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = list(words)
+
+    def _find(self, name: str, letter: str) -> tuple[int, int | None] | None:
+        """Which word an option is, and where in it the value begins (None: it is the next word, or there is none)."""
+        passed_over = False
+        for index, word in enumerate(self.words):
+            if word == "--":
+                return None
+            if passed_over:
+                passed_over = False
+            elif word == name:
+                return index, None
+            elif word.startswith(f"{name}="):
+                return index, len(name) + 1
+            elif word.startswith("-") and not word.startswith("--"):
+                for at, found in enumerate(word[1:], 1):
+                    if found == letter:
+                        return index, at + 1 if at + 1 < len(word) else None
+                    if found in _WITH_VALUE:
+                        passed_over = at + 1 == len(word)
+                        break
+        return None
+
+    def has(self, name: str, letter: str = "") -> bool:
+        """Whether an option without a value is given."""
+        return self._find(name, letter) is not None
+
+    def remove(self, name: str, letter: str = "") -> bool:
+        """Takes an option without a value out; whether it was given."""
+        found = self._find(name, letter)
+        if found is None:
+            return False
+        index, _ = found
+        word = self.words[index]
+        if word.startswith("--"):
+            del self.words[index]
+        else:
+            rest = word.replace(letter, "", 1)
+            self.words[index:index + 1] = [rest] if rest != "-" else []
+        return True
+
+    def value(self, name: str, letter: str = "") -> str | None:
+        """The value of an option, or None if it isn't given."""
+        found = self._find(name, letter)
+        if found is None:
+            return None
+        index, start = found
+        if start is not None:
+            return self.words[index][start:]
+        if index + 1 >= len(self.words):
+            raise UsageError(f"{name} needs a value")
+        return self.words[index + 1]
+
+    def replace(self, value: str, name: str, letter: str = "") -> None:
+        """Gives an option that is given another value."""
+        found = self._find(name, letter)
+        assert found
+        index, start = found
+        if start is None:
+            self.words[index + 1] = value
+        else:
+            self.words[index] = self.words[index][:start] + value
+
+    def take(self, name: str, letter: str = "") -> str | None:
+        """Takes an option and its value out; None if it isn't given."""
+        taken = self.value(name, letter)
+        found = self._find(name, letter)
+        if taken is not None and found:
+            index, start = found
+            del self.words[index:index + (2 if start is None else 1)]
+        return taken

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prints the folder below a prefix in which this interpreter looks for packages. usage: packages_folder.py PREFIX"""
+
+import sys
+import sysconfig
+
+prefix = sys.argv[1].rstrip("/")
+schemes = sysconfig.get_scheme_names()
+# Debian has folders of its own: one for its packages, and one for what is installed beside them.
+if prefix == "/usr" and "deb_system" in schemes:
+    print(sysconfig.get_path("purelib", "deb_system", {"base": prefix}))
+elif prefix == "/usr/local" and "posix_local" in schemes:
+    print(sysconfig.get_path("purelib", "posix_local", {"base": "/usr"}))
+else:
+    print(sysconfig.get_path("purelib", "posix_prefix", {"base": prefix}))

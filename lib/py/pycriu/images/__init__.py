@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: LGPL-2.1-only
+"""Image files of criu: read, written, and as dicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import pb, pb2dict
+from .contents import ImageError
+from .images import ImageReader, ImageWriter, MagicException, Streamed, dump, dumps, info, load, loads
+from .magic import by_name, by_val
+
+__all__ = ["ImageError", "ImageReader", "ImageWriter", "MagicException", "Streamed", "by_name", "by_val", "dump", "dumps",
+           "info", "load", "loads", "pb", "pb2dict"]
+
+
+def __getattr__(name: str) -> Any:
+    """Classes of messages are found here, too: pycriu.images.core_entry."""
+    return getattr(pb, name)
