@@ -47,7 +47,7 @@ install:
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
 
 uninstall:
-	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
+	@scripts/uninstall "$(BUILD)/install_manifest.txt" "$(PREFIX)" "$(DESTDIR)"
 
 bench:
 	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
