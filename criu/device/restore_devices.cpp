@@ -67,6 +67,13 @@ void RestoreDevices::share(kernel::FdStore& store) {
     }
 }
 
+void RestoreDevices::visitGroups(const InGroupsOf& inGroupsOf) {
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        part.restore->visitGroups(inGroupsOf);
+    }
+}
+
 std::size_t RestoreDevices::descriptors() const {
     std::size_t sum = 0;
     for (const Part& part : parts_)

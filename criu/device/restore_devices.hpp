@@ -26,6 +26,7 @@ public:
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
+    void visitGroups(const InGroupsOf& inGroupsOf);
     void forked();
 
     /// Target. False: not yet.

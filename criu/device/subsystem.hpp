@@ -139,6 +139,10 @@ struct Relocated {
     UniqueFd fd;  ///< of what; empty: of the path
 };
 
+/// Runs a function in a process of its own, which is in the control groups of a restored process and in criu's own
+/// namespaces. What it finds out has to go into shared memory. Throws Error if it throws.
+using InGroupsOf = std::function<void(TreePid, const std::function<void()>&)>;
+
 /// A process that is about to be let go.
 struct ResumedProcess {
     compel::FrozenProcess* process = nullptr;
@@ -166,6 +170,8 @@ public:
     /// Master: whether a file should be open before its process does what takes long, since opening it has the master
     /// begin to work for it.
     [[nodiscard]] virtual bool early(FileId) const { return false; }
+    /// Master: control groups exist, processes don't. For what depends on the devices that a group lets a process use.
+    virtual void visitGroups(const InGroupsOf&) {}
     /// Master: the tree is being created. Threads may be started.
     virtual void forked() {}
 

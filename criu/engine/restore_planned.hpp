@@ -69,6 +69,9 @@ public:
     [[nodiscard]] const model::Options& options() const noexcept;
     [[nodiscard]] Log& log() const noexcept;
     /// How many processes are to run in the end.
+    /// Has device subsystems look at what processes will find in their control groups, which must exist; in
+    /// group_visit.cpp. Throws Error.
+    void visitGroups();
     [[nodiscard]] std::size_t countAlive() const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

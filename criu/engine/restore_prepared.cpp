@@ -54,6 +54,7 @@ void PreparedRestore::makeShared() {
     planned.cgroups.create(store);
     if (surroundings.ids.isOwnNamespace())
         planned.cgroups.openEntrances(store);
+    planned.visitGroups();
 }
 
 PreparedRestore::~PreparedRestore() = default;

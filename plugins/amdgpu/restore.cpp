@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "criu/base/machine.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
 #include "images/fdinfo.hpp"
@@ -63,7 +65,18 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     chooseCompanions(files);
     kernel_.loadLibraries();  // processes that fill their own buffers have other paths
     here_ = Topology::read(kernel_.topology());
-    chooseGpus();
+    for (const auto& [id, image] : kfds_) {
+        if (image->has_primary != 0)
+            continue;
+        const ErrorContext context([&, &id = id] { return kfdImageName(id); });
+        sources_.emplace(id, Topology::fromImage(*image));
+        allowed_.emplace(id, here_);
+        const std::vector<TreePid> users = files.users(id);
+        const TreePid noted(static_cast<pid_t>(image->pid));
+        holders_.emplace(id, users.empty() ? noted : users.front());
+        pids_.insert(noted);
+    }
+    chooseGpus();  // those that fit nowhere are refused before anything is made
     numberObjects();
     collectObjects();
 }
@@ -109,43 +122,96 @@ void AmdgpuRestore::chooseCompanions(files::FileRestore& files) {
     }
 }
 
-void AmdgpuRestore::chooseGpus() {
-    for (const auto& [id, image] : kfds_) {
-        if (image->has_primary != 0)
-            continue;
-        const ErrorContext context([&] { return kfdImageName(id); });
-        const Topology& source = sources_.emplace(id, Topology::fromImage(*image)).first->second;
-        requireAsMany(source);
-        // Processes of one tree shared GPUs, under whatever ids.
-        std::vector<model::GpuMapping> wanted;
-        for (const auto& [other, map] : maps_)
-            for (const auto& [user, local] : map)
-                for (const Node* const gpu : source.gpus())
-                    if (gpu->id == sources_.at(other).findGpu(user)->id &&
-                        std::none_of(wanted.begin(), wanted.end(), [&](const model::GpuMapping& known) {
-                            return known.from == fmt::format("{}", gpu->gpuId);
-                        }))
-                        wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
-        const GpuMap map = matchGpus(source, here_, rules_(), wanted.empty() ? context_.options.gpuMap : wanted);
-        for (const auto& [user, local] : map)
-            context_.log.info("amdgpu: {} becomes {}", source.findGpu(user)->describe(),
-                              here_.findGpu(local)->describe());
-        maps_.emplace(id, map);
-        pids_.insert(TreePid(static_cast<pid_t>(image->pid)));
+namespace {
+
+bool hasGpu(const Topology& topology, const std::string& name) {
+    try {
+        (void)topology.named(name);
+        return true;
+    } catch (const Error&) {
+        return false;
     }
 }
 
-/// The driver restores a process only where it may open exactly as many GPUs as it had.
-void AmdgpuRestore::requireAsMany(const Topology& source) const {
-    const auto all = here_.gpus();
-    const auto had = source.gpus().size();
-    const auto have = static_cast<std::size_t>(
-        std::count_if(all.begin(), all.end(), [](const Node* gpu) { return gpu->hasRenderNode(); }));
-    if (had >= have)
-        return;
-    Error error(0, fmt::format("the process had {} GPUs, and {} can be used here", had, have));
-    error.addHint("hide the others by the device cgroup that criu runs in");
-    throw error;
+}  // namespace
+
+std::vector<model::GpuMapping> AmdgpuRestore::mapped(const Topology& source) const {
+    std::vector<model::GpuMapping> found;
+    for (const model::GpuMapping& mapping : context_.options.gpuMap) {
+        const bool ofOthers = std::any_of(sources_.begin(), sources_.end(),
+                                          [&](const auto& one) { return hasGpu(one.second, mapping.from); });
+        if (!ofOthers || hasGpu(source, mapping.from))
+            found.push_back(mapping);
+    }
+    return found;
+}
+
+/// Processes of one tree shared GPUs, under whatever ids: what is chosen for one holds for all. Those that may use the
+/// fewest GPUs have the least choice, so they come first.
+void AmdgpuRestore::chooseGpus() {
+    std::vector<FileId> order;
+    for (const auto& [id, source] : sources_)
+        order.push_back(id);
+    std::stable_sort(order.begin(), order.end(), [&](FileId one, FileId other) {
+        return allowed_.at(one).gpus().size() < allowed_.at(other).gpus().size();
+    });
+    maps_.clear();
+    for (const FileId id : order) {
+        const ErrorContext context([&] { return kfdImageName(id); });
+        const Topology& source = sources_.at(id);
+        std::vector<model::GpuMapping> wanted;
+        const auto isWanted = [&](const Node& gpu) {
+            return std::any_of(wanted.begin(), wanted.end(),
+                               [&](const model::GpuMapping& known) { return &source.named(known.from) == &gpu; });
+        };
+        for (const auto& [other, map] : maps_)
+            for (const auto& [user, local] : map)
+                for (const Node* const gpu : source.gpus())
+                    if (gpu->id == sources_.at(other).findGpu(user)->id && !isWanted(*gpu))
+                        wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
+        for (const model::GpuMapping& mapping : mapped(source))
+            if (!hasGpu(source, mapping.from) || !isWanted(source.named(mapping.from)))
+                wanted.push_back(mapping);
+        maps_.emplace(id, matchGpus(source, allowed_.at(id), rules_(), wanted));
+    }
+}
+
+/// Of several device control groups that a process is in each may forbid a GPU. Only the driver knows what comes of
+/// that, and shows it to those in the group: by the files of its topology that can be read. To restore a process it
+/// wants exactly as many GPUs as the process may open.
+void AmdgpuRestore::visitGroups(const device::InGroupsOf& inGroupsOf) {
+    struct Seen {
+        std::uint32_t count;
+        GpuId ids[1];
+    };
+    const std::size_t most = here_.gpus().size();
+    const Mapping memory = Mapping::anonymous(pageAlignUp(sizeof(Seen) + most * sizeof(GpuId)), MAP_SHARED);
+    auto& seen = *memory.as<Seen>();
+    for (const auto& [id, source] : sources_) {
+        const TreePid holder = holders_.at(id);
+        seen.count = 0;
+        inGroupsOf(holder, [&] {
+            for (const Node* const gpu : Topology::read(kernel_.topology()).gpus())
+                if (gpu->hasRenderNode() && seen.count < most)
+                    seen.ids[seen.count++] = gpu->gpuId;
+        });
+        const std::set<GpuId> ids(seen.ids, seen.ids + std::min<std::size_t>(seen.count, most));
+        allowed_.at(id) = here_.restrictedTo(ids);
+        const std::size_t had = source.gpus().size();
+        if (ids.size() == had)
+            continue;
+        Error error(0, fmt::format("process {} had {} GPUs, and its control group lets it use {} here", holder, had,
+                                   ids.size()));
+        error.addHint(
+            "the driver restores it only where it may use exactly as many: see devices(4), or the device "
+            "options of the container's runtime");
+        throw error;
+    }
+    chooseGpus();
+    for (const auto& [id, map] : maps_)
+        for (const auto& [user, local] : map)
+            context_.log.info("amdgpu: {} becomes {}", sources_.at(id).findGpu(user)->describe(),
+                              here_.findGpu(local)->describe());
 }
 
 const Node& AmdgpuRestore::newGpu(std::uint32_t oldMinor, GpuId user) const {
@@ -253,16 +319,19 @@ void AmdgpuRestore::collectObjects() {
 std::size_t AmdgpuRestore::descriptors() const {
     std::size_t own = device::ContentChannel::kDescriptors;
     for (const auto& [id, image] : kfds_)
-        own += 1 + 2 * image->num_of_gpus;
+        own += 1 + image->num_of_gpus;
+    if (!kfds_.empty())
+        own += here_.gpus().size();
     return own + wanted_ + nodes_.size();
 }
 
 void AmdgpuRestore::share(kernel::FdStore& store) {
-    for (const auto& [id, map] : maps_)
-        for (const auto& [from, to] : map)
-            if (const std::uint32_t minor = here_.findGpu(to)->renderMinor; !hostNodes_.contains(minor))
-                hostNodes_.emplace(minor,
-                                   store.inherit(kernel::FdKey::Device, kernel_.open(renderPath(minor), O_PATH)));
+    // Which of them the processes get isn't known before there are control groups.
+    if (!sources_.empty())
+        for (const Node* const gpu : here_.gpus())
+            if (gpu->hasRenderNode() && kernel_.device(renderPath(gpu->renderMinor)) != 0)
+                hostNodes_.emplace(gpu->renderMinor, store.inherit(kernel::FdKey::Device,
+                                                                   kernel_.open(renderPath(gpu->renderMinor), O_PATH)));
     const bool content = !kfds_.empty() || !nodes_.empty();
     if (content && context_.options.gpuParallel)
         channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, store);
@@ -417,10 +486,11 @@ UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
     try {
         return kernel_.open(renderPath(renderMinor), O_RDWR);
     } catch (const Error& error) {
-        if (error.code() != ENOENT)
+        if (error.code() != ENOENT || !hostNodes_.contains(renderMinor))
             throw;
     }
-    return kernel_.open(fmt::format("/proc/self/fd/{}", hostNodes_.at(renderMinor).get()), O_RDWR);
+    const auto host = hostNodes_.find(renderMinor);
+    return kernel_.open(fmt::format("/proc/self/fd/{}", host->second.get()), O_RDWR);
 }
 
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {

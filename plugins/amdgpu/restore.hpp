@@ -35,6 +35,7 @@ public:
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const override;
     [[nodiscard]] bool late(FileId id) const override { return dmabufs_.contains(id); }
     [[nodiscard]] bool early(FileId id) const override { return kfds_.contains(id) || nodes_.contains(id); }
+    void visitGroups(const device::InGroupsOf& inGroupsOf) override;
     void forked() override;
 
     Opened open(FileId id, files::FileOpener& opener) override;
@@ -57,7 +58,8 @@ private:
 
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
-    void requireAsMany(const Topology& source) const;
+    /// --gpu-map, as far as it is about GPUs of `source`.
+    [[nodiscard]] std::vector<model::GpuMapping> mapped(const Topology& source) const;
     void numberObjects();
     void collectObjects();
     [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;
@@ -82,6 +84,8 @@ private:
     Topology here_;
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
+    std::map<FileId, TreePid> holders_;   ///< of compute state: the process
+    std::map<FileId, Topology> allowed_;  ///< what its control groups leave of here_; all of it until they were visited
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
     std::map<FileId, std::vector<FileId>> companions_;

@@ -92,6 +92,15 @@ const Node* Topology::find(std::uint32_t nodeId) const noexcept {
     return found == nodes_.end() || found->id != nodeId ? nullptr : &*found;
 }
 
+Topology Topology::restrictedTo(const std::set<GpuId>& allowed) const {
+    Topology less;
+    for (const Node& node : nodes_)
+        if (!node.isGpu() || allowed.contains(node.gpuId))
+            less.add(node);
+    less.dropDanglingLinks();
+    return less;
+}
+
 const Node& Topology::named(std::string_view name) const {
     const auto number = [](std::string_view text, int base) -> std::optional<std::uint64_t> {
         kernel::Scanner scan(text);

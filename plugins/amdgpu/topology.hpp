@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,6 +103,8 @@ public:
     [[nodiscard]] const Node* findGpu(GpuId id) const noexcept;
     [[nodiscard]] const Node* findMinor(std::uint32_t renderMinor) const noexcept;
     [[nodiscard]] const Node* find(std::uint32_t nodeId) const noexcept;
+    /// Without GPUs that `allowed` doesn't name.
+    [[nodiscard]] Topology restrictedTo(const std::set<GpuId>& allowed) const;
     /// The GPU a user means: by gpu id (decimal or 0x…), unique id (GPU-…) or PCI address. Throws Error if
     /// there is none, or several: partitions of a card have its unique id in common.
     [[nodiscard]] const Node& named(std::string_view name) const;

@@ -23,6 +23,8 @@ CRIU_MODES = {
     "old_family": ["kfd_memory", "render_buffers"],
     "mapped": ["kfd_memory"],
     "linked": ["kfd_memory"],
+    "grouped": ["kfd_queues"],
+    "grouped_apart": ["kfd_groups"],
     "unchecked": ["kfd_events"],
     "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],

@@ -5,6 +5,9 @@
 
 #include <compel/process.hpp>
 
+#include <filesystem>
+#include <set>
+
 #include "amdgpu_fake_kernel.hpp"
 #include "amdgpu_machine.hpp"
 #include "criu/base/error.hpp"
@@ -237,6 +240,54 @@ TEST_CASE("amdgpu: processes of one tree get the same GPUs") {
     images.addKfd(2, renamed, 11);
     images.options_.gpuMap = {{"0x1000", "0x5001"}};
     CHECK_NOTHROW(Plan(images, Machine::make(kMi100, 1, 2, 1, 0x5000)));
+}
+
+TEST_CASE("amdgpu: a process gets the GPUs that its control group allows") {
+    FakeImages images;
+    images.addKfd(1, Machine::make(kMi100, 1, 1), 10);
+    const Machine here = Machine::make(kMi100, 1, 8, 1, 0x5000);
+    Plan plan(images, here);
+    const auto allow = [&](std::set<std::size_t> allowed) {
+        for (std::size_t gpu = 0; gpu < 8; ++gpu)
+            if (!allowed.contains(gpu))
+                std::filesystem::remove_all(plan.sysfs.node(static_cast<std::uint32_t>(gpu + 1)));
+        plan.restore.visitGroups([](TreePid, const std::function<void()>& body) { body(); });
+    };
+    SECTION("one of eight") {
+        CHECK_NOTHROW(allow({5}));
+    }
+    SECTION("one of eight, chosen by hand") {
+        images.options_.gpuMap = {{"0x1000", "0x5005"}};
+        CHECK_NOTHROW(allow({5}));
+    }
+    SECTION("another one than was chosen") {
+        images.options_.gpuMap = {{"0x1000", "0x5004"}};
+        CHECK_THROWS_WITH(allow({5}), Contains("--gpu-map") && Contains("no GPU '0x5004'") && Contains("0x5005"));
+    }
+    SECTION("more than it had") {
+        CHECK_THROWS_WITH(allow({2, 5}), Contains("had 1 GPUs") && Contains("lets it use 2"));
+    }
+    SECTION("none") {
+        CHECK_THROWS_WITH(allow({}), Contains("had 1 GPUs") && Contains("lets it use 0"));
+    }
+}
+
+TEST_CASE("amdgpu: --gpu-map is about GPUs of any of the processes") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 2);
+    for (const std::size_t gone : {0U, 1U}) {
+        Machine one = machine;
+        const std::uint32_t id = one.gpu(gone).id;
+        std::erase_if(one.nodes, [&](const Node& node) { return node.id == id; });
+        for (Node& node : one.nodes)
+            std::erase_if(node.links, [&](const Link& link) { return link.to == id; });
+        images.addKfd(static_cast<std::uint32_t>(gone + 1), one, 10);
+    }
+    images.options_.gpuMap = {{"0x1000", "0x5003"}, {"0x1001", "0x5002"}};
+    const Machine here = Machine::make(kMi100, 1, 4, 1, 0x5000);
+    CHECK_NOTHROW(Plan(images, here));
+    images.options_.gpuMap.push_back({"0x9999", "0x5001"});
+    CHECK_THROWS_WITH(Plan(images, here), Contains("0x9999"));
 }
 
 TEST_CASE("amdgpu: GPUs that don't fit fail the restore before anything is made") {

@@ -191,6 +191,108 @@ mode_contained_one() {
     verify
 }
 
+groups=/groups
+
+# A control group whose tasks may use only the given GPUs, by their render nodes. usage: make_group NAME MINOR...
+make_group() {
+    mkdir -p "$groups"
+    grep -q " $groups cgroup " /proc/mounts || mount -t cgroup -o devices cgroup $groups || fail "there are no device groups"
+    mkdir -p "$groups/$1"
+    allow_gpus "$@"
+}
+
+# usage: allow_gpus NAME MINOR...
+allow_gpus() {
+    group=$1
+    shift
+    for node in /dev/dri/renderD*; do
+        minor=${node#/dev/dri/renderD}
+        file=devices.deny
+        for allowed; do
+            [ "$allowed" != "$minor" ] || file=devices.allow
+        done
+        echo "c 226:$minor rwm" >"$groups/$group/$file"
+    done
+}
+
+remove_groups() { rmdir "$groups"/*/; }
+
+# usage: gpu_of MINOR: the GPU's id
+gpu_of() {
+    for node in /sys/class/kfd/kfd/topology/nodes/*; do
+        grep -q "^drm_render_minor $1\$" "$node/properties" && cat "$node/gpu_id"
+    done
+}
+
+# Runs a command in a control group. usage: in_group NAME COMMAND...
+in_group() {
+    echo 0 >"$groups/$1/cgroup.procs"
+    shift
+    "$@"
+    echo 0 >$groups/cgroup.procs
+}
+
+# A process that was given one of eight GPUs by its control group, restored by a criu that sees them all (as plain criu and
+# crun run it), by one in the group (runc), and where the group allows another GPU, also if that is chosen by hand.
+mode_grouped() {
+    reload_simulator gpus=8
+    make_group one 130
+    in_group one start
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    dump_well images
+    in_group one restore_well images restore-inside
+    still_works "the restore by a criu in the group"
+    had=$(gpu_of 130)
+    dump_well images
+    allow_gpus one 133
+    restore_well images restore-elsewhere
+    still_works "the restore on another GPU"
+    dump_well images
+    allow_gpus one 135
+    restore_well images restore-chosen --gpu-map "$had=$(gpu_of 135)"
+    still_works "the restore on a GPU that was chosen"
+    dump_well images
+    # What the group doesn't allow can't be chosen, and the driver wants exactly as many as there were.
+    for case in "135:--gpu-map $had=$(gpu_of 128):no GPU" "134 135::had 1 GPUs.*lets it use 2" \
+        "::had 1 GPUs.*lets it use 0"; do
+        minors=${case%%:*}
+        case=${case#*:}
+        # shellcheck disable=SC2086
+        allow_gpus one $minors
+        # shellcheck disable=SC2086
+        restore images restore-refused ${case%%:*}
+        [ $code = 1 ] || fail "with GPUs '$minors' a restore ended with $code"
+        grep -q "Error.*${case#*:}" "$dir/restore-refused.log" ||
+            fail "with GPUs '$minors' the log says: $(errors "$dir/restore-refused.log")"
+        gone "$pid" || fail "a restore that was refused left the program behind"
+    done
+    allow_gpus one 135
+    restore_well images restore-last
+    still_works "the last restore"
+    verify
+    remove_groups
+}
+
+# Processes of one tree that see different GPUs.
+mode_grouped_apart() {
+    reload_simulator gpus=4
+    make_group one 129
+    make_group two 131
+    arguments="$groups/one $groups/two $groups/one"
+    start
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    dump_well images
+    allow_gpus one 128
+    restore_well images restore-2 --gpu-map "$(gpu_of 131)=$(gpu_of 131)"
+    still_works "the restore of which some have moved"
+    verify
+    remove_groups
+}
+
 # What can't be dumped: an error that says so, and the program goes on.
 mode_refused() {
     start

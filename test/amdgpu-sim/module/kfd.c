@@ -55,28 +55,32 @@ static void fill_aperture(struct kfd_process_device_apertures* aperture, const s
 }
 
 static long apertures(struct sim_process* process, struct kfd_ioctl_get_process_apertures_args* arguments) {
-    unsigned int i;
+    unsigned int i, count = 0;
 
     memset(arguments, 0, sizeof(*arguments));
-    for (i = 0; i < sim_gpu_count; i++) {
-        fill_aperture(&arguments->process_apertures[i], &process->pdds[i]);
+    for (i = 0; i < sim_gpu_count && count < NUM_OF_SUPPORTED_GPUS; i++) {
+        if (process->pdds[i].present) {
+            fill_aperture(&arguments->process_apertures[count++], &process->pdds[i]);
+        }
     }
-    arguments->num_of_nodes = sim_gpu_count;
+    arguments->num_of_nodes = count;
     return 0;
 }
 
 /* With room for none it only says how many there are. */
 static long apertures_new(struct sim_process* process, struct kfd_ioctl_get_process_apertures_new_args* arguments) {
     struct kfd_process_device_apertures all[SIM_MAX_GPUS];
-    u32 count = min(arguments->num_of_nodes, sim_gpu_count);
+    u32 count = 0;
     unsigned int i;
 
     if (!arguments->num_of_nodes) {
-        arguments->num_of_nodes = sim_gpu_count;
+        arguments->num_of_nodes = sim_pdd_count(process);
         return 0;
     }
-    for (i = 0; i < count; i++) {
-        fill_aperture(&all[i], &process->pdds[i]);
+    for (i = 0; i < sim_gpu_count && count < arguments->num_of_nodes; i++) {
+        if (process->pdds[i].present) {
+            fill_aperture(&all[count++], &process->pdds[i]);
+        }
     }
     arguments->num_of_nodes = count;
     return copy_to_user(u64_to_user_ptr(arguments->kfd_process_device_apertures_ptr), all, count * sizeof(*all))
@@ -248,6 +252,9 @@ static int kfd_mmap(struct file* file, struct vm_area_struct* vma) {
 
     if (result) {
         return result;
+    }
+    if (gpu && !process->pdds[gpu->index].present) {
+        gpu = NULL;
     }
     if (process->mm != current->mm) {
         return -EBADF;

@@ -29,6 +29,7 @@ struct sim_process;
 /* One process on one GPU. */
 struct sim_pdd {
     struct sim_gpu* gpu;
+    bool present;    /* the process was allowed the GPU when it opened /dev/kfd for the first time */
     u32 user_gpu_id; /* the id this process knows the GPU by: another one than the GPU's after a restore elsewhere */
     struct file* drm_file;
     struct sim_vm* vm;
@@ -105,6 +106,7 @@ void sim_process_put(struct sim_process* process);
 struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id);
 int sim_pdd_acquire(struct sim_pdd* pdd, int drm_fd);
 unsigned int sim_process_count(void);
+unsigned int sim_pdd_count(const struct sim_process* process);
 
 /* kfd_memory.c */
 u64 sim_mmap_offset(u64 type, const struct sim_pdd* pdd);

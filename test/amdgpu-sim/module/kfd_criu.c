@@ -84,12 +84,12 @@ static struct counts count(struct sim_process* process) {
     return counts;
 }
 
-static void describe(const struct counts* counts, struct kfd_ioctl_criu_args* arguments) {
-    arguments->num_devices = sim_gpu_count;
+static void describe(const struct counts* counts, u32 devices, struct kfd_ioctl_criu_args* arguments) {
+    arguments->num_devices = devices;
     arguments->num_bos = counts->bos;
     arguments->num_objects = counts->queues + counts->events + counts->ranges;
     arguments->priv_data_size =
-        sizeof(struct private_head) + sim_gpu_count * sizeof(struct private_device) +
+        sizeof(struct private_head) + devices * sizeof(struct private_device) +
         counts->bos * sizeof(struct private_bo) + counts->queues * sizeof(struct private_queue) +
         counts->events * sizeof(struct private_event) + counts->ranges * sizeof(struct private_range);
 }
@@ -101,7 +101,7 @@ static long process_info(struct sim_process* process, struct kfd_ioctl_criu_args
     sim_queues_evict(process);
     process->paused = true;
     counts = count(process);
-    describe(&counts, arguments);
+    describe(&counts, sim_pdd_count(process), arguments);
     arguments->pid = task_tgid_nr_ns(process->leader, task_active_pid_ns(process->leader));
     return 0;
 }
@@ -226,13 +226,13 @@ static long checkpoint(struct sim_process* process, struct kfd_ioctl_criu_args* 
     struct kfd_criu_bo_bucket* buckets;
     struct private_device* private_device;
     struct private_head* head;
-    unsigned int i;
+    unsigned int i, at = 0, count_devices = sim_pdd_count(process);
     long result;
 
     if (!arguments->devices || !arguments->bos || !arguments->priv_data || !process->paused) {
         return -EINVAL;
     }
-    describe(&counts, &expected);
+    describe(&counts, count_devices, &expected);
     if (expected.num_devices != arguments->num_devices || expected.num_bos != arguments->num_bos ||
         expected.num_objects != arguments->num_objects || expected.priv_data_size != arguments->priv_data_size) {
         return -EINVAL;
@@ -248,17 +248,19 @@ static long checkpoint(struct sim_process* process, struct kfd_ioctl_criu_args* 
     head->xnack = process->xnack;
     private_device = (struct private_device*)(head + 1);
     for (i = 0; i < sim_gpu_count; i++) {
-        private_device[i].user_gpu_id = process->pdds[i].user_gpu_id;
-        devices[i].user_gpu_id = process->pdds[i].user_gpu_id;
-        devices[i].actual_gpu_id = process->pdds[i].gpu->properties.gpu_id;
+        if (process->pdds[i].present) {
+            private_device[at].user_gpu_id = process->pdds[i].user_gpu_id;
+            devices[at].user_gpu_id = process->pdds[i].user_gpu_id;
+            devices[at++].actual_gpu_id = process->pdds[i].gpu->properties.gpu_id;
+        }
     }
-    save_objects(process, (struct private_bo*)(private_device + sim_gpu_count) + counts.bos);
-    result = save_bos(process, buckets, (struct private_bo*)(private_device + sim_gpu_count));
+    save_objects(process, (struct private_bo*)(private_device + count_devices) + counts.bos);
+    result = save_bos(process, buckets, (struct private_bo*)(private_device + count_devices));
     if (result) {
         goto done;
     }
     head->checksum = crc32(0, head, expected.priv_data_size);
-    if (copy_to_user(u64_to_user_ptr(arguments->devices), devices, sim_gpu_count * sizeof(*devices)) ||
+    if (copy_to_user(u64_to_user_ptr(arguments->devices), devices, count_devices * sizeof(*devices)) ||
         copy_to_user(u64_to_user_ptr(arguments->bos), buckets, counts.bos * sizeof(*buckets)) ||
         copy_to_user(u64_to_user_ptr(arguments->priv_data), head, expected.priv_data_size)) {
         close_exported(buckets, counts.bos);
@@ -284,17 +286,18 @@ static int restore_devices(struct sim_process* process, const struct kfd_ioctl_c
     unsigned int i;
     int result;
 
-    if (arguments->num_devices != sim_gpu_count) {
+    /* criu_restore_devices() of Linux 6.1: exactly the GPUs that the process may have. */
+    if (arguments->num_devices != sim_pdd_count(process)) {
         return -EINVAL;
     }
-    if (copy_from_user(devices, u64_to_user_ptr(arguments->devices), sim_gpu_count * sizeof(*devices))) {
+    if (copy_from_user(devices, u64_to_user_ptr(arguments->devices), arguments->num_devices * sizeof(*devices))) {
         return -EFAULT;
     }
-    for (i = 0; i < sim_gpu_count; i++) {
+    for (i = 0; i < arguments->num_devices; i++) {
         const struct sim_gpu* gpu = sim_gpu_by_id(devices[i].actual_gpu_id);
         struct sim_pdd* pdd = gpu ? &process->pdds[gpu->index] : NULL;
 
-        if (!devices[i].user_gpu_id || !pdd || pdd->drm_file) {
+        if (!devices[i].user_gpu_id || !pdd || !pdd->present || pdd->drm_file) {
             return -EINVAL;
         }
         result = sim_pdd_acquire(pdd, devices[i].drm_fd);

@@ -120,6 +120,9 @@ static struct sim_process* process_create(void) {
         struct sim_pdd* pdd = &process->pdds[i];
 
         pdd->gpu = sim_gpus[i];
+        /* kfd_init_apertures() of kfd_flat_memory.c (Linux 6.1): GPUs that are not allowed now never become the
+         * process's. */
+        pdd->present = sim_gpu_allowed(pdd->gpu);
         pdd->user_gpu_id = pdd->gpu->properties.gpu_id;
         idr_init_base(&pdd->allocations, 1);
         pdd->doorbells = (void*)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(SIM_DOORBELL_BYTES));
@@ -181,11 +184,21 @@ struct sim_process* sim_process_find(struct pid* tgid) {
     return found;
 }
 
+/* How many GPUs the process has. */
+unsigned int sim_pdd_count(const struct sim_process* process) {
+    unsigned int i, count = 0;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        count += process->pdds[i].present;
+    }
+    return count;
+}
+
 struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id) {
     unsigned int i;
 
     for (i = 0; i < sim_gpu_count; i++) {
-        if (process->pdds[i].user_gpu_id == user_gpu_id) {
+        if (process->pdds[i].present && process->pdds[i].user_gpu_id == user_gpu_id) {
             return &process->pdds[i];
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module: its parameters, and a platform device for each GPU. */
 #include <drm/drm_drv.h>
+#include <drm/drm_ioctl.h>
+#include <linux/device_cgroup.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -10,24 +12,24 @@
 
 static unsigned int gpus = 2;
 module_param(gpus, uint, 0444);
-MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 4");
+MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 8");
 static bool swapped;
 module_param(swapped, bool, 0444);
 MODULE_PARM_DESC(swapped,
                  "GPUs in the opposite order: other render nodes and topology nodes for the same ids and properties");
-static unsigned int gpu_id[SIM_MAX_GPUS] = {0x5a01, 0x7b02, 0x2c03, 0x9d04};
+static unsigned int gpu_id[SIM_MAX_GPUS] = {0x5a01, 0x7b02, 0x2c03, 0x9d04, 0xae05, 0x3f06, 0x6107, 0xc208};
 module_param_array(gpu_id, uint, NULL, 0444);
 MODULE_PARM_DESC(gpu_id, "ids in the topology, 1 to 65535");
-static unsigned int device_id[SIM_MAX_GPUS] = {0x7408, 0x7408, 0x7408, 0x7408};
+static unsigned int device_id[SIM_MAX_GPUS] = {[0 ... SIM_MAX_GPUS - 1] = 0x7408};
 module_param_array(device_id, uint, NULL, 0444);
-static unsigned int simd_count[SIM_MAX_GPUS] = {416, 416, 416, 416};
+static unsigned int simd_count[SIM_MAX_GPUS] = {[0 ... SIM_MAX_GPUS - 1] = 416};
 module_param_array(simd_count, uint, NULL, 0444);
-static unsigned int vram_mb[SIM_MAX_GPUS] = {4096, 4096, 4096, 4096};
+static unsigned int vram_mb[SIM_MAX_GPUS] = {[0 ... SIM_MAX_GPUS - 1] = 4096};
 module_param_array(vram_mb, uint, NULL, 0444);
 MODULE_PARM_DESC(vram_mb, "size of the video memory in MiB; allocations beyond it fail");
-static unsigned int fw_version[SIM_MAX_GPUS] = {68, 68, 68, 68};
+static unsigned int fw_version[SIM_MAX_GPUS] = {[0 ... SIM_MAX_GPUS - 1] = 68};
 module_param_array(fw_version, uint, NULL, 0444);
-static unsigned int sdma_fw_version[SIM_MAX_GPUS] = {8, 8, 8, 8};
+static unsigned int sdma_fw_version[SIM_MAX_GPUS] = {[0 ... SIM_MAX_GPUS - 1] = 8};
 module_param_array(sdma_fw_version, uint, NULL, 0444);
 
 unsigned int sim_capability = 0x2c78a280;
@@ -66,6 +68,13 @@ struct sim_gpu* sim_gpu_by_id(u32 id) {
         }
     }
     return NULL;
+}
+
+/* Whether the device rules of the calling task's control group let it use the GPU: kfd_priv.h of Linux 6.1,
+ * kfd_devcgroup_check_permission(), asks for reading and writing of the render node. */
+bool sim_gpu_allowed(const struct sim_gpu* gpu) {
+    return !devcgroup_check_permission(DEVCG_DEV_CHAR, DRM_MAJOR, gpu->drm.render->index,
+                                       DEVCG_ACC_READ | DEVCG_ACC_WRITE);
 }
 
 static int probe(struct platform_device* device) {

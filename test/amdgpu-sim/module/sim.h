@@ -15,7 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-#define SIM_MAX_GPUS 4
+#define SIM_MAX_GPUS 8
 
 struct dma_buf;
 struct mm_struct;
@@ -60,6 +60,7 @@ extern bool sim_plain_counts;
 extern unsigned int sim_bandwidth;
 extern bool sim_keep_vram;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
+bool sim_gpu_allowed(const struct sim_gpu* gpu);
 
 /* points.c: every ioctl passes one of these, where it can be counted, delayed and made to fail. */
 enum sim_point_group {

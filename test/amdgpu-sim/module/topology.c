@@ -18,6 +18,7 @@ struct text_file {
 
 struct folder {
     struct kobject kobject;
+    const struct sim_gpu* gpu; /* whose files these are; NULL for nobody's */
     struct list_head link;
     struct text_file* files;
 };
@@ -27,6 +28,12 @@ enum { LINK_PCIE = 2, LINK_XGMI = 11, HEAP_SYSTEM = 0, HEAP_PUBLIC = 1, HEAP_PRI
 static LIST_HEAD(folders); /* children before their parents */
 
 static ssize_t show(struct kobject* kobject, struct attribute* attribute, char* buffer) {
+    const struct folder* folder = container_of(kobject, struct folder, kobject);
+
+    /* node_show(), mem_show() and iolink_show() of kfd_topology.c (Linux 6.1) */
+    if (folder->gpu && !sim_gpu_allowed(folder->gpu)) {
+        return -EPERM;
+    }
     return sysfs_emit(buffer, "%s", container_of(attribute, struct text_file, attribute)->text);
 }
 
@@ -58,6 +65,9 @@ static struct folder* make_folder(struct kobject* parent, const char* name) {
         return NULL;
     }
     list_add(&folder->link, &folders);
+    if (parent->ktype == &folder_type) {
+        folder->gpu = container_of(parent, struct folder, kobject)->gpu;
+    }
     return folder;
 }
 
@@ -123,6 +133,9 @@ static bool make_node(struct folder* nodes, unsigned int number) {
     unsigned int links = !gpu ? sim_gpu_count : sim_xgmi ? sim_gpu_count : 1, other, made = 0;
     struct folder *node = make_numbered(nodes, number), *banks, *io_links;
 
+    if (node) {
+        node->gpu = gpu;
+    }
     if (!node || !make_properties(node, number, gpu, links)) {
         return false;
     }

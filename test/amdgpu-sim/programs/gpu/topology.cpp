@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "gpu/topology.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 #include "gpu/subject.hpp"
@@ -11,10 +12,14 @@ std::vector<Node> nodes() {
     std::vector<Node> found;
     for (int number = 0;; ++number) {
         const std::string folder = "/sys/class/kfd/kfd/topology/nodes/" + std::to_string(number);
+        if (!std::filesystem::exists(folder)) {
+            break;
+        }
+        // Files of GPUs that the control group doesn't allow can't be read.
         std::ifstream id_file(folder + "/gpu_id");
         Node node;
         if (!(id_file >> node.id)) {
-            break;
+            continue;
         }
         std::ifstream properties(folder + "/properties");
         std::string name;
