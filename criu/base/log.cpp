@@ -13,7 +13,6 @@ namespace criu {
 namespace {
 
 constexpr std::size_t kEarlyLimit = 4096;
-constexpr std::size_t kErrorLimit = 1023;  // what fits the reply to a client
 
 void writeAll(int fd, std::string_view text) noexcept {
     while (!text.empty()) {
@@ -60,6 +59,7 @@ void Log::flushEarly() noexcept {
 
 void Log::failure(const Error& error) {
     const std::source_location& where = error.where();
+    noteCause({error.code(), printable(error.what())});
     line(LogLevel::Error, &where, error.what());
 }
 
@@ -68,7 +68,19 @@ void Log::failure(const std::exception& error) {
         failure(*own);
         return;
     }
+    const auto* const of = dynamic_cast<const compel::Error*>(&error);
+    noteCause({of != nullptr ? of->code() : 0, printable(error.what())});
     line(LogLevel::Error, nullptr, error.what());
+}
+
+void Log::noteCause(Cause cause) noexcept {
+    if (cause_.text.empty())
+        cause_ = std::move(cause);
+}
+
+void Log::forgetCause() noexcept {
+    firstError_ = {};
+    cause_ = {};
 }
 
 void Log::line(LogLevel level, const std::source_location* where, std::string_view text) noexcept {
@@ -78,8 +90,8 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
             escaped = printable(text);
             text = escaped;
         }
-        if (level == LogLevel::Error && firstError_.empty())
-            firstError_ = text.substr(0, kErrorLimit);
+        if (level == LogLevel::Error && firstError_.text.empty())
+            firstError_.text = text;
         if (!enabled(level))
             return;
 

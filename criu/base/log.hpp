@@ -53,8 +53,17 @@ public:
     /// So much has passed, whatever the clock says: it was changed.
     void setElapsed(std::chrono::microseconds passed) noexcept;
 
-    /// The first error written, "" if none: what a client is told.
-    [[nodiscard]] const std::string& firstError() const noexcept { return firstError_; }
+    /// Why a run failed, as far as it was logged.
+    struct Cause {
+        int code = 0;      ///< errno; 0 if no system call failed
+        std::string text;  ///< with contexts; "" if nothing went wrong
+    };
+    /// What failure() or noteCause() was first given; without either, the first error written. What a client is told.
+    [[nodiscard]] const Cause& cause() const noexcept { return cause_.text.empty() ? firstError_ : cause_; }
+    /// Takes over what another process of the run has logged as its failure.
+    void noteCause(Cause cause) noexcept;
+    /// Another run begins, which has nothing to do with errors so far.
+    void forgetCause() noexcept;
 
     template <typename... Args>
     void error(Located<Args...> format, Args&&... args) {
@@ -93,7 +102,8 @@ private:
     bool opened_ = false;
     UniqueFd fd_;
     std::string early_;
-    std::string firstError_;
+    Cause firstError_;
+    Cause cause_;
 };
 
 }  // namespace criu

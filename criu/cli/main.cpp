@@ -17,6 +17,8 @@
 #include "criu/engine/command.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/invocation.hpp"
+#include "criu/service/daemon.hpp"
+#include "criu/service/session.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
 #include "plugins/cuda/driver.hpp"
@@ -49,7 +51,7 @@ void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Replaces criu by the command given with --exec-cmd.
+/// Replaces criu by the command given with --exec-cmd or in a request.
 [[noreturn]] void become(const std::vector<std::string>& command) {
     std::vector<std::string> words = command;
     std::vector<char*> argv;
@@ -67,6 +69,37 @@ device::Subsystems builtInDevices() {
     devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::secure_getenv));
     devices.push_back(cuda::makeSubsystem(cuda::makeDriver()));
     return devices;
+}
+
+/// The socket that `swrk` has been given, which nothing that criu executes is to have.
+UniqueFd takeSocket(int number) {
+    UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "socket of the client"));
+    if (number > STDERR_FILENO)
+        ::close(number);
+    return socket;
+}
+
+/// What a client's process is to become writes to the log of the request: its streams are those of criu, which has none
+/// of its own then.
+void writeToLog(const Log& log) {
+    if (log.fd() < 0)
+        return;
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+        sys(::dup2(log.fd(), stream), "let fd {} lead to the log", stream);
+}
+
+int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& stop) {
+    const service::Surroundings surroundings{invocation, log, stop, builtInDevices};
+    const auto [status, command] =
+        invocation.command == options::Command::Swrk
+            ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, surroundings)
+            : service::runDaemon(surroundings);
+    if (status == 0 && !command.empty()) {
+        stop.release();
+        writeToLog(log);
+        become(command);
+    }
+    return status;
 }
 
 int run(std::vector<std::string> words, Log& log) {
@@ -108,6 +141,11 @@ int run(std::vector<std::string> words, Log& log) {
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;
+    if (invocation.command == options::Command::Swrk || invocation.command == options::Command::Service) {
+        const int status = serveRequests(invocation, log, stop);
+        stop.stayBlocked();
+        return status;
+    }
     const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices());
     print(answer);
     if (status == 0 && !invocation.options.execCommand.empty()) {

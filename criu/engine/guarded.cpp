@@ -25,6 +25,15 @@ namespace {
 
 using model::Stage;
 
+/// What the working process sends besides the number of a Stage: what the work failed of, which nobody answers.
+constexpr std::int32_t kReport = -1;
+
+struct Report {
+    std::int32_t request = kReport;
+    std::int32_t code = 0;
+    std::array<char, 2000> text{};
+};
+
 /// The guardian's answer to a request, which is the number of the Stage that listeners are to be notified of: one
 /// packet.
 struct Answer {
@@ -97,8 +106,15 @@ private:
     }
 
     void serve() {
-        std::int32_t request = 0;
-        if (::recv(channel_.get(), &request, sizeof(request), MSG_DONTWAIT) != sizeof(request)) {
+        Report message;
+        const ssize_t size = ::recv(channel_.get(), &message, sizeof(message), MSG_DONTWAIT);
+        const std::int32_t request = message.request;
+        if (size == sizeof(message) && request == kReport) {
+            message.text.back() = '\0';
+            run_.log.noteCause({message.code, message.text.data()});
+            return;
+        }
+        if (size != sizeof(request)) {
             channel_.reset();
             return;
         }
@@ -169,6 +185,13 @@ int Guardian::notify(Stage stage) {
 
 void Guardian::require(Stage stage) {
     model::requireConsent(stage, notify(stage));
+}
+
+void Guardian::report(const Log::Cause& cause) noexcept {
+    Report message;
+    message.code = cause.code;
+    std::string_view(cause.text).copy(message.text.data(), message.text.size() - 1);
+    ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
 }
 
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work) {

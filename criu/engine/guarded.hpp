@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/kernel/nslinks.hpp"
@@ -37,6 +38,9 @@ public:
     /// As StageListeners::notify() and require().
     int notify(model::Stage stage);
     void require(model::Stage stage);
+
+    /// What the work failed of, for whoever watches; does nothing if that process is gone.
+    void report(const Log::Cause& cause) noexcept;
 
 private:
     int ask(model::Stage stage);

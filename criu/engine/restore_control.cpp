@@ -137,10 +137,11 @@ std::vector<AreaSlot> RestoreControl::areas() const {
     return {areaSlots(), areaSlots() + count};
 }
 
-void RestoreControl::reportFailure(std::string_view text) const noexcept {
+void RestoreControl::reportFailure(std::string_view text, int code) const noexcept {
     pie::Failure& failure = page().failure;
     if (__atomic_exchange_n(&failure.claimed, 1U, __ATOMIC_ACQ_REL) == 0) {
         failure.tid = ::getpid();
+        failure.result = -code;
         const std::size_t length = std::min(text.size(), sizeof(failure.text) - 1);
         std::memcpy(failure.text, text.data(), length);
         failure.text[length] = '\0';
@@ -165,12 +166,20 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
     }
 }
 
-std::string RestoreControl::failureText() const {
+pie::Failure RestoreControl::failure() const {
     const pie::Failure& shared = page().failure;
     // The claim comes before the text; the writer is about to finish.
     for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
-    pie::Failure failure = shared;
+    return shared;
+}
+
+int RestoreControl::failureCode() const {
+    return static_cast<int>(-failure().result);
+}
+
+std::string RestoreControl::failureText() const {
+    pie::Failure failure = this->failure();
     failure.text[sizeof(failure.text) - 1] = '\0';
     if (failure.text[0] != '\0')
         return fmt::format("pid {}: {}", failure.tid, failure.text);

@@ -90,8 +90,8 @@ public:
     /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
-    /// Tells the master why this process can't go on; the first to do so is heard.
-    void reportFailure(std::string_view text) const noexcept;
+    /// Tells the master why this process can't go on, with the errno if there is one; the first to do so is heard.
+    void reportFailure(std::string_view text, int code) const noexcept;
 
     enum class Outcome { Parked, Failed, Idle };
     /// Master: waits until `parked` processes have arrived or one has failed; Idle after `milliseconds` without either.
@@ -99,10 +99,14 @@ public:
 
     /// Master: the failure as text.
     [[nodiscard]] std::string failureText() const;
+    /// And its errno, 0 if it has none.
+    [[nodiscard]] int failureCode() const;
 
 private:
     [[nodiscard]] AreaSlot* areaSlots() const noexcept;
     [[nodiscard]] CreatedSlot* createdSlots() const noexcept;
+
+    [[nodiscard]] pie::Failure failure() const;
 
     void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
 

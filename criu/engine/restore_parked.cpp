@@ -32,6 +32,7 @@ void awaitParked(BornRestore& born) {
             case RestoreControl::Outcome::Parked:
                 return;
             case RestoreControl::Outcome::Failed:
+                planned.log().noteCause({control.failureCode(), control.failureText()});
                 fail("{}", control.failureText());
             case RestoreControl::Outcome::Idle:
                 break;

@@ -68,9 +68,9 @@ public:
             finish();
         } catch (const Error& error) {
             run_.log.failure(error);
-            run_.control.reportFailure(error.what());
+            run_.control.reportFailure(error.what(), error.code());
         } catch (const std::exception& error) {
-            run_.control.reportFailure(error.what());
+            run_.control.reportFailure(error.what(), 0);
         }
         // The master kills everybody; nothing may happen here until then.
         for (;;)

@@ -243,7 +243,10 @@ struct Options {
     bool tcpClose = false;
     bool extUnixSockets = false;
     std::vector<std::uint32_t> extUnixInodes;  ///< with extUnixSockets; empty: any
-    std::optional<NetworkLock> networkLock;    ///< absent: iptables on dump, the image's value on restore
+    /// Requests only: inode of criu's end of the connection with its client, 0 if there is none. What the tree has
+    /// connected to it is restored with the answer to the request waiting in it.
+    std::uint32_t serviceSocket = 0;
+    std::optional<NetworkLock> networkLock;  ///< absent: iptables on dump, the image's value on restore
 
     // Cgroups
     CgroupMode cgroupMode = CgroupMode::Soft;

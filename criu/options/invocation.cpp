@@ -28,6 +28,18 @@ void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
         fail("--exec-cmd needs a command behind --");
 }
 
+/// The word behind swrk.
+void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) {
+    if (invocation.command != Command::Swrk)
+        return;
+    if (words.size() != 1)
+        fail("usage: criu swrk FD, where FD is an inherited socket that requests come by");
+    constexpr std::int64_t kMost = 1 << 30;
+    const ErrorContext context([] { return "swrk"; });
+    invocation.requestSocket = static_cast<int>(parseNumber(words.front(), 0, kMost));
+    words.clear();
+}
+
 }  // namespace
 
 Command takeCommand(std::vector<std::string>& words) {
@@ -64,6 +76,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("the command {} is not supported by this build yet", commandName(command));
     refuseMissing(invocation.settings, command);
     takeExecCommand(invocation, words);
+    takeRequestSocket(invocation, words);
     if (!words.empty())
         fail("{} takes no such word: {}", commandName(command), fmt::join(words, " "));
 

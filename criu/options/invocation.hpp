@@ -15,6 +15,7 @@ struct Invocation {
     Command command{};
     model::Options options;
     std::vector<Setting> settings;  ///< what the options come from, in the order in which it was applied
+    int requestSocket = -1;         ///< swrk: the inherited descriptor that requests come by
 };
 
 /// Takes the command off the front of `words` (with its action, for cpuinfo). Throws Error if there is none or it

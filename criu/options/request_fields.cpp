@@ -53,7 +53,8 @@ void readLogFile(model::Options& options, const Request& request) {
     if (isGiven(request.opts.log_file)) {
         const std::string_view name = request.opts.log_file;
         if (name.find('/') != std::string_view::npos)
-            fail("'{}' is a path, but the log lies in the work directory itself", name);
+            // Clients look for the second part.
+            fail("'{}' is a path: No subdirs are allowed in log_file name", name);
         options.logFile = name;
     } else if (request.opts.has_log_to_stderr != 0 && request.opts.log_to_stderr != 0) {
         options.logFile.clear();

@@ -119,6 +119,12 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     if (!info->name.empty() && info->name.front() != '\0')
         dumpPath(file, info->name, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
+    if (out.peer != 0 && out.peer == dump.options().serviceSocket) {
+        // Of criu's end there will be another one: the entry says that the restore is to answer the request.
+        out.peer = 0;
+        out.state = static_cast<std::uint32_t>(UnixState::Close);
+        out.uflags |= static_cast<std::uint32_t>(UnixFlag::Service);
+    }
     peers_.emplace(inode, out.peer);
     write(entry, file, dump);
 

@@ -153,8 +153,11 @@ run 1 cpuinfo --no-default-config -D cpu
 has "$err" "*Error*dump or check*"
 
 # Properties of cgroups are read before anything is done.
-run 1 dump --no-default-config -t 1 -D images --cgroup-props '"cpu": wrong'
+sleep 60 >/dev/null 2>&1 &
+program=$!
+run 1 dump --no-default-config -t $program -D images --cgroup-props '"cpu": wrong'
 has "$err" "*Error*cgroup properties, line 1*"
+kill $program
 
 # Closed standard streams don't end up as files criu opens.
 last="criu restore with closed streams"

@@ -2,6 +2,7 @@
 """Processes of a pid namespace, seen from its init."""
 
 import ctypes
+import fcntl
 import os
 import signal
 import socket
@@ -29,10 +30,10 @@ class Init:
         self.ended = {}
 
     def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False,
-              own_users=None):
+              own_users=None, passed=None):
         """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid.
 
-        own_pids: as the first process of a pid namespace; own_users: and as user 0 of a user namespace, which is
+        passed: descriptors that it has beside these, by their numbers there. own_pids: as the first process of a pid namespace; own_users: and as user 0 of a user namespace, which is
         USERS outside; "denied": one that denies setgroups(2), with USERS + 5 as the only supplementary group."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
         if own_users:
@@ -51,7 +52,7 @@ class Init:
             os.dup2(null, 0)
             os.dup2(out, 1)
             os.dup2(out, 2)
-            os.closerange(3, 1024)
+            _pass_on(passed or {})
             # Python ignores these two; a program expects the defaults.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -117,6 +118,16 @@ class Init:
             self.pause(0.002)
         self.reap()
         self.ended.clear()
+
+
+def _pass_on(passed):
+    """Leaves nothing open from 3 on but these, at their numbers."""
+    beyond = 512
+    copies = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, beyond) for number, fd in passed.items()}
+    os.closerange(3, beyond)
+    for number, copy in copies.items():
+        os.dup2(copy, number)
+    os.closerange(beyond, 1024)
 
 
 CLONE_NEWUSER = 0x10000000

@@ -40,7 +40,7 @@ Outcome run(const model::Options& options, std::vector<BasicCheck> basics,
     Log log;
     Outcome outcome{};
     outcome.status = check(options, basics, features, log, outcome.output);
-    outcome.firstError = log.firstError();
+    outcome.firstError = log.cause().text;
     return outcome;
 }
 

@@ -52,5 +52,5 @@ TEST_CASE("text in UTF-8 stays as it is, and what isn't is shown byte by byte", 
 TEST_CASE("what a client is told of the first error is one line, too", "[log]") {
     Log log;
     (void)logged("bad\n\x1b[31mname", log);
-    CHECK(log.firstError() == "bad\\x0a\\x1b[31mname");
+    CHECK(log.cause().text == "bad\\x0a\\x1b[31mname");
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/client_listener.hpp"
+
+#include <string>
+
+#include "criu/base/error.hpp"
+#include "criu/service/connection.hpp"
+
+namespace criu::service {
+
+using model::Stage;
+
+int ClientListener::reached(const model::StageEvent& event) {
+    root_ = event.root;
+    if (!wanted_)
+        return 0;
+    // Only these two come with a pid: clients take it for the one of a container's first process that begins now.
+    const bool withPid = event.stage == Stage::SetupNamespaces || event.stage == Stage::PostRestore;
+    return ask(event.stage, withPid ? event.root.value : 0, -1) ? 0 : 1;
+}
+
+bool ClientListener::takeOrphanMaster(UniqueFd& master) {
+    if (!wanted_)
+        return false;
+    if (!ask(Stage::OrphanPtsMaster, 0, master.get()))
+        fail("{}", objection_);
+    master.reset();
+    return true;
+}
+
+bool ClientListener::ask(Stage stage, pid_t pid, int passed) {
+    const ErrorContext context([&] { return fmt::format("notification of {}", model::stageName(stage)); });
+    std::string name(model::stageName(stage));
+    CriuNotify notify = CRIU_NOTIFY__INIT;
+    notify.script = name.data();
+    notify.has_pid = pid != 0 ? 1 : 0;
+    notify.pid = pid;
+    CriuResp message = CRIU_RESP__INIT;
+    message.type = CRIU_REQ_TYPE__NOTIFY;
+    message.success = 1;
+    message.notify = &notify;
+    connection_.send(message, passed);
+
+    const auto answer = connection_.receive(stop_);
+    if (!answer)
+        fail("the client has left without an answer");
+    if ((*answer)->type != CRIU_REQ_TYPE__NOTIFY)
+        failWith(EBADRQC, "the client answers with a request of type {}", static_cast<int>((*answer)->type));
+    if ((*answer)->has_notify_success != 0 && (*answer)->notify_success != 0)
+        return true;
+    objection_ = fmt::format("the client has objected at {}", name);
+    return false;
+}
+
+}  // namespace criu::service

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/kernel/pass_fd.hpp"
+
+namespace criu::service {
+namespace {
+
+/// Beside the text of an error a reply has a few numbers.
+constexpr std::size_t kLargestText = kLargestReply - 64;
+
+/// How long a client may leave replies unread until its socket's buffer has room again.
+constexpr timeval kReadingTime{60, 0};
+
+int optionOf(int socket, int option) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    sys(::getsockopt(socket, SOL_SOCKET, option, &value, &size), "fd {} is no socket of a client", socket);
+    return value;
+}
+
+/// Size of the packet in front of the queue, which stays there; 0 at the end of the connection.
+std::size_t nextSize(int socket) {
+    std::byte nothing{};
+    ssize_t size = 0;
+    do
+        size = ::recv(socket, &nothing, sizeof(nothing), MSG_PEEK | MSG_TRUNC);
+    while (size < 0 && errno == EINTR);
+    if (size < 0 && errno == ECONNRESET)
+        return 0;
+    return static_cast<std::size_t>(sys(size, "wait for a request"));
+}
+
+}  // namespace
+
+Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
+    if (optionOf(fd(), SO_DOMAIN) != AF_UNIX || optionOf(fd(), SO_TYPE) != SOCK_SEQPACKET)
+        fail("fd {} is no Unix socket of type SOCK_SEQPACKET", fd());
+    sys(::setsockopt(fd(), SOL_SOCKET, SO_SNDTIMEO, &kReadingTime, sizeof(kReadingTime)),
+        "limit the time of replies on fd {}", fd());
+}
+
+std::optional<Record<CriuReq>> Connection::receive(StopRequest& stop) {
+    pollfd waiting[2] = {{fd(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+    while (::poll(waiting, 2, -1) < 0)
+        if (errno != EINTR)
+            failErrno("wait for a request");
+    if (waiting[1].revents != 0)
+        stop.throwIfRequested();
+    const std::size_t size = nextSize(fd());
+    if (size == 0)
+        return std::nullopt;
+    // What doesn't fit, the kernel throws away: the packet is gone either way. So are descriptors that came with it.
+    std::vector<std::byte> bytes(std::min(size, kLargestRequest));
+    const ssize_t got = ::recv(fd(), bytes.data(), bytes.size(), 0);
+    sys(got, "receive a request");
+    if (size > kLargestRequest)
+        failWith(EBADRQC, "a request of {} bytes, but {} is the most", size, kLargestRequest);
+    const ErrorContext context([] { return "request"; });
+    return decode<CriuReq>(std::span(bytes).first(static_cast<std::size_t>(got)));
+}
+
+void Connection::send(const CriuResp& reply, int passed) {
+    std::vector<std::byte> bytes(encodedSize(reply.base));
+    ::protobuf_c_message_pack(&reply.base, reinterpret_cast<std::uint8_t*>(bytes.data()));
+    const ErrorContext context([] { return "reply to the client"; });
+    kernel::sendMessage(fd(), bytes, passed);
+}
+
+std::string_view cutToReply(std::string_view text) noexcept {
+    if (text.size() <= kLargestText)
+        return text;
+    constexpr unsigned kContinued = 0x80;  // how bytes of a character begin, but for its first
+    constexpr unsigned kContinuedMask = 0xc0;
+    std::size_t size = kLargestText;
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & kContinuedMask) == kContinued)
+        --size;
+    return text.substr(0, size);
+}
+
+}  // namespace criu::service

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/daemon.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/action_scripts.hpp"
+#include "criu/engine/pid_file.hpp"
+#include "criu/service/listening_socket.hpp"
+
+namespace criu::service {
+namespace {
+
+/// Whoever started the service waits at one end until it is ready, or has failed.
+struct ReadyPipe {
+    UniqueFd reading;
+    UniqueFd writing;
+
+    ReadyPipe() {
+        int ends[2];
+        sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
+        reading.reset(ends[0]);
+        writing.reset(ends[1]);
+    }
+};
+
+/// Standard streams of a process in the background.
+void forgoStreams() {
+    const UniqueFd null(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        sys(::dup2(null.get(), stream), "leave fd {}", stream);
+}
+
+/// Goes on in a child, in a session of its own; the calling process exits when that is ready. Returns the end of the
+/// pipe that says so.
+UniqueFd goToBackground() {
+    ReadyPipe pipe;
+    const pid_t child = sys(::fork(), "create the process of the service");
+    if (child != 0) {
+        pipe.writing.reset();
+        char byte = 0;
+        ssize_t got = 0;
+        do
+            got = ::read(pipe.reading.get(), &byte, 1);
+        while (got < 0 && errno == EINTR);
+        ::_exit(got == 1 ? 0 : 1);
+    }
+    ::setsid();
+    return std::move(pipe.writing);
+}
+
+class Daemon {
+public:
+    explicit Daemon(const Surroundings& surroundings) : with_(surroundings) {}
+
+    SessionEnd run() {
+        const model::Options& options = with_.base.options;
+        const std::string& directory = options.workDir.value_or(options.imagesDir);
+        sys(::chdir(directory.c_str()), "enter the work directory {}", directory);
+        with_.log.setLevel(options.verbosity);
+        with_.log.open(options.logFile);
+        std::optional<UniqueFd> passed = takePassedSocket();
+        socket_ = passed ? std::move(*passed) : listenAt(options.address.value_or(kDefaultAddress));
+        begin(options);
+        // Children that have served are never waited for; what they have to say is in their logs.
+        ::signal(SIGCHLD, SIG_IGN);
+        for (;;) {
+            std::optional<UniqueFd> client = accept();
+            if (!client)
+                return {};
+            const pid_t worker = ::fork();
+            if (worker == 0)
+                return work(std::move(*client));
+            if (worker < 0)
+                with_.log.error("a client can't be served: no process for it: {}", ::strerror(errno));
+        }
+    }
+
+private:
+    void begin(const model::Options& options) {
+        UniqueFd ready = options.detached ? goToBackground() : UniqueFd();
+        engine::ActionScripts scripts(options.actionScripts, with_.stop, with_.log);
+        model::requireConsent(model::Stage::StatusReady, scripts.reached({model::Stage::StatusReady, HostPid(), -1}));
+        if (options.pidFile) {
+            engine::PidFile file(*options.pidFile, HostPid(::getpid()));
+            file.commit();
+        }
+        with_.log.info("Waiting for connection...");
+        if (options.statusFd >= 0) {
+            const UniqueFd status(options.statusFd);
+            sys(::write(status.get(), "", 1), "write to fd {} of --status-fd", status.get());
+        }
+        if (!ready)
+            return;
+        forgoStreams();
+        sys(::write(ready.get(), "", 1), "say that the service is ready");
+    }
+
+    /// The next client; nothing after a request to stop.
+    std::optional<UniqueFd> accept() {
+        for (;;) {
+            pollfd waiting[2] = {{socket_.get(), POLLIN, 0}, {with_.stop.fd(), POLLIN, 0}};
+            if (::poll(waiting, 2, -1) < 0 && errno != EINTR)
+                failErrno("wait for clients");
+            if (with_.stop.requested())
+                return std::nullopt;
+            UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+            if (client) {
+                sys(::fcntl(client.get(), F_SETFL, 0), "let a client wait");
+                return client;
+            }
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                // Others may let go of what is lacking; without a pause this would be tried again at once.
+                with_.log.error("a client can't be served: {}", ::strerror(errno));
+                constexpr int kPause = 100;  // milliseconds
+                ::poll(&waiting[1], 1, kPause);
+            } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+                failErrno("accept a client");
+            }
+        }
+    }
+
+    /// In a process of its own.
+    SessionEnd work(UniqueFd client) {
+        socket_.reset();
+        ::signal(SIGCHLD, SIG_DFL);
+        setProcessTitle("serve a client");
+        with_.log.setElapsed(std::chrono::microseconds(0));
+        options::Invocation builtIn;
+        options::applyEnvironment(builtIn.options);
+        return serve(std::move(client), Origin::Daemon, {builtIn, with_.log, with_.stop, with_.makeDevices});
+    }
+
+    const Surroundings& with_;
+    UniqueFd socket_;
+};
+
+}  // namespace
+
+SessionEnd runDaemon(const Surroundings& surroundings) {
+    return Daemon(surroundings).run();
+}
+
+}  // namespace criu::service

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/peer.hpp"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/status.hpp"
+
+namespace criu::service {
+namespace {
+
+ucred credentialsOf(int socket) {
+    ucred credentials{};
+    socklen_t size = sizeof(credentials);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size), "ask who the client is");
+    return credentials;
+}
+
+std::vector<gid_t> groupsOf(int socket) {
+    std::vector<gid_t> groups;
+    socklen_t size = 0;
+    while (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+        if (errno != ERANGE)
+            failErrno("ask for the client's groups");
+        groups.resize(size / sizeof(gid_t));  // with ERANGE the kernel says how much it takes
+    }
+    groups.resize(size / sizeof(gid_t));
+    return groups;
+}
+
+/// What the process that connected has now. It may have executed something with more rights since, which the one that
+/// holds the socket needn't have: a user but root is taken to have no capabilities.
+void describe(const ucred& credentials, model::Client& client) {
+    if (credentials.pid == 0)
+        failWith(EPERM, "the client is in a pid namespace that isn't seen from here");
+    const kernel::PidFd process(credentials.pid);
+    const kernel::ProcDir proc;
+    const kernel::ProcPid dir = proc.open(credentials.pid);
+    kernel::ProcBuffer buffer;
+    const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
+    const auto users = kernel::readNamespaceId(dir, kernel::NamespaceKind::User);
+    if (process.waitExit(std::chrono::milliseconds(0)))
+        failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
+    if (users != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::User))
+        failWith(EPERM, "the client, process {}, is in another user namespace than criu", credentials.pid);
+    client.boundingSet = status.capBounding;
+    if (credentials.uid != 0 || status.uid.effective != 0)
+        return;
+    client.capabilities = status.capEffective;
+    const kernel::TaskStatus own = kernel::readStatus(proc.self(), buffer);
+    client.isOwner = own.uid.effective == 0 && (own.capEffective & ~status.capEffective) == 0;
+}
+
+}  // namespace
+
+UniqueFd Peer::copyOf(int fd) const {
+    const ErrorContext context([&] { return fmt::format("fd {} of the client, process {}", fd, pid); });
+    if (fd < 0)
+        failWith(EBADF, "this is no descriptor");
+    if (pid == 0)
+        failWith(ESRCH, "the client is in a pid namespace that isn't seen from here");
+    return kernel::PidFd(pid).getFd(fd);
+}
+
+Peer peerOf(int socket, Origin origin) {
+    const ucred credentials = credentialsOf(socket);
+    Peer peer{credentials.pid, origin, {}};
+    // Whoever has executed criu has given it all its rights, unless criu's file has added some (set-user-id).
+    if (origin == Origin::Client && ::getauxval(AT_SECURE) == 0)
+        return peer;
+    peer.client.isOwner = false;
+    peer.client.uid = credentials.uid;
+    peer.client.gid = credentials.gid;
+    peer.client.groups = groupsOf(socket);
+    describe(credentials, peer.client);
+    return peer;
+}
+
+UniqueFd openClientsDirectory(const Peer& peer, int fd, bool written) {
+    const UniqueFd copy = peer.copyOf(fd);
+    const ErrorContext context([&] { return fmt::format("fd {} of the client, process {}", fd, peer.pid); });
+    std::optional<kernel::FileRightsTaken> rights;
+    if (!peer.client.isOwner)
+        rights.emplace(kernel::FileRights{peer.client.uid, peer.client.gid, peer.client.groups, {}, false, false});
+    UniqueFd directory(sys(::openat(copy.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open this directory"));
+    if (written && rights)
+        sys(::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS), "write to this directory");
+    return directory;
+}
+
+}  // namespace criu::service

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/request.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "criu/base/error.hpp"
+#include "criu/options/config_file.hpp"
+#include "criu/options/request.hpp"
+
+namespace criu::service {
+namespace {
+
+using options::Command;
+using options::Setting;
+
+bool isGiven(const char* text) noexcept {
+    return text != nullptr && *text != '\0';
+}
+
+bool names(const std::vector<Setting>& settings, std::string_view option) {
+    return std::any_of(settings.begin(), settings.end(),
+                       [&](const Setting& setting) { return setting.row->name == option; });
+}
+
+void append(std::vector<Setting>& all, std::vector<Setting> more) {
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// Settings of the file that a request names. Runtimes name theirs whether it exists or not.
+std::vector<Setting> readClientsFile(const CriuOpts& opts) {
+    if (!isGiven(opts.config_file))
+        return {};
+    return options::readConfigFile(opts.config_file).value_or(std::vector<Setting>());
+}
+
+/// Descriptors that criu was born with aren't close-on-exec; all that it opens itself are. So a number that doesn't
+/// belong to the client is noticed even though criu has opened files meanwhile.
+void requireInherited(const model::Options& options) {
+    for (const model::InheritFd& inherit : options.inheritFds) {
+        const int flags = ::fcntl(inherit.fd, F_GETFD);
+        if (flags < 0 || (flags & FD_CLOEXEC) != 0)
+            failWith(EBADF, "criu_opts.inherit_fd: fd {} for {} hasn't been passed to criu", inherit.fd, inherit.name);
+    }
+}
+
+std::uint32_t inodeOf(int socket) {
+    struct stat status {};
+    sys(::fstat(socket, &status), "stat the socket of the client");
+    return static_cast<std::uint32_t>(status.st_ino);
+}
+
+/// Both directories as the client has them open, unless its configuration file (`last`) says otherwise.
+void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, const Peer& peer, RequestedRun& run) {
+    const Command command = run.invocation.command;
+    const bool written = command != Command::Restore && command != Command::CpuinfoCheck;
+    model::Options& options = run.invocation.options;
+    if (opts.images_dir_fd >= 0 && !names(last, "images-dir")) {
+        run.imagesDir = openClientsDirectory(peer, opts.images_dir_fd, written);
+        run.client.imagesDir = run.imagesDir.get();
+        options.imagesDir = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", run.imagesDir.get()));
+    } else if (!peer.client.isOwner) {
+        failWith(EPERM, "the client has to open its images directory itself, and to pass images_dir_fd");
+    }
+    if (run.client.imagesDir >= 0 && opts.has_work_dir_fd != 0 && !names(last, "work-dir")) {
+        run.workDir = openClientsDirectory(peer, opts.work_dir_fd, true);
+        run.client.workDir = run.workDir.get();
+    } else if (run.client.imagesDir >= 0 && names(run.invocation.settings, "work-dir") && options.workDir) {
+        run.workDir.reset(sys(::open(options.workDir->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                              "open the work directory {}", *options.workDir));
+        run.client.workDir = run.workDir.get();
+    }
+}
+
+bool hasImagesDir(const CriuOpts& opts, const std::vector<Setting>& settings) {
+    return opts.images_dir_fd >= 0 || isGiven(opts.images_dir) ||
+           std::any_of(settings.begin(), settings.end(),
+                       [](const Setting& setting) { return setting.row->name == "images-dir" && setting.value; });
+}
+
+/// Clients look for this message.
+void requireImagesDir(const CriuOpts& opts, const options::Invocation& invocation) {
+    if (!hasImagesDir(opts, invocation.settings))
+        fail("Neither images_dir_fd nor images_dir was passed by RPC client.");
+}
+
+/// Without a log file of the client's, the answer is all that it wants of a check, and no directory is needed.
+bool wantsCheckLog(const CriuOpts& opts, const std::vector<Setting>& last) {
+    return isGiven(opts.log_file) || names(last, "log-file");
+}
+
+void forgoCheckLog(const model::Options& base, model::Options& options) {
+    options.logFile.clear();
+    options.imagesDir = base.imagesDir;
+    options.workDir = base.workDir;
+}
+
+void refuseFor(const model::Client& client, Command command) {
+    if (!client.isOwner && command == Command::Restore)
+        failWith(EPERM,
+                 "only clients with all of criu's rights may restore: links in an images directory of others "
+                 "could lead to files that aren't theirs");
+}
+
+}  // namespace
+
+RequestedRun makeRun(const CriuReq& request, Command command, const options::Invocation& base, const Peer& peer,
+                     int socket) {
+    RequestedRun run;
+    run.client = peer.client;
+    refuseFor(run.client, command);
+    options::Invocation& invocation = run.invocation;
+    invocation = base;
+    invocation.command = command;
+    std::vector<Setting> last;
+    bool directories = request.opts != nullptr;
+    if (request.opts != nullptr) {
+        const CriuOpts& opts = *request.opts;
+        append(invocation.settings,
+               options::applyRequest({opts, command, peer.pid, peer.origin == Origin::Client}, invocation.options));
+        options::requireAllowed(invocation.settings, run.client);
+        last = readClientsFile(opts);
+        options::applySettings(last, invocation.options);
+        append(invocation.settings, last);
+        if (command == Command::Check && !wantsCheckLog(opts, last)) {
+            forgoCheckLog(base.options, invocation.options);
+            directories = false;
+        } else {
+            requireImagesDir(opts, invocation);
+        }
+    } else if (command != Command::Check) {
+        fail("the request has no options (criu_req.opts)");
+    }
+    // A client waits for the answer, never for the end of what was restored.
+    invocation.options.detached = !invocation.options.execCommandWanted;
+    invocation.options.serviceSocket = inodeOf(socket);
+    requireInherited(invocation.options);
+    options::validate(invocation, {});
+    if (directories)
+        openDirectories(*request.opts, last, peer, run);
+    return run;
+}
+
+bool isBuilt(std::string_view option) noexcept {
+    const auto table = options::optionTable();
+    return std::any_of(table.begin(), table.end(), [&](const options::OptionRow& row) {
+        return row.name == option && row.support == options::Support::Built;
+    });
+}
+
+}  // namespace criu::service

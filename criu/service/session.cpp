@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/service/session.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/version.hpp"
+#include "criu/engine/command.hpp"
+#include "criu/kernel/features.hpp"
+#include "criu/service/client_listener.hpp"
+#include "criu/service/connection.hpp"
+#include "criu/service/request.hpp"
+
+namespace criu::service {
+namespace {
+
+using options::Command;
+
+constexpr int kFailure = 1;
+
+CriuResp replyTo(const CriuReq& request, bool success) {
+    CriuResp reply = CRIU_RESP__INIT;
+    reply.type = request.type;
+    reply.success = success ? 1 : 0;
+    return reply;
+}
+
+/// How a run went.
+struct RunResult {
+    bool success = false;
+    int code = 0;                      ///< for cr_errno
+    std::string text;                  ///< for cr_errmsg, "" if it was a success
+    HostPid root;                      ///< of a restored tree
+    std::vector<std::string> command;  ///< exec_cmd
+    bool runsOn = false;               ///< a dumped tree goes on, or stands still
+};
+
+class Session {
+public:
+    Session(UniqueFd socket, Origin origin, const Surroundings& surroundings)
+        : surroundings_(surroundings), connection_(std::move(socket)), peer_(peerOf(connection_.fd(), origin)) {}
+
+    SessionEnd run() {
+        for (bool first = true;; first = false) {
+            surroundings_.log.forgetCause();
+            const auto request = receive();
+            if (!request)
+                return {first ? kProtocolError : 0, {}};
+            if (preDumped_ && (*request)->type != CRIU_REQ_TYPE__PRE_DUMP && (*request)->type != CRIU_REQ_TYPE__DUMP)
+                return refuse("only a pre-dump or a dump may come after a pre-dump");
+            const SessionEnd end = answer(**request);
+            if (!staysOpen(**request) || end.status != 0)
+                return end;
+        }
+    }
+
+    /// Answers what is no request, or can't be one here.
+    SessionEnd refuse(const std::string& why) {
+        const Error error(EBADRQC, why);
+        surroundings_.log.failure(error);
+        CriuReq nothing = CRIU_REQ__INIT;
+        nothing.type = CRIU_REQ_TYPE__EMPTY;
+        replyFailure(nothing, EBADRQC, error.what());
+        return {kProtocolError, {}};
+    }
+
+private:
+    /// Nothing: the client has left.
+    std::optional<Record<CriuReq>> receive() { return connection_.receive(surroundings_.stop); }
+
+    [[nodiscard]] static bool staysOpen(const CriuReq& request) noexcept {
+        return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
+    }
+
+    /// Runs after which this process can carry out another one.
+    [[nodiscard]] static bool mayStayOpen(CriuReqType type) noexcept {
+        switch (type) {
+            case CRIU_REQ_TYPE__PAGE_SERVER:
+            case CRIU_REQ_TYPE__PAGE_SERVER_CHLD:
+            case CRIU_REQ_TYPE__CPUINFO_DUMP:
+            case CRIU_REQ_TYPE__CPUINFO_CHECK:
+            case CRIU_REQ_TYPE__FEATURE_CHECK:
+            case CRIU_REQ_TYPE__VERSION:
+            case CRIU_REQ_TYPE__PRE_DUMP:
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    SessionEnd answer(const CriuReq& request) {
+        if (staysOpen(request) && !mayStayOpen(request.type))
+            return refuse(fmt::format("a request of type {} is the last of its connection (criu_req.keep_open)",
+                                      static_cast<int>(request.type)));
+        switch (request.type) {
+            case CRIU_REQ_TYPE__DUMP:
+                return dump(request);
+            case CRIU_REQ_TYPE__RESTORE:
+                return restore(request);
+            case CRIU_REQ_TYPE__CHECK:
+                return simply(request, Command::Check, 0);
+            case CRIU_REQ_TYPE__PRE_DUMP:
+                preDumped_ = true;
+                return simply(request, Command::PreDump, kProtocolError);
+            case CRIU_REQ_TYPE__SINGLE_PRE_DUMP:
+                return simply(request, Command::PreDump, kProtocolError);
+            case CRIU_REQ_TYPE__CPUINFO_DUMP:
+                return simply(request, Command::CpuinfoDump, 0);
+            case CRIU_REQ_TYPE__CPUINFO_CHECK:
+                return simply(request, Command::CpuinfoCheck, 0);
+            case CRIU_REQ_TYPE__PAGE_SERVER:
+            case CRIU_REQ_TYPE__PAGE_SERVER_CHLD:
+                return pageServer(request);
+            case CRIU_REQ_TYPE__FEATURE_CHECK:
+                return checkFeatures(request);
+            case CRIU_REQ_TYPE__VERSION:
+                return version(request);
+            case CRIU_REQ_TYPE__WAIT_PID:
+                return waitForChild(request);
+            default:
+                return refuse(fmt::format("there is no request of type {}", static_cast<int>(request.type)));
+        }
+    }
+
+    /// Carries out a command. Whatever goes wrong is in the result, and in the log.
+    RunResult carryOut(const CriuReq& request, Command command) {
+        RunResult result;
+        const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0;
+        ClientListener listener(connection_, surroundings_.stop, notify);
+        std::optional<RequestedRun> run;
+        try {
+            run.emplace(makeRun(request, command, surroundings_.base, peer_, connection_.fd()));
+        } catch (const std::exception& error) {
+            surroundings_.log.failure(error);
+            result.code = EBADRQC;
+        }
+        try {
+            if (run) {
+                const auto [status, text] = engine::execute(run->invocation, surroundings_.log, surroundings_.stop,
+                                                            surroundings_.makeDevices(), {&listener}, run->client);
+                std::fwrite(text.data(), 1, text.size(), stdout);
+                std::fflush(stdout);
+                result.success = status == 0;
+                result.command = run->invocation.options.execCommand;
+                result.runsOn = run->invocation.options.finalState != model::FinalState::Default;
+            }
+        } catch (const std::exception& error) {
+            surroundings_.log.failure(error);
+            result.code = surroundings_.log.cause().code;
+        }
+        result.root = listener.root();
+        if (!result.success)
+            explain(result, listener.objection());
+        return result;
+    }
+
+    void explain(RunResult& result, const std::string& objection) const {
+        const Log::Cause& cause = surroundings_.log.cause();
+        result.text = !cause.text.empty() ? cause.text : objection;
+        if (result.text.empty())
+            result.text = "an action script has objected";
+        if (result.code == 0)
+            result.code = cause.code;
+    }
+
+    /// What clients tell apart by its number: others look only at whether there is one.
+    [[nodiscard]] static int errnoFor(const CriuReq& request, int code) noexcept {
+        const bool known = code == EBADRQC || (code == ESRCH && request.type == CRIU_REQ_TYPE__DUMP) ||
+                           (code == EEXIST && request.type == CRIU_REQ_TYPE__RESTORE) || code == ENOTSUP;
+        return known ? code : 0;
+    }
+
+    static void putFailure(CriuResp& reply, const CriuReq& request, int code, std::string& text) {
+        reply.success = 0;
+        reply.cr_errno = errnoFor(request, code);
+        reply.has_cr_errno = reply.cr_errno != 0 ? 1 : 0;
+        text.resize(cutToReply(text).size());
+        reply.cr_errmsg = text.data();
+    }
+
+    bool send(const CriuResp& reply) noexcept {
+        try {
+            connection_.send(reply);
+            return true;
+        } catch (const std::exception& error) {
+            surroundings_.log.failure(error);
+            return false;
+        }
+    }
+
+    bool replyFailure(const CriuReq& request, int code, std::string text) {
+        CriuResp reply = replyTo(request, false);
+        putFailure(reply, request, code, text);
+        return send(reply);
+    }
+
+    SessionEnd dump(const CriuReq& request) {
+        const bool ofItself = request.opts != nullptr && (request.opts->has_pid == 0 || request.opts->pid == 0);
+        setProcessTitle("dump for a client");
+        RunResult result = carryOut(request, Command::Dump);
+        // A client that has been dumped and ended is answered when it is restored (UnixFlag::Service).
+        if (result.success && ofItself && !result.runsOn)
+            return {};
+        CriuDumpResp dumped = CRIU_DUMP_RESP__INIT;
+        dumped.has_restored = 1;
+        CriuResp reply = replyTo(request, result.success);
+        reply.dump = &dumped;
+        if (!result.success)
+            putFailure(reply, request, result.code, result.text);
+        return {send(reply) && result.success ? 0 : kFailure, {}};
+    }
+
+    SessionEnd restore(const CriuReq& request) {
+        setProcessTitle("restore for a client");
+        RunResult result = carryOut(request, Command::Restore);
+        CriuRestoreResp restored = CRIU_RESTORE_RESP__INIT;
+        restored.pid = result.success ? result.root.value : -1;
+        CriuResp reply = replyTo(request, result.success);
+        reply.restore = &restored;
+        if (!result.success)
+            putFailure(reply, request, result.code, result.text);
+        const bool told = send(reply);
+        if (!result.success)
+            return {kFailure, {}};
+        return {told ? 0 : kFailure, std::move(result.command)};
+    }
+
+    SessionEnd simply(const CriuReq& request, Command command, int failure) {
+        const RunResult result = carryOut(request, command);
+        const bool told =
+            result.success ? send(replyTo(request, true)) : replyFailure(request, result.code, result.text);
+        return {result.success && told ? 0 : failure, {}};
+    }
+
+    SessionEnd pageServer(const CriuReq& request) {
+        CriuReq answered = request;
+        answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients know the answer of both by this type
+        const RunResult result = carryOut(request, Command::PageServer);
+        const bool told =
+            result.success ? send(replyTo(answered, true)) : replyFailure(answered, result.code, result.text);
+        return {told ? 0 : kFailure, {}};
+    }
+
+    /// What this criu can do on this kernel.
+    SessionEnd checkFeatures(const CriuReq& request) {
+        if (request.features == nullptr)
+            return {replyFailure(request, EBADRQC, "the request names no features (criu_req.features)") ? 0 : kFailure,
+                    {}};
+        const CriuFeatures& asked = *request.features;
+        kernel::Features features;
+        CriuFeatures found = CRIU_FEATURES__INIT;
+        found.has_mem_track = found.has_lazy_pages = found.has_pidfd_store = 1;
+        const auto there = [&](std::string_view option, std::initializer_list<kernel::Feature> needed) {
+            bool all = isBuilt(option);
+            for (const kernel::Feature feature : needed)
+                all = all && features.has(feature);
+            return all ? 1 : 0;
+        };
+        using enum kernel::Feature;
+        if (asked.has_mem_track != 0 && asked.mem_track != 0)
+            found.mem_track = there("track-mem", {DirtyTracking});
+        if (asked.has_lazy_pages != 0 && asked.lazy_pages != 0)
+            found.lazy_pages = there("lazy-pages", {Uffd, UffdNonCooperative});
+        if (asked.has_pidfd_store != 0 && asked.pidfd_store != 0)
+            found.pidfd_store = features.has(PidfdStore) ? 1 : 0;  // of the kernel alone
+        CriuResp reply = replyTo(request, true);
+        reply.features = &found;
+        return {send(reply) ? 0 : kFailure, {}};
+    }
+
+    SessionEnd version(const CriuReq& request) {
+        CriuVersion version = CRIU_VERSION__INIT;
+        version.major_number = kVersionMajor;
+        version.minor_number = kVersionMinor;
+        CriuResp reply = replyTo(request, true);
+        reply.version = &version;
+        return {send(reply) ? 0 : kFailure, {}};
+    }
+
+    SessionEnd waitForChild(const CriuReq& request) {
+        const auto pid = static_cast<pid_t>(request.pid);
+        int status = 0;
+        pid_t ended = -1;
+        if (request.has_pid == 0 || pid <= 0)
+            errno = ECHILD;
+        else
+            do
+                ended = ::waitpid(pid, &status, 0);
+            while (ended < 0 && errno == EINTR);
+        if (ended < 0) {
+            const Error error(errno, fmt::format("wait for process {}", pid));
+            return {replyFailure(request, error.code(), error.what()) ? 0 : kFailure, {}};
+        }
+        CriuResp reply = replyTo(request, true);
+        reply.has_status = 1;
+        reply.status = status;
+        return {send(reply) ? 0 : kFailure, {}};
+    }
+
+    const Surroundings& surroundings_;
+    Connection connection_;
+    Peer peer_;
+    bool preDumped_ = false;
+};
+
+/// A client that can't be served is told why, as far as it can be told anything.
+void tellRefused(UniqueFd socket, const Error& error) noexcept {
+    try {
+        std::string text(cutToReply(error.what()));
+        CriuResp reply = CRIU_RESP__INIT;
+        reply.type = CRIU_REQ_TYPE__EMPTY;
+        reply.has_cr_errno = 1;
+        reply.cr_errno = EPERM;
+        reply.cr_errmsg = text.data();
+        Connection(std::move(socket)).send(reply);
+    } catch (const std::exception&) {
+        // It has left, or isn't one at all: the log has the error.
+    }
+}
+
+}  // namespace
+
+SessionEnd serve(UniqueFd socket, Origin origin, const Surroundings& surroundings) {
+    std::optional<Session> session;
+    UniqueFd spare(sys(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0), "copy the socket of a client"));
+    try {
+        session.emplace(std::move(socket), origin, surroundings);
+    } catch (const Error& error) {
+        surroundings.log.failure(error);
+        tellRefused(std::move(spare), error);
+        return {kFailure, {}};
+    }
+    spare.reset();
+    try {
+        return session->run();
+    } catch (const std::exception& error) {
+        return session->refuse(error.what());
+    }
+}
+
+}  // namespace criu::service
