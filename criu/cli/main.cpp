@@ -138,6 +138,8 @@ int run(std::vector<std::string> words, Log& log) {
     invocation.command = options::takeCommand(arguments.words);
     options::validate(invocation, std::move(arguments.words));
 
+    // Whoever ignores the ends of its children hands that down, and nobody could be waited for here.
+    ::signal(SIGCHLD, SIG_DFL);
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
     StopRequest stop;

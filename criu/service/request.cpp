@@ -145,11 +145,4 @@ RequestedRun makeRun(const CriuReq& request, Command command, const options::Inv
     return run;
 }
 
-bool isBuilt(std::string_view option) noexcept {
-    const auto table = options::optionTable();
-    return std::any_of(table.begin(), table.end(), [&](const options::OptionRow& row) {
-        return row.name == option && row.support == options::Support::Built;
-    });
-}
-
 }  // namespace criu::service

@@ -24,7 +24,4 @@ struct RequestedRun {
 [[nodiscard]] RequestedRun makeRun(const CriuReq& request, options::Command command, const options::Invocation& base,
                                    const Peer& peer, int socket);
 
-/// Whether this build of criu can carry out an option that the table has; requests about what criu can do ask that.
-[[nodiscard]] bool isBuilt(std::string_view option) noexcept;
-
 }  // namespace criu::service

@@ -247,7 +247,7 @@ private:
         return {told ? 0 : kFailure, {}};
     }
 
-    /// What this criu can do on this kernel.
+    /// The same answers as those of `criu check --feature`.
     SessionEnd checkFeatures(const CriuReq& request) {
         if (request.features == nullptr)
             return {replyFailure(request, EBADRQC, "the request names no features (criu_req.features)") ? 0 : kFailure,
@@ -256,19 +256,13 @@ private:
         kernel::Features features;
         CriuFeatures found = CRIU_FEATURES__INIT;
         found.has_mem_track = found.has_lazy_pages = found.has_pidfd_store = 1;
-        const auto there = [&](std::string_view option, std::initializer_list<kernel::Feature> needed) {
-            bool all = isBuilt(option);
-            for (const kernel::Feature feature : needed)
-                all = all && features.has(feature);
-            return all ? 1 : 0;
-        };
         using enum kernel::Feature;
         if (asked.has_mem_track != 0 && asked.mem_track != 0)
-            found.mem_track = there("track-mem", {DirtyTracking});
+            found.mem_track = features.has(DirtyTracking) ? 1 : 0;
         if (asked.has_lazy_pages != 0 && asked.lazy_pages != 0)
-            found.lazy_pages = there("lazy-pages", {Uffd, UffdNonCooperative});
+            found.lazy_pages = features.has(Uffd) && features.has(UffdNonCooperative) ? 1 : 0;
         if (asked.has_pidfd_store != 0 && asked.pidfd_store != 0)
-            found.pidfd_store = features.has(PidfdStore) ? 1 : 0;  // of the kernel alone
+            found.pidfd_store = features.has(PidfdStore) ? 1 : 0;
         CriuResp reply = replyTo(request, true);
         reply.features = &found;
         return {send(reply) ? 0 : kFailure, {}};
