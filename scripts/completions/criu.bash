@@ -1,67 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion for bash. Commands and options are asked of criu itself, so they are those of the installed version.
+# Completion for bash. Commands, options and values are asked of criu itself, so they are those of the installed version.
 
-# Options that a help text ($1) names, each with its no-form if it has one.
+# The options of a help text ($1), one a line: name, "no" if it has a no-form, "=" or " " before an argument, what the
+# argument is called, "again" if it may be repeated; separated by bars of the unlikely kind.
 _criu_options() {
-    local line name
-    while read -r line; do
-        name=${line#*--}
-        case $line in
-        *'--[no-]'*)
-            name=${name#\[no-\]}
-            name=${name%%[ =\[]*}
-            printf -- '--%s\n--no-%s\n' "$name" "$name"
-            ;;
-        *)
-            printf -- '--%s\n' "${name%%[ =\[]*}"
-            ;;
-        esac
-    done < <(grep -E '^  (-.,|   ) --' <<<"$1")
+    awk '
+        function flush() { if (name != "") print name "\037" no "\037" link "\037" argument "\037" (text ~ /may be repeated/ ? "again" : "") }
+        /^  (-.,|   ) --/ {
+            flush()
+            head = substr($0, 9); text = ""
+            if (at = index(head, "  ")) { text = substr(head, at); head = substr(head, 1, at - 1) }
+            no = sub(/^\[no-\]/, "", head) ? "no" : ""
+            link = argument = ""
+            if (at = index(head, "[=")) { link = "="; argument = substr(head, at + 2, length(head) - at - 2); head = substr(head, 1, at - 1) }
+            else if (at = index(head, " ")) { link = " "; argument = substr(head, at + 1); head = substr(head, 1, at - 1) }
+            name = head
+            next
+        }
+        /^                                  / { text = text " " $0; next }
+        { flush(); name = "" }
+        END { flush() }' <<<"$1"
 }
 
-# What the argument of option $2 is called in help text $1, e.g. DIR.
-_criu_argument() {
-    local option=$2
-    case $option in
-    --*) option="--${option#--}" ;;
-    -?) option="$option, " ;;
-    *) return ;;
+# Values of an argument ($1: how it is called, $2: the option's name, $3: what was typed) into COMPREPLY.
+_criu_values() {
+    local words=() word
+    case $1 in
+    DIR) mapfile -t COMPREPLY < <(compgen -d -- "$3") && return ;;
+    FILE | PROGRAM) mapfile -t COMPREPLY < <(compgen -f -- "$3") && return ;;
+    PID) words=(/proc/[0-9]*) && words=("${words[@]#/proc/}") ;;
+    NAME)
+        [[ $2 == feature ]] &&
+            IFS=', ' read -r -a words < <("$_criu_program" check --feature '?' 2>&1 | sed -n 's/.*use one of: //p')
+        ;;
+    *'|'* | net)
+        while read -r word; do
+            case $word in
+            *:*) words+=("${word%%:*}:") ;;
+            *[A-Z]*) ;;
+            *) words+=("$word") ;;
+            esac
+        done <<<"${1//|/$'\n'}"
+        ;;
     esac
-    grep -E '^  (-.,|   ) --' <<<"$1" | grep -F -e " $option" | head -n 1 |
-        sed -nE 's/^ +(-., )?--[^ ]+ ([^ ]+).*/\2/p'
+    mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$3")
+    [[ ${COMPREPLY[0]-} == *: ]] && compopt -o nospace 2>/dev/null
 }
 
 _criu() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local program=${COMP_WORDS[0]} command= help word
+    local line=${COMP_LINE:0:COMP_POINT} _criu_program=${COMP_WORDS[0]} command= word help given=" "
+    local current=${line##*[[:space:]]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $word in
-        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup) command=$word ;;
+        -*) given+="$word " ;;
+        cpuinfo) command="cpuinfo dump" ;;
+        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk)
+            [[ $command == cpuinfo* ]] && command="cpuinfo $word"
+            : "${command:=$word}"
+            ;;
         esac
     done
-    help=$("$program" $command --help 2>/dev/null) || return
+    # shellcheck disable=SC2086  # two words of a command
+    help=$("$_criu_program" $command --help 2>/dev/null) || return
 
-    case $(_criu_argument "$help" "$previous") in
-    DIR)
-        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+    if [[ $current != -* && $previous == cpuinfo ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "dump check" -- "$current")
         return
-        ;;
-    FILE | PROGRAM)
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
-        return
-        ;;
-    ?*)
-        return
-        ;;
-    esac
-
-    if [[ $current == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_criu_options "$help")" -- "$current")
-    elif [[ -z $command ]]; then
-        mapfile -t COMPREPLY < <(
-            compgen -W "$(sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$help")" -- "$current"
-        )
     fi
+    if [[ $current != -* && -z $command ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$help" | uniq)" -- "$current")
+        return
+    fi
+
+    local name no link argument again letter= words=()
+    # Which option the value is of: that of --name=value, or the word before.
+    [[ $current == --*=* ]] && previous=${current%%=*}
+    [[ $previous == -? ]] && letter=$(sed -nE "s/^  ($previous), --(\[no-\])?([a-z-]+).*/\3/p" <<<"$help")
+    while IFS=$'\037' read -r name no link argument again; do
+        if [[ $previous == "--$name" || $letter == "$name" ]]; then
+            if [[ $current == --*=* ]]; then
+                _criu_values "$argument" "$name" "${current#*=}"
+                # Where = doesn't separate words, the whole word is replaced.
+                [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/--$name=}")
+                return
+            elif [[ $link == ' ' ]]; then
+                _criu_values "$argument" "$name" "$current"
+                return
+            fi
+        fi
+        # What was given is not offered again, nor its opposite.
+        [[ $again || $given != *" --$name "* && $given != *" --no-$name "* ]] || continue
+        words+=("--$name${link/ /}")
+        [[ $no ]] && words+=("--no-$name")
+    done < <(_criu_options "$help")
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$current")
+        [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+    fi
+    return 0
 }
 
 complete -F _criu criu

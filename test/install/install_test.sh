@@ -31,7 +31,9 @@ expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$sta
 expect "make install names what is loaded when it is needed" grep -q "needs them: libarchive13 " "$stage/log"
 for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/crit.1 share/man/man1/criu-ns.1 \
     share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
-    include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu; do
+    include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h \
+    share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu \
+    share/zsh/site-functions/_criu share/fish/vendor_completions.d/criu.fish; do
     expect "installed" installed "$file"
 done
 library=$(cd "$stage$prefix" && find lib -name libcompel.a)
