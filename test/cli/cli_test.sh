@@ -170,6 +170,8 @@ source "$here/../../scripts/completions/criu.bash"
 complete_words() {
     COMP_WORDS=("$criu" "$@")
     COMP_CWORD=$#
+    COMP_LINE=${COMP_WORDS[*]}
+    COMP_POINT=${#COMP_LINE}
     COMPREPLY=()
     last="completion of: criu $*"
     _criu
@@ -195,8 +197,10 @@ if [[ $(id -u) == 0 ]] && unshare --net true 2>/dev/null; then
 #!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = "$STAGE" ] || exit 0
 for process in /proc/[0-9]*; do
-    tr '\0' ' ' <"$process/cmdline" 2>/dev/null && echo
+    # It may have ended meanwhile.
+    { tr '\0' ' ' <"$process/cmdline" && echo; } 2>/dev/null
 done >"$TITLES"
+exit 0
 SCRIPT
     chmod +x look
     setsid unshare --net sleep 1000 </dev/null >/dev/null 2>&1 &
