@@ -113,7 +113,12 @@ void readInheritFds(model::Options& options, const Request& request) {
         requireInherited(request);
     for (std::size_t i = 0; i < request.opts.n_inherit_fd; ++i) {
         const ::InheritFd& given = *request.opts.inherit_fd[i];
-        addInheritFd({descriptor(given.fd), given.key}, options);
+        // Runtimes name each standard stream, and two of them may be the same pipe.
+        const int fd = descriptor(given.fd);
+        const bool known = std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
+                                       [&](const model::InheritFd& other) { return other.name == given.key; });
+        if (!known)
+            addInheritFd({fd, given.key}, options);
     }
 }
 

@@ -9,8 +9,10 @@
 #include <filesystem>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/request.hpp"
+#include "criu/options/request_fields.hpp"
 
 namespace criu::service {
 namespace {
@@ -143,6 +145,23 @@ RequestedRun makeRun(const CriuReq& request, Command command, const options::Inv
     if (directories)
         openDirectories(*request.opts, last, peer, run);
     return run;
+}
+
+void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept {
+    if (request.opts == nullptr || (request.opts->log_to_stderr != 0 && !isGiven(request.opts->log_file)))
+        return;
+    const CriuOpts& opts = *request.opts;
+    const int directory = opts.has_work_dir_fd != 0 ? opts.work_dir_fd : opts.images_dir_fd;
+    try {
+        model::Options options;
+        options::readLogFile(options, {opts, Command::Dump, peer.pid, false});
+        const UniqueFd opened = openClientsDirectory(peer, directory, true);
+        sys(::fchdir(opened.get()), "enter the client's work directory");
+        log.setLevel(static_cast<LogLevel>(std::clamp(opts.log_level, 1, static_cast<int>(LogLevel::Debug))));
+        log.open(options.logFile);
+    } catch (const std::exception& error) {
+        log.debug("no log of the client's own: {}", error.what());  // what is wrong with the request itself comes next
+    }
 }
 
 }  // namespace criu::service

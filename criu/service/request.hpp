@@ -7,6 +7,10 @@
 #include "criu/service/peer.hpp"
 #include "images/rpc.hpp"
 
+namespace criu {
+class Log;
+}
+
 namespace criu::service {
 
 /// What a request comes to: a command with all its options, and who it is for.
@@ -23,5 +27,9 @@ struct RequestedRun {
 /// are malformed, or ask for what this client may not have; nothing has been done then.
 [[nodiscard]] RequestedRun makeRun(const CriuReq& request, options::Command command, const options::Invocation& base,
                                    const Peer& peer, int socket);
+
+/// Opens the log that a request wants, in its work directory, for the reason why nothing else is done for it: users of
+/// runtimes look there. Does nothing if the request doesn't say where, or that can't be.
+void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept;
 
 }  // namespace criu::service

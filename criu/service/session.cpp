@@ -137,6 +137,7 @@ private:
         try {
             run.emplace(makeRun(request, command, surroundings_.base, peer_, connection_.fd()));
         } catch (const std::exception& error) {
+            openClientsLog(request, peer_, surroundings_.log);
             surroundings_.log.failure(error);
             result.code = EBADRQC;
         }
