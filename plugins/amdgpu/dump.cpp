@@ -12,6 +12,8 @@
 
 #include "criu/device/content_mover.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/status.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
@@ -36,6 +38,16 @@ void allowManyFiles() {
         limit.rlim_cur = limit.rlim_max;
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+kernel::TaskStatus statusOf(HostPid pid) {
+    kernel::ProcBuffer buffer;
+    return kernel::readStatus(kernel::ProcDir().open(pid.value), buffer);
+}
+
+/// "process 12 (python3)".
+std::string nameOf(HostPid pid) {
+    return fmt::format("process {} ({})", pid, statusOf(pid).name);
 }
 
 // Handles that CRIU 4.2 finds KFD buffers by: beyond any that render nodes give.
@@ -138,6 +150,15 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
                        added.info.buffers, added.info.objects);
 }
 
+/// The render node of the GPU that a buffer is of; 0: the GPU can't be seen.
+std::uint32_t AmdgpuDump::minorOf(const Process& process, const uapi::KfdBuffer& buffer, const Topology& topology) {
+    for (const uapi::KfdDevice& device : process.state.devices)
+        if (device.userGpuId == buffer.gpuId)
+            if (const Node* const gpu = topology.findGpu(device.actualGpuId))
+                return gpu->renderMinor;
+    return 0;
+}
+
 /// DMA-BUFs of the same memory are the same file.
 AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
     const struct stat status = kernel_.status(dmabuf);
@@ -152,6 +173,54 @@ AmdgpuDump::Object AmdgpuDump::objectOf(int dmabuf, bool add) {
 /// A process may have a render node open several times, and the driver doesn't say which of the files it was given. It
 /// lets a buffer of the compute driver be mapped by that one only: EACCES is the answer to all others (drm_gem_mmap()
 /// of Linux, with the files that amdgpu_amdkfd_gpuvm.c allows), whatever may come after it.
+/// Until Linux 6.7 (amdgpu_amdkfd_gpuvm.c) the compute driver makes a new DMA-BUF of a buffer each time that it is
+/// asked for one. But on one GPU a buffer has one mmap offset, whoever has it.
+void AmdgpuDump::identifyBuffers(const Topology& topology) {
+    std::map<std::pair<std::uint32_t, std::uint64_t>, Object> byOffset;
+    for (Process& process : processes_)
+        for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
+            const uapi::KfdBuffer& buffer = process.state.buffers[at];
+            const UniqueFd& dmabuf = process.dmabufs[at];
+            Object object = dmabuf ? objectOf(dmabuf.get(), true) : 0;
+            if (object != 0) {
+                const auto [known, fresh] =
+                    byOffset.try_emplace({minorOf(process, buffer, topology), buffer.offset}, object);
+                if (!fresh && known->second != object) {
+                    const struct stat status = kernel_.status(dmabuf.get());
+                    objects_[{status.st_dev, status.st_ino}] = object = known->second;
+                }
+            }
+            process.objects.push_back(object);
+        }
+}
+
+/// RESTORE makes a buffer of its own for each entry of each process (kfd_chardev.c), so the processes would go on with
+/// different memory.
+void AmdgpuDump::refuseSharing(const Topology& topology) const {
+    std::map<Object, std::pair<const Process*, const uapi::KfdBuffer*>> first;
+    for (const Process& process : processes_)
+        for (std::size_t at = 0; at < process.objects.size(); ++at) {
+            const uapi::KfdBuffer& buffer = process.state.buffers[at];
+            if (process.objects[at] == 0)
+                continue;
+            const auto [known, fresh] = first.try_emplace(process.objects[at], &process, &buffer);
+            if (fresh)
+                continue;
+            const auto& [other, its] = known->second;
+            const Node* const gpu = topology.findMinor(minorOf(process, buffer, topology));
+            Error error(
+                0, fmt::format("{} and {} share memory of {}: {} bytes at {:#x} and {:#x}. The compute driver would "
+                               "restore them as two separate buffers",
+                               nameOf(other->pid), nameOf(process.pid),
+                               gpu != nullptr ? gpu->describe() : std::string("a GPU"), buffer.size, its->address,
+                               buffer.address));
+            error.addHint(
+                "it is shared by hipIpcOpenMemHandle() or the like; when the handle is closed, the dump can be "
+                "made");
+            throw error;
+        }
+}
+
 void AmdgpuDump::findDrmFiles(Process& process, const Topology& topology) const {
     for (const uapi::KfdDevice& device : process.state.devices) {
         const Node* const gpu = topology.findGpu(device.actualGpuId);
@@ -216,13 +285,6 @@ void AmdgpuDump::chooseOwners() {
 }
 
 void AmdgpuDump::checkMappings(const Topology& topology) const {
-    const auto minorOf = [&](const Process& process, const uapi::KfdBuffer& buffer) -> std::uint32_t {
-        for (const uapi::KfdDevice& device : process.state.devices)
-            if (device.userGpuId == buffer.gpuId)
-                if (const Node* const gpu = topology.findGpu(device.actualGpuId))
-                    return gpu->renderMinor;
-        return 0;
-    };
     for (const Mapped& mapped : mapped_) {
         if (mapped.minor == 0) {
             if (std::none_of(processes_.begin(), processes_.end(),
@@ -241,7 +303,7 @@ void AmdgpuDump::checkMappings(const Topology& topology) const {
                                    std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
                                                [&](const uapi::KfdBuffer& buffer) {
                                                    // Each render node counts its offsets by itself.
-                                                   return minorOf(process, buffer) == mapped.minor &&
+                                                   return minorOf(process, buffer, topology) == mapped.minor &&
                                                           within(buffer.offset, buffer.size);
                                                });
                         }) ||
@@ -391,9 +453,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     if (processes_.empty() && nodes_.empty() && dmabufs_.empty() && mapped_.empty())
         return;
     const Topology topology = Topology::read(kernel_.topology());
-    for (Process& process : processes_)
-        for (const UniqueFd& dmabuf : process.dmabufs)
-            process.objects.push_back(dmabuf ? objectOf(dmabuf.get(), true) : 0);
+    identifyBuffers(topology);
+    refuseSharing(topology);
     for (Process& process : processes_)
         findDrmFiles(process, topology);
     for (RenderNode& node : nodes_)

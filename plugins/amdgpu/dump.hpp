@@ -84,7 +84,11 @@ private:
     void dumpKfd(const files::OpenFd& file, FileId id);
     void use();
 
+    [[nodiscard]] static std::uint32_t minorOf(const Process& process, const uapi::KfdBuffer& buffer,
+                                               const Topology& topology);
     Object objectOf(int dmabuf, bool add);
+    void identifyBuffers(const Topology& topology);
+    void refuseSharing(const Topology& topology) const;
     void findDrmFiles(Process& process, const Topology& topology) const;
     void lookAtBuffers(RenderNode& node);
     void chooseOwners();

@@ -296,7 +296,9 @@ void AmdgpuRestore::collectObjects() {
     std::set<Object> wanted;
     for (const auto& [id, image] : kfds_)
         for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            owned_.insert(buffer->object);
+            if (!owned_.insert(buffer->object).second && buffer->object != 0)
+                fail("{}: buffer {} is in another process, too: the driver would make two of it", kfdImageName(id),
+                     buffer->object);
     for (const auto& [id, image] : nodes_)
         for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
             if (!isImported(*buffer))

@@ -44,7 +44,8 @@ TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
-REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render")]
+REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
+           ("refused_sharing", "kfd_shared", "")]
 
 # Those that need no GPU support in criu.
 PLAIN = [

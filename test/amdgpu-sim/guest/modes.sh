@@ -305,6 +305,19 @@ mode_refused() {
     verify
 }
 
+# Memory that two processes share would be separate after a restore.
+mode_refused_sharing() {
+    start
+    child=$(cat "/proc/$pid/task/$pid/children")
+    dump images
+    [ $code = 1 ] || fail "the dump ended with $code"
+    grep -q "Error.*process $pid ($program) and process ${child% } (.*) share memory of GPU" \
+        "$dir/dump-images.log" || fail "the log doesn't say who shares: $(errors "$dir/dump-images.log")"
+    [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
+    still_works "the dump that was refused"
+    verify
+}
+
 mode_leave_running() {
     start
     dump_well images --leave-running
