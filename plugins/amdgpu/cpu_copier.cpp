@@ -28,7 +28,39 @@ private:
     std::uint32_t handle_;
 };
 
+/// Files are read and written by the kernel straight from and to the mapping, so memory that can't be had is EFAULT to
+/// pread(2) and pwrite(2) instead of a SIGBUS: video memory beyond the processor's window that is pinned, or for which
+/// there is no room elsewhere (amdgpu_bo_fault_reserve_notify() of Linux).
+template <typename Piece>
+void forEachPiece(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, const device::StopCheck& checkStop,
+                  const Piece& piece) {
+    for (std::uint64_t done = 0; done < size; done += kPiece) {
+        checkStop();
+        const std::uint64_t bytes = std::min(kPiece, size - done);
+        const Mapping mapping = kernel.map(fd, at + done, pageAlignUp(bytes));
+        try {
+            piece(mapping.bytes().first(bytes), done);
+        } catch (const Error& error) {
+            if (error.code() != EFAULT)
+                throw;
+            failWith(EFAULT, "{} bytes of the buffer can't be moved to where processors reach it", bytes);
+        }
+    }
+}
+
 }  // namespace
+
+void saveMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+                const device::StopCheck& checkStop) {
+    forEachPiece(kernel, fd, at, size, checkStop,
+                 [&](std::span<std::byte> memory, std::uint64_t done) { writeAt(file, memory, fileOffset + done); });
+}
+
+void loadMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+                const device::StopCheck& checkStop) {
+    forEachPiece(kernel, fd, at, size, checkStop,
+                 [&](std::span<std::byte> memory, std::uint64_t done) { readAt(file, memory, fileOffset + done); });
+}
 
 CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop)
     : kernel_(kernel),
@@ -36,26 +68,14 @@ CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopChec
       drm_(kernel, fd_.get()),
       checkStop_(std::move(checkStop)) {}
 
-template <typename Piece>
-void CpuCopier::forEachPiece(int dmabuf, std::uint64_t size, const Piece& piece) {
-    const Import buffer(drm_, dmabuf);
-    const std::uint64_t offset = drm_.mmapOffset(buffer.handle());
-    for (std::uint64_t done = 0; done < size; done += kPiece) {
-        checkStop_();
-        const std::uint64_t bytes = std::min(kPiece, size - done);
-        const Mapping mapping = kernel_.map(fd_.get(), offset + done, pageAlignUp(bytes));
-        piece(mapping.bytes().first(bytes), done);
-    }
-}
-
 void CpuCopier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    forEachPiece(dmabuf, size,
-                 [&](std::span<std::byte> memory, std::uint64_t done) { writeAt(file, memory, fileOffset + done); });
+    const Import buffer(drm_, dmabuf);
+    saveMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()), size, file, fileOffset, checkStop_);
 }
 
 void CpuCopier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    forEachPiece(dmabuf, size,
-                 [&](std::span<std::byte> memory, std::uint64_t done) { readAt(file, memory, fileOffset + done); });
+    const Import buffer(drm_, dmabuf);
+    loadMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()), size, file, fileOffset, checkStop_);
 }
 
 }  // namespace criu::amdgpu

@@ -8,6 +8,13 @@
 
 namespace criu::amdgpu {
 
+/// Moves content of a buffer between a file and what the render file `fd` has at the mmap offset `at`, by the processor
+/// and in pieces. Throws Error, also where touching the memory would end the process (SIGBUS).
+void saveMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+                const device::StopCheck& checkStop);
+void loadMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+                const device::StopCheck& checkStop);
+
 /// Moves the content of a GPU's buffers to and from files by the processor, where that can reach them: system memory,
 /// and video memory within its window. Needs no engine, but is slow for video memory. For one thread; throws Error.
 class CpuCopier {
@@ -18,9 +25,6 @@ public:
     void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
 
 private:
-    template <typename Piece>
-    void forEachPiece(int dmabuf, std::uint64_t size, const Piece& piece);
-
     Kernel& kernel_;
     UniqueFd fd_;
     Drm drm_;

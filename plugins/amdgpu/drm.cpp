@@ -11,6 +11,11 @@ constexpr std::uint32_t kFirstRoom = 8;
 constexpr std::uint32_t kMostRoom = 1U << 22;
 constexpr int kMaxRounds = 10;
 
+// GPU addresses have a hole, as those of the processor have. GEM_VA wants the whole address, while lists show it
+// without the bits above the hole (AMDGPU_GMC_HOLE_MASK of Linux).
+constexpr std::uint64_t kHole = 0x0000800000000000;
+constexpr std::uint64_t kAboveHole = 0xffff000000000000;
+
 }  // namespace
 
 std::string Drm::driver() const {
@@ -29,7 +34,7 @@ bool Drm::canList() const {
 }
 
 /// How many there are, of which `entries` has as many as it has room for; nothing if the kernel has no such call
-/// (before 6.17).
+/// (before 6.18).
 std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
     uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
                               static_cast<std::uint32_t>(entries.size()), 0};
@@ -73,6 +78,17 @@ std::vector<uapi::VmEntry> Drm::mappings(std::uint32_t handle) const {
     fail("the mappings of buffer {} keep growing", handle);
 }
 
+std::optional<std::uint64_t> Drm::tryMmapOffset(std::uint32_t handle) const {
+    drm_amdgpu_gem_mmap args{};
+    args.in.handle = handle;
+    const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_AMDGPU_GEM_MMAP, &args);
+    if (code == EPERM)
+        return std::nullopt;
+    if (code != 0)
+        failWith(code, "ask for the mmap offset of buffer {}", handle);
+    return args.out.addr_ptr;
+}
+
 std::uint64_t Drm::mmapOffset(std::uint32_t handle) const {
     drm_amdgpu_gem_mmap args{};
     args.in.handle = handle;
@@ -105,19 +121,30 @@ void Drm::mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, st
     args.handle = handle;
     args.operation = AMDGPU_VA_OP_MAP;
     args.flags = flags;
-    args.va_address = at;
+    args.va_address = at >= kHole ? at | kAboveHole : at;
     args.offset_in_bo = offset;
     args.map_size = size;
     kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("map buffer {} at GPU address {:#x}", handle, at));
 }
 
-UniqueFd Drm::exportBuffer(std::uint32_t handle) const {
+UniqueFd Drm::tryExport(std::uint32_t handle) const {
     drm_prime_handle args{};
     args.handle = handle;
     args.flags = DRM_CLOEXEC | DRM_RDWR;
     args.fd = -1;
-    kernel_.ioctl(fd_, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args, fmt::format("export buffer {}", handle));
+    const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args);
+    if (code == EPERM)
+        return {};
+    if (code != 0)
+        failWith(code, "export buffer {}", handle);
     return UniqueFd(args.fd);
+}
+
+UniqueFd Drm::exportBuffer(std::uint32_t handle) const {
+    UniqueFd fd = tryExport(handle);
+    if (!fd)
+        failWith(EPERM, "export buffer {}", handle);
+    return fd;
 }
 
 std::uint32_t Drm::importBuffer(int dmabuf) const {

@@ -13,7 +13,7 @@ namespace criu::amdgpu {
 
 /// An open render node of a process, or for its buffers; the descriptor stays the caller's. By ioctls, since
 /// libdrm_amdgpu has no words for most of it: buffers of a file that others opened, with handles and addresses that
-/// were given before, and calls of Linux 6.17.
+/// were given before, and calls of Linux 6.18.
 class Drm {
 public:
     Drm(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
@@ -21,19 +21,24 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_; }
     /// "amdgpu" for nodes of this driver.
     [[nodiscard]] std::string driver() const;
-    /// Whether the kernel can list the buffers of a file (AMDGPU_GEM_LIST_HANDLES, 6.17).
+    /// Whether the kernel can list the buffers of a file (AMDGPU_GEM_LIST_HANDLES, 6.18).
     [[nodiscard]] bool canList() const;
     /// All buffers that the file has handles of; nothing if the kernel can't list them.
     [[nodiscard]] std::optional<std::vector<uapi::GemListEntry>> buffers() const;
     /// Where the file's GPU address space has a buffer.
     [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;
+    /// Nothing for a buffer that processors may not touch (EPERM).
+    [[nodiscard]] std::optional<std::uint64_t> tryMmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint64_t mmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t create(std::uint64_t size, std::uint64_t alignment, std::uint64_t domains,
                                        std::uint64_t flags) const;
     void changeHandle(std::uint32_t handle, std::uint32_t wanted) const;
+    /// The address may be as the driver lists it: without the bits above the hole.
     void mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, std::uint64_t size,
                std::uint32_t flags) const;
     [[nodiscard]] UniqueFd exportBuffer(std::uint32_t handle) const;
+    /// Empty for a buffer that can't be exported (EPERM).
+    [[nodiscard]] UniqueFd tryExport(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t importBuffer(int dmabuf) const;
     void close(std::uint32_t handle) const noexcept;
 

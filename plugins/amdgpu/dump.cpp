@@ -12,8 +12,10 @@
 
 #include "criu/device/content_mover.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
+#include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
@@ -25,6 +27,9 @@ namespace {
 constexpr unsigned kFirstMixedMinor = 192;
 
 constexpr int kUnpauseAttempts = 3;
+constexpr int kCheckpointAttempts = 5;
+// PROC_USER_INIT_INO of Linux.
+constexpr std::uint32_t kInitialUserNamespace = 0xeffffffd;
 constexpr useconds_t kUnpausePause = 20'000;  // between them
 
 UniqueFd copyOf(int fd) {
@@ -127,6 +132,11 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
             further_.push_back({id, file.pid, known.id});
             return;
         }
+    // RESTORE is for those who may do that in the initial user namespace (kfd_chardev.c); a restored process opens its
+    // device files when it is in its own already.
+    const auto users = kernel::readNamespaceId(kernel::ProcDir().open(file.pid.value), kernel::NamespaceKind::User);
+    if (users && *users != kInitialUserNamespace)
+        fail("{} is in a user namespace of its own, in which the compute driver restores nobody", nameOf(file.pid));
     Process process;
     process.id = id;
     process.pid = file.pid;
@@ -139,15 +149,36 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
     // From here on it is undone with this object.
     Process& added = processes_.emplace_back(std::move(process));
-    added.info = kfd.pause();
-    added.paused = true;
-    added.state = kfd.checkpoint(added.info);
+    for (int attempt = 1;; ++attempt) {
+        added.info = kfd.pause();
+        added.paused = true;
+        checkOwner(added);
+        try {
+            added.state = kfd.checkpoint(added.info);
+            break;
+        } catch (const Error& error) {
+            // The driver counts anew, and memory of the process that it migrates by itself (SVM) may have become other
+            // ranges meanwhile.
+            if (error.code() != EINVAL || attempt == kCheckpointAttempts)
+                throw;
+            unpause(added);
+            added.paused = false;
+        }
+    }
     added.dmabufs.resize(added.state.buffers.size());
     for (std::size_t at = 0; at < added.state.buffers.size(); ++at)
         if (const std::uint32_t fd = added.state.buffers[at].dmabufFd; fd != kNoDmabuf)
             added.dmabufs[at].reset(static_cast<int>(fd));
     context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, added.info.devices,
                        added.info.buffers, added.info.objects);
+}
+
+/// A descriptor of /dev/kfd stands for the state of the process that opened it, also in a child that has inherited it.
+void AmdgpuDump::checkOwner(const Process& process) const {
+    if (process.info.pid == statusOf(process.pid).innermostPid())
+        return;
+    fail("{} has {} of the process that is {} in its pid namespace, and which has closed it", nameOf(process.pid),
+         kKfdPath, process.info.pid);
 }
 
 /// The render node of the GPU that a buffer is of; 0: the GPU can't be seen.
@@ -256,14 +287,36 @@ void AmdgpuDump::lookAtBuffers(RenderNode& node) {
                 return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
             });
             buffer.mappings = drm.mappings(entry.handle);
-            buffer.mmapOffset = drm.mmapOffset(entry.handle);
-            buffer.dmabuf = drm.exportBuffer(entry.handle);
-            buffer.object = objectOf(buffer.dmabuf.get(), true);
+            buffer.mmapOffset = drm.tryMmapOffset(entry.handle);
+            buffer.dmabuf = drm.tryExport(entry.handle);
+            refuseUnreachable(node, buffer);
+            if (buffer.dmabuf)
+                buffer.object = objectOf(buffer.dmabuf.get(), true);
+            else
+                buffer.object = objects_[{0, ++privateBuffers_}] = static_cast<Object>(objects_.size() + 1);
         }
         node.buffers.push_back(std::move(buffer));
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
               [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
+}
+
+/// What can neither be exported nor mapped, or is no memory. The kernel's rules are those of amdgpu_gem_prime_export()
+/// and amdgpu_mode_dumb_mmap() of Linux 6.18.
+void AmdgpuDump::refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
+    std::string_view what;
+    if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
+        what = "is no memory, but a part of the GPU itself";
+    else if ((buffer.entry.allocFlags & AMDGPU_GEM_CREATE_ENCRYPTED) != 0)
+        what = "is encrypted";
+    else if (!buffer.dmabuf && (buffer.entry.allocFlags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0)
+        what = "is memory of a process (GEM_USERPTR), whose address the driver doesn't tell";
+    else if (!buffer.dmabuf && !buffer.mmapOffset)
+        what = "is always valid in its address space, and hidden from processors: nobody else reaches it";
+    else
+        return;
+    const NoOuterContexts whole;
+    fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
 }
 
 /// Exactly one description makes each object on restore, the others import it: a process' compute state, else the file
@@ -310,7 +363,7 @@ void AmdgpuDump::checkMappings(const Topology& topology) const {
             std::any_of(nodes_.begin(), nodes_.end(), [&](const RenderNode& node) {
                 return node.minor == mapped.minor &&
                        std::any_of(node.buffers.begin(), node.buffers.end(), [&](const RenderBuffer& buffer) {
-                           return within(buffer.mmapOffset, buffer.entry.size);
+                           return buffer.mmapOffset && within(*buffer.mmapOffset, buffer.entry.size);
                        });
             });
         if (known)
@@ -371,7 +424,11 @@ void AmdgpuDump::saveContents(const Topology& topology) {
             RenderBuffer& buffer = node.buffers[at];
             files.push_back(
                 createContent(context_.images, renderPagesImageName(node.id, node.minor, at), buffer.entry.size));
-            mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
+            if (buffer.dmabuf)
+                mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
+            else
+                saveMapped(kernel_, node.fd.get(), *buffer.mmapOffset, buffer.entry.size, files.back().get(),
+                           kContentStart, [this] { context_.stop.throwIfRequested(); });
         }
     mover.finish();
     mover.report(context_.log);
@@ -380,7 +437,7 @@ void AmdgpuDump::saveContents(const Topology& topology) {
 void AmdgpuDump::writeKfd(const Process& process, const Topology& topology) {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
-    image.pid = static_cast<std::uint32_t>(process.pid.value);  // dumps are done in the pid namespace of the tree
+    image.pid = static_cast<std::uint32_t>(process.info.pid);  // as the process itself is called
     std::vector<Topology::ImageGpu> gpus;
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
@@ -428,9 +485,10 @@ void AmdgpuDump::writeRender(const RenderNode& node, const Topology& topology) {
         DrmBoEntry& entry = *image.bo_entries[at];
         entry.addr = buffer.mappings.empty() ? 0 : buffer.mappings.front().address;
         entry.size = buffer.entry.size;
-        entry.offset = buffer.mmapOffset;
+        entry.offset = buffer.mmapOffset.value_or(0);
         entry.alloc_flags = buffer.entry.allocFlags;
-        entry.alignment = buffer.entry.alignment;
+        // The driver lists it in pages (ttm_buffer_object), and takes it in bytes.
+        entry.alignment = buffer.entry.alignment * kGpuPageSize;
         entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
         entry.handle = buffer.entry.handle;
         entry.is_import = buffer.imported ? 1 : 0;
@@ -476,7 +534,9 @@ void AmdgpuDump::dumpLate(HostPid) {
         writeKfd(process, topology);
     for (const Further& further : further_) {
         CriuKfd image = CRIU_KFD__INIT;
-        image.pid = static_cast<std::uint32_t>(further.pid.value);
+        for (const Process& process : processes_)
+            if (process.id == further.primary)
+                image.pid = static_cast<std::uint32_t>(process.info.pid);
         image.has_primary = 1;
         image.primary = further.primary.value;
         writeImage(context_.images, kfdImageName(further.id), image.base);

@@ -54,8 +54,8 @@ private:
     struct RenderBuffer {
         uapi::GemListEntry entry{};
         std::vector<uapi::VmEntry> mappings;
-        std::uint64_t mmapOffset = 0;
-        UniqueFd dmabuf;
+        std::optional<std::uint64_t> mmapOffset;  ///< none if processors may not touch it
+        UniqueFd dmabuf;  ///< empty if it can't be exported, being valid in its own address space only
         Object object = 0;
         bool imported = false;
     };
@@ -91,6 +91,8 @@ private:
     void refuseSharing(const Topology& topology) const;
     void findDrmFiles(Process& process, const Topology& topology) const;
     void lookAtBuffers(RenderNode& node);
+    static void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer);
+    void checkOwner(const Process& process) const;
     void chooseOwners();
     void checkMappings(const Topology& topology) const;
     [[nodiscard]] std::uint32_t handleOf(Object object) const;
@@ -111,6 +113,7 @@ private:
     std::vector<Dmabuf> dmabufs_;
     std::vector<Mapped> mapped_;
     std::map<std::pair<dev_t, ino_t>, Object> objects_;
+    ino_t privateBuffers_ = 0;                 ///< how many there are that can't be exported
     std::map<Object, std::uint32_t> handles_;  ///< of the render node that owns or has an object
     std::map<dev_t, bool> ours_;
 };

@@ -7,12 +7,14 @@
 #include <compel/process.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
 #include "images/fdinfo.hpp"
+#include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
@@ -34,6 +36,14 @@ std::string simplified(std::string_view path) {
         if (c != '/' || out.empty() || out.back() != '/')
             out += c;
     return out;
+}
+
+/// Handles that nobody has are given to buffers of a page each meanwhile.
+constexpr std::size_t kMostPlaceholders = 4096;
+
+/// In bytes. CRIU 4.2 writes what the driver lists, which is in pages.
+std::uint64_t alignmentOf(const DrmBoEntry& entry) {
+    return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
 bool hasContentOf(const KfdBoEntry& entry) {
@@ -506,15 +516,38 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
     const int fd = own().renderFds[id] = holdOpen(opener, copyOf(file.get()));
     const Drm drm(kernel_, fd);
     std::vector<device::ContentRequest> contents;
-    for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
+    // A new buffer gets the lowest handle that is free (drm_gem.c). The call that would give it another one was taken
+    // back in Linux 6.18.36, so handles that nobody has are filled for a while, unless they are too many.
+    std::vector<std::size_t> order(image.n_bo_entries);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+        return image.bo_entries[one]->handle < image.bo_entries[other]->handle;
+    });
+    const bool fills =
+        !order.empty() && image.bo_entries[order.back()]->handle <= image.n_bo_entries + kMostPlaceholders;
+    std::uint32_t next = 1;
+    bool imports = false;
+    for (const std::size_t at : order) {
         const DrmBoEntry& entry = *image.bo_entries[at];
-        if (isImported(entry))
-            continue;  // complete()
+        for (; fills && next < entry.handle; ++next)
+            placeholder(drm, id, next);
+        ++next;
+        if (isImported(entry)) {  // complete()
+            imports = true;
+            if (fills)
+                placeholder(drm, id, entry.handle);
+            continue;
+        }
         const ErrorContext context(
             [&] { return fmt::format("buffer {} of {}", entry.handle, renderPath(to.renderMinor)); });
-        const std::uint32_t handle =
-            drm.create(entry.size, entry.alignment, entry.preferred_domains, entry.alloc_flags);
-        drm.changeHandle(handle, entry.handle);
+        drm.changeHandle(
+            drm.create(entry.size, alignmentOf(entry), entry.preferred_domains, entry.alloc_flags & uapi::kCreateFlags),
+            entry.handle);
+        if (!canExport(entry)) {
+            loadPrivate(image, at, id, fd);
+            restoreBuffer(id, image, at, fd, {});
+            continue;
+        }
         UniqueFd dmabuf = drm.exportBuffer(entry.handle);
         if (const Object object = entry.object; objects_->wants(object))
             objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
@@ -522,20 +555,51 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at), kContentStart,
                             entry.size, std::move(dmabuf)});
     }
+    if (!imports)
+        dropPlaceholders(drm, id);
     addContent(contents);
     contents.clear();
     opener.provide(id, std::move(file));
 }
 
+bool AmdgpuRestore::canExport(const DrmBoEntry& buffer) {
+    return (buffer.alloc_flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0;
+}
+
+void AmdgpuRestore::placeholder(const Drm& drm, FileId id, std::uint32_t handle) {
+    const std::uint32_t got = drm.create(kGpuPageSize, kGpuPageSize, AMDGPU_GEM_DOMAIN_GTT, 0);
+    own().placeholders[id].insert(got);
+    if (got != handle)
+        fail("a new buffer has the handle {}, the lowest one that is free is {}", got, handle);
+}
+
+void AmdgpuRestore::dropPlaceholders(const Drm& drm, FileId id) {
+    for (const std::uint32_t handle : own().placeholders[id])
+        drm.close(handle);
+    own().placeholders.erase(id);
+}
+
+/// By the processor, since nobody else can be given the buffer.
+void AmdgpuRestore::loadPrivate(const CriuRenderNode& image, std::size_t index, FileId id, int fd) {
+    const DrmBoEntry& entry = *image.bo_entries[index];
+    const std::string name = renderPagesImageName(id, image.drm_render_minor, index);
+    const UniqueFd file = contents_.openContent(context_.images, name, kContentStart + entry.size);
+    loadMapped(kernel_, fd, Drm(kernel_, fd).mmapOffset(entry.handle), entry.size, file.get(), kContentStart, [] {});
+}
+
 /// What is the same for buffers that were made and those that were imported; the latter come as `dmabuf`.
-void AmdgpuRestore::restoreBuffer(FileId, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf) {
+void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf) {
     const DrmBoEntry& entry = *image.bo_entries[index];
     const Drm drm(kernel_, fd);
-    if (dmabuf)
+    if (dmabuf) {
+        if (own().placeholders[id].erase(entry.handle) != 0)
+            drm.close(entry.handle);
         drm.changeHandle(drm.importBuffer(dmabuf.get()), entry.handle);
+    }
     for (const DrmVmEntry* const vm : list(entry.vm_entries, entry.n_vm_entries))
         drm.mapVa(entry.handle, vm->addr, vm->offset, vm->size, static_cast<std::uint32_t>(vm->flags));
-    own().moved.push_back({image.drm_render_minor, entry.offset, entry.size, drm.mmapOffset(entry.handle), fd});
+    if (const auto offset = drm.tryMmapOffset(entry.handle))
+        own().moved.push_back({image.drm_render_minor, entry.offset, entry.size, *offset, fd});
 }
 
 void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
@@ -543,13 +607,18 @@ void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
     if (node == nodes_.end())
         return;
     const CriuRenderNode& image = *node->second;
-    for (std::size_t at = 0; at < image.n_bo_entries; ++at) {
-        const DrmBoEntry& entry = *image.bo_entries[at];
-        if (isImported(entry)) {
-            const ErrorContext context([&] { return fmt::format("imported buffer {}", entry.handle); });
-            restoreBuffer(id, image, at, own().renderFds.at(id), objects_->fetch(entry.object));
-        }
+    std::map<std::uint32_t, std::size_t> imports;
+    for (std::size_t at = 0; at < image.n_bo_entries; ++at)
+        if (isImported(*image.bo_entries[at]))
+            imports.emplace(image.bo_entries[at]->handle, at);
+    if (imports.empty())
+        return;
+    const int fd = own().renderFds.at(id);
+    for (const auto& [handle, at] : imports) {
+        const ErrorContext context([&, &handle = handle] { return fmt::format("imported buffer {}", handle); });
+        restoreBuffer(id, image, at, fd, objects_->fetch(image.bo_entries[at]->object));
     }
+    dropPlaceholders(Drm(kernel_, fd), id);
 }
 
 std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMapping& mapping) {

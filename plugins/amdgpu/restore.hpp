@@ -14,6 +14,7 @@
 #include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
+#include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/object_table.hpp"
@@ -68,6 +69,11 @@ private:
     void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
+    [[nodiscard]] static bool canExport(const DrmBoEntry& buffer);
+    /// Makes a buffer that has no meaning but to take the next handle.
+    void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
+    void dropPlaceholders(const Drm& drm, FileId id);
+    void loadPrivate(const CriuRenderNode& image, std::size_t index, FileId id, int fd);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void addContent(std::vector<device::ContentRequest>& requests);
     /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
@@ -106,6 +112,7 @@ private:
         pid_t pid = 0;
         std::vector<Moved> moved;
         std::map<FileId, int> renderFds;
+        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of render nodes
         int kfd = -1;
     };
     Own& own();

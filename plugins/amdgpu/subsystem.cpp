@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/subsystem.hpp"
 
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "criu/kernel/scan.hpp"
@@ -42,10 +44,12 @@ private:
     }
 
     [[nodiscard]] std::uint64_t bufferLimit(const model::Options& options) const {
-        std::uint64_t limit = options.gpuBufferLimit.value_or(0);
-        if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !options.gpuBufferLimit)
+        std::optional<std::uint64_t> limit = options.gpuBufferLimit;
+        if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !limit)
             limit = parseBufferSize(text);
-        return limit != 0 ? limit : kDefaultBuffer;
+        if (limit == 0)
+            return std::numeric_limits<std::uint64_t>::max();  // as with CRIU 4.2: as large as a buffer
+        return limit.value_or(kDefaultBuffer);
     }
 
     std::unique_ptr<Kernel> kernel_;

@@ -79,6 +79,17 @@ struct GemListEntry {
 inline constexpr std::uint32_t kListImported = 1;
 inline constexpr unsigned long kGemListHandles = _IOWR('d', 0x59, GemListHandles);
 
+/// Flags that programs may make a buffer with (amdgpu_gem_create_ioctl() of Linux 6.18); a list may show others, which
+/// are the driver's own.
+inline constexpr std::uint64_t kDiscardable = 1U << 12;
+inline constexpr std::uint64_t kGfx12Dcc = 1U << 16;
+inline constexpr std::uint64_t kCreateFlags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | AMDGPU_GEM_CREATE_NO_CPU_ACCESS |
+                                              AMDGPU_GEM_CREATE_CPU_GTT_USWC | AMDGPU_GEM_CREATE_VRAM_CLEARED |
+                                              AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_EXPLICIT_SYNC |
+                                              kDiscardable | kGfx12Dcc;
+/// Domains of memory; all others are registers and the like.
+inline constexpr std::uint64_t kMemoryDomains = AMDGPU_GEM_DOMAIN_CPU | AMDGPU_GEM_DOMAIN_GTT | AMDGPU_GEM_DOMAIN_VRAM;
+
 struct GemOp {
     std::uint32_t handle;
     std::uint32_t op;

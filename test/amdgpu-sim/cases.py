@@ -25,6 +25,12 @@ CRIU_MODES = {
     "linked": ["kfd_memory"],
     "grouped": ["kfd_queues"],
     "grouped_apart": ["kfd_groups"],
+    "linux_6_1": ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes"],
+    "linux_6_8": ["kfd_processes"],
+    "change_handle": ["render_buffers"],
+    "changing": ["kfd_svm"],
+    "pinned": ["kfd_processes"],
+    "refused_users": ["kfd_queues"],
     "unchecked": ["kfd_events"],
     "unfit": ["kfd_events"],
     "interrupted": ["kfd_queues"],
@@ -37,7 +43,7 @@ CRIU_MODES = {
 
 # What images can be exchanged with CRIU 4.2 and its plugin. Not the others, by defects that Documentation/amdgpu.md
 # lists: its images mix up buffers of several render nodes (12), its parallel restore of several GPUs (2).
-FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files")]
+FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
@@ -45,7 +51,8 @@ BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
-           ("refused_sharing", "kfd_shared", "")]
+           ("refused_sharing", "kfd_shared", ""), ("refused_sharing", "kfd_shared", "render"), ("refused_kind", "mesa_buffers", "userptr"),
+           ("refused_kind", "mesa_buffers", "always_hidden")]
 
 # Those that need no GPU support in criu.
 PLAIN = [

@@ -128,6 +128,7 @@ mode_alone() {
 
 # The program is a test of the driver itself, and does not wait.
 mode_interface() {
+    reload_simulator change_handle=1
     # shellcheck disable=SC2086
     "/programs/$program" "$dir" $arguments >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
 }
@@ -305,8 +306,84 @@ mode_refused() {
     verify
 }
 
+# What other clients of the GPU have and can't be dumped is named. usage: refused_kind PATTERN
+mode_refused_kind() {
+    start
+    dump images
+    [ $code = 1 ] || fail "the dump ended with $code"
+    case $arguments in
+        userptr) said="is memory of a process" ;;
+        *) said="is always valid in its address space, and hidden from processors" ;;
+    esac
+    grep -q "Error.*buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) $said" "$dir/dump-images.log" ||
+        fail "the log doesn't name the kind: $(errors "$dir/dump-images.log")"
+    still_works "the dump that was refused"
+    verify
+}
+
+# The interface of Linux 6.1: other versions, no list of buffers, new DMA-BUFs each time.
+mode_linux_6_1() {
+    reload_simulator interface=601
+    mode_once
+}
+
+mode_linux_6_8() {
+    reload_simulator interface=608
+    mode_once
+}
+
+# GEM_CHANGE_HANDLE is there, as it was for some time.
+mode_change_handle() {
+    reload_simulator change_handle=1
+    mode_once
+}
+
+# The number of objects changes between the driver's first answer and its second.
+mode_changing() {
+    start
+    echo "kfd.criu.checkpoint 1 22" >$controls/fault
+    dump_well images
+    echo >$controls/clear
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# Neither copy engines nor processors reach video memory: an error, not the end of whoever copies.
+mode_pinned() {
+    start
+    echo "drm.cs 1 22 1000000" >$controls/fault
+    echo 1 >/sys/module/amdgpu_sim/parameters/vram_pinned
+    dump images --leave-running
+    echo 0 >/sys/module/amdgpu_sim/parameters/vram_pinned
+    echo >$controls/clear
+    [ $code = 1 ] || fail "a dump without any way to copy ended with $code"
+    grep -q "Error.*copy engine can't be used.*nor the processor.*can't be moved to where processors reach it" \
+        "$dir/dump-images.log" || fail "the log doesn't say what is wrong: $(errors "$dir/dump-images.log")"
+    still_works "a dump without any way to copy"
+    verify
+}
+
+# In a user namespace of its own nobody may restore compute state.
+mode_refused_users() {
+    # shellcheck disable=SC2086
+    unshare -U -r -p -f setsid "/programs/$program" "$dir" $arguments </dev/null >"$dir/out" 2>&1 &
+    outside=$!
+    until_true $limit ready_or_ended || fail "the program was not ready in time"
+    [ -e "$dir/ready" ] || fail "the program ended while it set up: $(tail -n 3 "$dir/out")"
+    pid=$(cat "/proc/$outside/task/$outside/children")
+    pid=${pid% }
+    dump images
+    [ $code = 1 ] || fail "the dump ended with $code"
+    grep -q "Error.*process $pid ($program) is in a user namespace.*compute driver" "$dir/dump-images.log" ||
+        fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+    still_works "the dump that was refused"
+    verify
+}
+
 # Memory that two processes share would be separate after a restore.
 mode_refused_sharing() {
+    [ -z "$arguments" ] || reload_simulator interface=601 # each DMA-BUF of a buffer is another one
     start
     child=$(cat "/proc/$pid/task/$pid/children")
     dump images
@@ -717,6 +794,7 @@ missing_in_all() {
 
 # What `criu check` says of the driver, complete and in parts.
 mode_check() {
+    reload_simulator change_handle=1
     whole="amdgpu is supported
 amdgpu_list_handles is supported
 amdgpu_mapping_info is supported
@@ -733,7 +811,7 @@ amdgpu_svm is supported"
         missing_in_all "amdgpu_${case%:*} "
         echo >$controls/clear
     done
-    reload_simulator capability=0
+    reload_simulator change_handle=1 capability=0
     asked amdgpu_svm 1 "amdgpu_svm is not supported"
     echo "kfd.get_version 1 22 1000" >$controls/fault
     asked amdgpu 1 "amdgpu is not supported"

@@ -34,7 +34,9 @@ static bool resident(const struct sim_view* view, const struct sim_bo* bo) {
 static bool look_up(const struct sim_view* view, u64 address, bool write, struct stretch* found) {
     u64 needed = write ? AMDGPU_VM_PAGE_WRITEABLE : AMDGPU_VM_PAGE_READABLE, end;
     struct sim_mapping* mapping;
+    u64 whole = address;
 
+    address &= SIM_HOLE_MASK;
     list_for_each_entry(mapping, &view->vm->mappings, link) {
         u64 offset;
 
@@ -56,8 +58,8 @@ static bool look_up(const struct sim_view* view, u64 address, bool write, struct
         }
         return true;
     }
-    if (view->svm && view->svm->allowed(view->svm->context, address, write, &end)) {
-        *found = (struct stretch){.mm = view->svm->mm, .offset = address, .size = end - address};
+    if (view->svm && view->svm->allowed(view->svm->context, whole, write, &end)) {
+        *found = (struct stretch){.mm = view->svm->mm, .offset = whole, .size = end - whole};
         return true;
     }
     return false;

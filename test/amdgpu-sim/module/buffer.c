@@ -115,6 +115,23 @@ static void bo_free(struct drm_gem_object* object) {
     drm_gem_shmem_free(&bo->base);
 }
 
+/* Video memory that is pinned beyond the processor's window can't be moved into it. */
+static vm_fault_t bo_fault(struct vm_fault* vmf) {
+    const struct drm_gem_object* object = vmf->vma->vm_private_data;
+
+    if (READ_ONCE(sim_vram_pinned) && sim_bo_of((struct drm_gem_object*)object)->charged) {
+        return VM_FAULT_SIGBUS;
+    }
+    return drm_gem_shmem_vm_ops.fault(vmf);
+}
+
+static struct vm_operations_struct sim_bo_vm_ops;
+
+void sim_bo_init(void) {
+    sim_bo_vm_ops = drm_gem_shmem_vm_ops;
+    sim_bo_vm_ops.fault = bo_fault;
+}
+
 static int bo_mmap(struct drm_gem_object* object, struct vm_area_struct* vma) {
     struct sim_bo* bo = sim_bo_of(object);
     int result = sim_point(SIM_POINT_OTHER + SIM_MMAP_RENDER);
@@ -127,12 +144,23 @@ static int bo_mmap(struct drm_gem_object* object, struct vm_area_struct* vma) {
     }
     result = drm_gem_shmem_object_mmap(object, vma);
     if (!result && !object->import_attach) {
-        vma->vm_flags |= VM_IO; /* as with video memory: nobody else reads such a mapping */
+        /* As with video memory: nobody else reads such a mapping. ttm_bo_mmap_obj() of Linux 6.1 sets these. */
+        vma->vm_flags |= VM_IO | VM_DONTEXPAND | VM_DONTDUMP;
+        vma->vm_ops = &sim_bo_vm_ops;
     }
     return result;
 }
 
+/* amdgpu_gem_prime_export() of Linux 6.1: memory of a process, and what is valid in one address space only. */
+static struct dma_buf* bo_export(struct drm_gem_object* object, int flags) {
+    struct sim_bo* bo = sim_bo_of(object);
+
+    return bo->user_mm || (bo->flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) ? ERR_PTR(-EPERM)
+                                                                          : drm_gem_prime_export(object, flags);
+}
+
 static const struct drm_gem_object_funcs bo_functions = {
+    .export = bo_export,
     .free = bo_free,
     .print_info = drm_gem_shmem_object_print_info,
     .pin = drm_gem_shmem_object_pin,

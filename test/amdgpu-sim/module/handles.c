@@ -16,7 +16,7 @@ struct vm_entry {
     u64 address, size, offset, flags;
 };
 
-/* Fills as many entries as there is room for, and says how many there are. */
+/* Fills the entries if there is room for all, and says how many there are: amdgpu_gem.c of Linux 6.18. */
 int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* file) {
     struct sim_list_handles* arguments = data;
     u32 room = min(arguments->num_entries, MAX_ENTRIES), count = 0;
@@ -26,6 +26,10 @@ int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* fi
 
     if (!entries) {
         return -ENOMEM;
+    }
+    if (sim_interface < 618) {
+        kvfree(entries);
+        return -EINVAL;
     }
     spin_lock(&file->table_lock);
     idr_for_each_entry(&file->object_idr, object, handle) {
@@ -38,13 +42,13 @@ int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* fi
                 .size = object->size,
                 .preferred_domains = bo->domains,
                 .alloc_flags = bo->flags,
-                .alignment = bo->alignment,
+                .alignment = bo->alignment >> PAGE_SHIFT,
             };
         }
         count++;
     }
     spin_unlock(&file->table_lock);
-    if (copy_to_user(u64_to_user_ptr(arguments->entries), entries, min(count, room) * sizeof(*entries))) {
+    if (count <= room && copy_to_user(u64_to_user_ptr(arguments->entries), entries, count * sizeof(*entries))) {
         result = -EFAULT;
     }
     arguments->num_entries = count;
@@ -109,7 +113,7 @@ int sim_gem_op(struct drm_device* drm, void* data, struct drm_file* file) {
             }
             break;
         case OP_GET_MAPPING_INFO:
-            result = mapping_info(file->driver_priv, bo, arguments);
+            result = sim_interface < 618 ? -EINVAL : mapping_info(file->driver_priv, bo, arguments);
             break;
         default:
             result = -EINVAL;

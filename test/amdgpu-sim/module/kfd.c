@@ -38,7 +38,10 @@ static int kfd_release(struct inode* inode, struct file* file) {
 }
 
 static long version(struct kfd_ioctl_get_version_args* arguments) {
-    *arguments = (struct kfd_ioctl_get_version_args){KFD_IOCTL_MAJOR_VERSION, KFD_IOCTL_MINOR_VERSION};
+    /* KFD_IOCTL_MINOR_VERSION of those versions of Linux. */
+    u32 minor = sim_interface >= 617 ? 18 : sim_interface >= 608 ? 14 : 11;
+
+    *arguments = (struct kfd_ioctl_get_version_args){KFD_IOCTL_MAJOR_VERSION, minor};
     return 0;
 }
 

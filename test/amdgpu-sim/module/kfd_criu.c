@@ -491,19 +491,22 @@ static long restore(struct sim_process* process, struct kfd_ioctl_criu_args* arg
 static long resume(const struct kfd_ioctl_criu_args* arguments) {
     struct pid* pid = find_get_pid(arguments->pid);
     struct sim_process* target = pid ? sim_process_find(pid) : NULL;
+    long result;
 
     put_pid(pid);
     if (!target) {
         return -ESRCH;
     }
     mutex_lock(&target->lock);
+    /* amdgpu_amdkfd_criu_resume() of Linux 6.1: EINVAL for who waits for nothing, as after an earlier RESUME. */
+    result = target->awaits_resume ? 0 : -EINVAL;
     if (target->awaits_resume) {
         target->awaits_resume = false;
         sim_queues_resume(target);
     }
     mutex_unlock(&target->lock);
     sim_process_put(target);
-    return 0;
+    return result;
 }
 
 long sim_kfd_criu(struct sim_process* process, struct kfd_ioctl_criu_args* arguments) {

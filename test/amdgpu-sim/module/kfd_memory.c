@@ -179,10 +179,15 @@ int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd) {
     return 0;
 }
 
-/* A dma-buf of the allocation, the same one every time. */
+/* A dma-buf of the allocation: the same one every time, but a new one each time in Linux 6.1 (criu_get_prime_handle()).
+ */
 struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int flags) {
     struct drm_gem_object* object = sim_gem(allocation->bo);
     struct dma_buf* buffer = allocation->exported;
+
+    if (sim_interface < 608) {
+        return drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
+    }
 
     if (!buffer) {
         mutex_lock(&object->dev->object_name_lock);
@@ -332,7 +337,8 @@ static long export(struct sim_process* process, struct export_dmabuf_arguments* 
     struct dma_buf* buffer;
     int fd;
 
-    if (!allocation || !allocation->bo || allocation->bo->user_mm) {
+    /* Since Linux 6.4. */
+    if (!allocation || !allocation->bo || allocation->bo->user_mm || sim_interface < 604) {
         return -EINVAL;
     }
     buffer = sim_allocation_export(allocation, arguments->flags);

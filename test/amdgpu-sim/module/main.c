@@ -39,6 +39,15 @@ MODULE_PARM_DESC(capability, "capability word of all GPUs in the topology");
 unsigned int sim_family = AMDGPU_FAMILY_AI;
 module_param_named(family, sim_family, uint, 0444);
 MODULE_PARM_DESC(family, "AMDGPU_FAMILY_ number that programs are told; 141 (AI, GFX9)");
+unsigned int sim_interface = 618;
+module_param_named(interface, sim_interface, uint, 0444);
+MODULE_PARM_DESC(interface, "which Linux's interface this is: 601, 608, 617 or 618, for 6.1 and so on");
+bool sim_change_handle;
+module_param_named(change_handle, sim_change_handle, bool, 0444);
+MODULE_PARM_DESC(change_handle, "GEM_CHANGE_HANDLE works, as in the first versions of Linux 6.18 only");
+bool sim_vram_pinned;
+module_param_named(vram_pinned, sim_vram_pinned, bool, 0644);
+MODULE_PARM_DESC(vram_pinned, "video memory can't be moved to where the processor reaches it: SIGBUS");
 bool sim_xgmi;
 module_param_named(xgmi, sim_xgmi, bool, 0444);
 MODULE_PARM_DESC(xgmi, "GPUs are linked to each other by XGMI");
@@ -153,6 +162,7 @@ static int __init start(void) {
     if (gpus < 1 || gpus > SIM_MAX_GPUS) {
         return -EINVAL;
     }
+    sim_bo_init();
     result = platform_driver_register(&driver);
     if (result) {
         return result;

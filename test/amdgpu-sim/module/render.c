@@ -10,8 +10,11 @@
 
 #include "sim.h"
 
-/* All that some kernel has given a meaning. */
-#define KNOWN_CREATE_FLAGS 0x1ffffull
+/* What amdgpu_gem_create_ioctl() of Linux 6.18 accepts; other flags are the driver's own. */
+#define KNOWN_CREATE_FLAGS                                                                                      \
+    (AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | AMDGPU_GEM_CREATE_NO_CPU_ACCESS | AMDGPU_GEM_CREATE_CPU_GTT_USWC | \
+     AMDGPU_GEM_CREATE_VRAM_CLEARED | AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_EXPLICIT_SYNC |     \
+     AMDGPU_GEM_CREATE_ENCRYPTED | 1ull << 12 /* DISCARDABLE */ | 1ull << 16 /* GFX12_DCC */)
 
 static struct sim_bo* lookup(struct drm_file* file, u32 handle) {
     struct drm_gem_object* object = drm_gem_object_lookup(file, handle);
@@ -33,7 +36,7 @@ static int gem_create(struct drm_device* drm, void* data, struct drm_file* file)
     if (IS_ERR(bo)) {
         return PTR_ERR(bo);
     }
-    bo->alignment = in.alignment;
+    bo->alignment = PAGE_ALIGN(in.alignment);
     result = drm_gem_handle_create(file, sim_gem(bo), &handle);
     sim_bo_put(bo);
     if (result) {
@@ -84,14 +87,19 @@ static int gem_va(struct drm_device* drm, void* data, struct drm_file* file) {
                       AMDGPU_VM_PAGE_EXECUTABLE | AMDGPU_VM_MTYPE_MASK | AMDGPU_VM_PAGE_NOALLOC;
     struct sim_file* own = file->driver_priv;
     u32 flags = arguments->flags & ~AMDGPU_VM_DELAY_UPDATE;
+    u64 address = arguments->va_address & SIM_HOLE_MASK;
     struct sim_bo* bo;
     int result;
+
+    if (arguments->va_address >= SIM_HOLE_BEGIN && arguments->va_address < SIM_HOLE_END) {
+        return -EINVAL;
+    }
 
     if (arguments->flags & ~known) {
         return -EINVAL;
     }
     if (arguments->operation == AMDGPU_VA_OP_CLEAR) {
-        return sim_vm_clear(own->vm, arguments->va_address, arguments->map_size);
+        return sim_vm_clear(own->vm, address, arguments->map_size);
     }
     bo = lookup(file, arguments->handle);
     if (!bo) {
@@ -99,15 +107,13 @@ static int gem_va(struct drm_device* drm, void* data, struct drm_file* file) {
     }
     switch (arguments->operation) {
         case AMDGPU_VA_OP_MAP:
-            result =
-                sim_vm_map(own->vm, bo, arguments->va_address, arguments->map_size, arguments->offset_in_bo, flags);
+            result = sim_vm_map(own->vm, bo, address, arguments->map_size, arguments->offset_in_bo, flags);
             break;
         case AMDGPU_VA_OP_REPLACE:
-            result =
-                sim_vm_replace(own->vm, bo, arguments->va_address, arguments->map_size, arguments->offset_in_bo, flags);
+            result = sim_vm_replace(own->vm, bo, address, arguments->map_size, arguments->offset_in_bo, flags);
             break;
         case AMDGPU_VA_OP_UNMAP:
-            result = sim_vm_unmap(own->vm, bo, arguments->va_address);
+            result = sim_vm_unmap(own->vm, bo, address);
             break;
         default:
             result = -EINVAL;
@@ -246,7 +252,8 @@ static long render_ioctl(struct file* file, unsigned int command, unsigned long 
         if (result) {
             return result;
         }
-        if (number == SIM_GEM_CHANGE_HANDLE) { /* this kernel's DRM doesn't have it */
+        if (number == SIM_GEM_CHANGE_HANDLE && sim_change_handle &&
+            sim_interface >= 618) { /* this kernel's DRM doesn't have it */
             return sim_gem_change_handle(file->private_data, argument);
         }
     }

@@ -54,6 +54,9 @@ extern struct sim_gpu* sim_gpus[SIM_MAX_GPUS]; /* in the order of topology nodes
 extern unsigned int sim_gpu_count;
 extern unsigned int sim_family; /* AMDGPU_FAMILY_* of all GPUs */
 extern unsigned int sim_capability;
+extern unsigned int sim_interface;
+extern bool sim_change_handle;
+extern bool sim_vram_pinned;
 extern bool sim_xgmi;
 extern bool sim_vram_visible;
 extern bool sim_plain_counts;
@@ -106,11 +109,20 @@ struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, st
 struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size);
 struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
                                      struct sg_table* table);
+void sim_bo_init(void);
 void sim_vram_init(struct sim_gpu* gpu);
 void sim_vram_release(struct sim_gpu* gpu);
 extern atomic_t sim_bo_count;
 u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
 void sim_system_peak_reset(void);
+
+/*
+ * The GPU's addresses have a hole as the processor's have; the driver takes away the bits above it when it stores an
+ * address (amdgpu_gmc.h and amdgpu_gem_va_ioctl() of Linux 6.18).
+ */
+#define SIM_HOLE_BEGIN 0x0000800000000000ull
+#define SIM_HOLE_END 0xffff800000000000ull
+#define SIM_HOLE_MASK 0x0000ffffffffffffull
 
 /* address_space.c: what a GPU sees at which address, for one render file */
 struct sim_mapping {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Memory of the compute driver that two processes share, as by hipIpc and between ranks of RCCL: what one writes the
 // other reads. The driver restores it as two separate buffers, so a dump has to be refused.
+// With the argument "render" it is a render node's buffer that both have imported, as with OpenGL.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include "gpu/kfd.hpp"
 #include "gpu/queue.hpp"
+#include "gpu/render.hpp"
 #include "gpu/subject.hpp"
 
 namespace {
@@ -22,6 +26,21 @@ struct Export {
     std::uint32_t dmabuf_fd;
 };
 
+// At an address of its own, for all that the GPU does.
+gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
+    const gpu::Gpu& gpu = kfd.gpus()[0];
+    void* place = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    gpu::expect(place != MAP_FAILED, "mmap of an address range");
+    kfd_ioctl_import_dmabuf_args import{};
+    import.va_addr = reinterpret_cast<std::uint64_t>(place);
+    import.gpu_id = gpu.id;
+    import.dmabuf_fd = static_cast<std::uint32_t>(dmabuf);
+    kfd.call(AMDKFD_IOC_IMPORT_DMABUF, import, "IMPORT_DMABUF");
+    const gpu::Memory memory{import.handle, import.va_addr, kSize, false};
+    kfd.map(memory, {gpu.id});
+    return memory;
+}
+
 // Writes what it is told, by its GPU, into the memory that it has imported.
 int other_process(int dmabuf, int commands, int answers) {
     try {
@@ -29,19 +48,12 @@ int other_process(int dmabuf, int commands, int answers) {
         const gpu::Gpu& gpu = kfd.gpus()[0];
         gpu::Queue queue(kfd, gpu, gpu::Queue::Kind::kSdma);
         const gpu::Memory staging = kfd.allocate(gpu, kSize, gpu::kGtt);
-        const gpu::Memory place = kfd.allocate(gpu, kSize, gpu::kVram);
-        kfd.free(place);
-        kfd_ioctl_import_dmabuf_args import{};
-        import.va_addr = place.address;
-        import.gpu_id = gpu.id;
-        import.dmabuf_fd = static_cast<std::uint32_t>(dmabuf);
-        kfd.call(AMDKFD_IOC_IMPORT_DMABUF, import, "IMPORT_DMABUF");
+        const gpu::Memory memory = import_memory(kfd, dmabuf);
         close(dmabuf);
-        kfd.map({import.handle, import.va_addr, kSize}, {gpu.id});
         for (char command = 0; command != kEnd;) {
             gpu::expect(read(commands, &command, 1) == 1, "read");
             gpu::fill(staging.bytes(), static_cast<unsigned char>(command));
-            queue.copy(import.va_addr, staging.address, kSize);
+            queue.copy(memory.address, staging.address, kSize);
             queue.finish();
             gpu::expect(write(answers, &command, 1) == 1, "write");
         }
@@ -54,12 +66,9 @@ int other_process(int dmabuf, int commands, int answers) {
 
 class Test {
 public:
-    Test() : queue_(kfd_, kfd_.gpus()[0], gpu::Queue::Kind::kSdma) {
+    explicit Test(bool renders) : queue_(kfd_, kfd_.gpus()[0], gpu::Queue::Kind::kSdma) {
         const gpu::Gpu& gpu = kfd_.gpus()[0];
-        memory_ = kfd_.allocate(gpu, kSize, gpu::kVram);
-        Export arguments{memory_.handle, 0, 0};
-        kfd_.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), arguments, "EXPORT_DMABUF");
-        const int dmabuf = static_cast<int>(arguments.dmabuf_fd);
+        const int dmabuf = renders ? export_render(gpu) : export_memory(gpu);
         int down[2];
         int up[2];
         gpu::require(pipe(down), "pipe");
@@ -98,6 +107,21 @@ public:
     }
 
 private:
+    int export_memory(const gpu::Gpu& gpu) {
+        memory_ = kfd_.allocate(gpu, kSize, gpu::kVram);
+        Export arguments{memory_.handle, 0, 0};
+        kfd_.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), arguments, "EXPORT_DMABUF");
+        return static_cast<int>(arguments.dmabuf_fd);
+    }
+
+    int export_render(const gpu::Gpu& gpu) {
+        const gpu::Render render(gpu.render_fd);
+        const gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
+        const int dmabuf = gpu::require(dup(render.export_fd(buffer)), "dup");  // for the other program, too
+        memory_ = import_memory(kfd_, dmabuf);
+        return dmabuf;
+    }
+
     // In a program of its own: mappings of a parent's GPU memory are another matter.
     [[noreturn]] static void execute(int dmabuf, int commands, int answers) {
         const std::string numbers[3] = {std::to_string(dmabuf), std::to_string(commands), std::to_string(answers)};
@@ -120,8 +144,8 @@ private:
 int main(int argc, char** argv) {
     if (argc == 5 && std::string(argv[1]) == "--other")
         return other_process(std::stoi(argv[2]), std::stoi(argv[3]), std::stoi(argv[4]));
-    return gpu::run(argc, argv, [](gpu::Subject& subject) {
-        Test test;
+    return gpu::run(argc, argv, [&](gpu::Subject& subject) {
+        Test test(argc > 2);
         char command = 'b';
         subject.wait([&] { test.works(command++); });
         test.end();

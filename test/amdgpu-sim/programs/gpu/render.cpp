@@ -55,10 +55,10 @@ std::uint32_t Render::family() const {
     return device.family;
 }
 
-Buffer Render::create(std::size_t size, std::uint64_t domain, std::uint64_t flags) const {
+Buffer Render::create(std::size_t size, std::uint64_t domain, std::uint64_t flags, std::uint64_t alignment) const {
     drm_amdgpu_gem_create arguments{};
     arguments.in.bo_size = size;
-    arguments.in.alignment = 4096;
+    arguments.in.alignment = alignment;
     arguments.in.domains = domain;
     arguments.in.domain_flags = flags;
     call(DRM_IOCTL_AMDGPU_GEM_CREATE, &arguments, "GEM_CREATE");

@@ -30,7 +30,8 @@ public:
     int fd() const { return fd_; }
 
     std::uint32_t family() const;  // AMDGPU_FAMILY_*
-    Buffer create(std::size_t size, std::uint64_t domain, std::uint64_t flags = 0) const;
+    Buffer create(std::size_t size, std::uint64_t domain, std::uint64_t flags = 0,
+                  std::uint64_t alignment = 4096) const;
     Buffer userptr(std::span<std::byte> memory) const;
     // For the program, at an address of the kernel's choice.
     void map(Buffer& buffer) const;

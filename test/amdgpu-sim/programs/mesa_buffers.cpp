@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Buffers as graphics and video clients make them: such as processors may not touch, such as are always valid in their
+// own address space and can't be exported, with an alignment of their own, and in the high half of GPU addresses. With
+// the argument "userptr" or "always_hidden" one of a kind that can't be dumped.
+#include <sys/mman.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "gpu/render.hpp"
+#include "gpu/subject.hpp"
+#include "gpu/topology.hpp"
+
+namespace {
+
+constexpr std::uint64_t kCommands = 0x7000000;
+constexpr std::uint64_t kStaging = 0x8000000;
+constexpr std::uint64_t kHigh = 0xffff800010000000;
+constexpr std::uint64_t kAlignment = 2 << 20;
+constexpr std::size_t kSize = 1 << 20;
+
+struct Piece {
+    std::string name;
+    gpu::Buffer buffer;
+    std::uint64_t seed;
+};
+
+class Test {
+public:
+    explicit Test(const std::string& more) : render_(gpu::nodes().at(0).render_path()) {
+        staging_ = render_.create(kSize, AMDGPU_GEM_DOMAIN_GTT);
+        render_.map(staging_);
+        render_.map_gpu(staging_, kStaging);
+        make("hidden memory", AMDGPU_GEM_CREATE_NO_CPU_ACCESS, 0x10000000);
+        make("always valid memory", AMDGPU_GEM_CREATE_VM_ALWAYS_VALID, 0x20000000);
+        make("memory in the high half", 0, kHigh);
+        if (more == "userptr") {
+            void* place = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            render_.userptr({static_cast<std::byte*>(place), kSize});
+        } else if (more == "always_hidden") {
+            make("hidden and always valid memory", AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_NO_CPU_ACCESS,
+                 0x40000000);
+        }
+    }
+
+    void check() {
+        for (const Piece& piece : pieces_) {
+            gpu::fill(staging_.bytes, 0);
+            const std::array handles{piece.buffer.handle, staging_.handle};
+            render_.copy(kStaging, piece.buffer.address, kSize, kCommands, handles);
+            gpu::check(staging_.bytes, piece.seed, piece.name);
+            drm_amdgpu_gem_create_in info{};
+            drm_amdgpu_gem_op op{};
+            op.handle = piece.buffer.handle;
+            op.op = AMDGPU_GEM_OP_GET_GEM_CREATE_INFO;
+            op.value = reinterpret_cast<std::uint64_t>(&info);
+            gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_GEM_OP, &op) == 0, "GET_GEM_CREATE_INFO");
+            gpu::expect(info.alignment == kAlignment,
+                        piece.name + " is aligned to " + std::to_string(info.alignment) + " bytes");
+        }
+    }
+
+private:
+    void make(const std::string& name, std::uint64_t flags, std::uint64_t address) {
+        gpu::Buffer buffer = render_.create(kSize, AMDGPU_GEM_DOMAIN_VRAM, flags, kAlignment);
+        render_.map_gpu(buffer, address);
+        gpu::fill(staging_.bytes, ++seed_);
+        render_.copy(address, kStaging, kSize, kCommands, std::array{buffer.handle, staging_.handle});
+        pieces_.push_back({name, buffer, seed_});
+        // A number that is free afterwards.
+        render_.close_handle(render_.create(4096, AMDGPU_GEM_DOMAIN_GTT).handle);
+    }
+
+    gpu::Render render_;
+    gpu::Buffer staging_;
+    std::vector<Piece> pieces_;
+    std::uint64_t seed_ = 30;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return gpu::run(argc, argv, [&](gpu::Subject& subject) {
+        Test test(argc > 2 ? argv[2] : "");
+        test.check();
+        subject.wait([&] { test.check(); });
+        test.check();
+    });
+}
