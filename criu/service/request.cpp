@@ -56,13 +56,27 @@ std::uint32_t inodeOf(int socket) {
     return static_cast<std::uint32_t>(status.st_ino);
 }
 
+bool hasImagesDir(const CriuOpts& opts, const std::vector<Setting>& settings) {
+    return opts.images_dir_fd >= 0 || isGiven(opts.images_dir) ||
+           std::any_of(settings.begin(), settings.end(),
+                       [](const Setting& setting) { return setting.row->name == "images-dir" && setting.value; });
+}
+
+/// The client's descriptor of its images directory, negative if there is none. A check has no images, only a log: for
+/// that a work directory is enough.
+int imagesDescriptor(const CriuOpts& opts, const options::Invocation& invocation) {
+    const bool logOnly = invocation.command == Command::Check && opts.has_work_dir_fd != 0;
+    return logOnly && !hasImagesDir(opts, invocation.settings) ? opts.work_dir_fd : opts.images_dir_fd;
+}
+
 /// Both directories as the client has them open, unless its configuration file (`last`) says otherwise.
 void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, const Peer& peer, RequestedRun& run) {
     const Command command = run.invocation.command;
     const bool written = command != Command::Restore && command != Command::CpuinfoCheck;
     model::Options& options = run.invocation.options;
-    if (opts.images_dir_fd >= 0 && !names(last, "images-dir")) {
-        run.imagesDir = openClientsDirectory(peer, opts.images_dir_fd, written);
+    const int images = imagesDescriptor(opts, run.invocation);
+    if (images >= 0 && !names(last, "images-dir")) {
+        run.imagesDir = openClientsDirectory(peer, images, written);
         run.client.imagesDir = run.imagesDir.get();
         options.imagesDir = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", run.imagesDir.get()));
     } else if (!peer.client.isOwner) {
@@ -78,15 +92,9 @@ void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, con
     }
 }
 
-bool hasImagesDir(const CriuOpts& opts, const std::vector<Setting>& settings) {
-    return opts.images_dir_fd >= 0 || isGiven(opts.images_dir) ||
-           std::any_of(settings.begin(), settings.end(),
-                       [](const Setting& setting) { return setting.row->name == "images-dir" && setting.value; });
-}
-
 /// Clients look for this message.
 void requireImagesDir(const CriuOpts& opts, const options::Invocation& invocation) {
-    if (!hasImagesDir(opts, invocation.settings))
+    if (!hasImagesDir(opts, invocation.settings) && imagesDescriptor(opts, invocation) < 0)
         fail("Neither images_dir_fd nor images_dir was passed by RPC client.");
 }
 

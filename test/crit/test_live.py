@@ -255,6 +255,23 @@ class Requests(unittest.TestCase):
             self.assertIn("RESTORE failed: Error(17): Process with requested pid already exists", str(caught.exception))
             os.kill(pid, signal.SIGKILL)
 
+    def test_check_needs_a_directory_for_its_log_only(self):
+        import pycriu  # pylint: disable=import-outside-toplevel
+        need_root()
+        folder = work_folder(self)
+        descriptor = os.open(folder, os.O_PATH)
+        self.addCleanup(os.close, descriptor)
+        request = pycriu.criu()
+        request.use_binary(os.path.join(BUILD, "bin", "criu"))
+        request.check()
+        request.opts.log_file = "check.log"
+        with self.assertRaises(pycriu.CRIUExceptionExternal):
+            request.check()
+        request.opts.work_dir_fd = descriptor
+        request.opts.log_level = 4
+        request.check()
+        self.assertGreater(os.path.getsize(os.path.join(folder, "check.log")), 0)
+
     def test_nobody_there(self):
         import pycriu  # pylint: disable=import-outside-toplevel
         request = pycriu.criu()
