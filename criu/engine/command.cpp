@@ -128,6 +128,11 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             chooseDevices(options, devices, plugins, log);
             run.drivers = stageListeners(devices);
             return {invocation.command == Command::Dump ? dump(run) : restore(run), {}};
+        case Command::PreDump:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            forgoCoreFile();
+            devices.clear();  // their memory is the dump's
+            return {preDump(run), {}};
         case Command::Check:
             return checkSystem(options, devices, log);
         case Command::CpuinfoDump:

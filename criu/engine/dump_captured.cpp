@@ -79,7 +79,7 @@ private:
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
-      memory_({frozen_.images(), frozen_.statistics(), frozen_.options().allowUprobes}),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.options().allowUprobes}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces()),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
@@ -125,7 +125,8 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
-    MmEntry& mm = memory_.collect(task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()));
+    MmEntry& mm = memory_.collect(task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()),
+                                  frozen_.tree().seccompSuspended());
     mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
     writePaths(task);

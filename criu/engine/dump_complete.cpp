@@ -14,6 +14,7 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
@@ -73,6 +74,8 @@ int CompletePhase::conclude() {
     else
         resume(state);
     stays_ = true;
+    if (status == 0 && !ends)
+        concludeTracking();
     reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.log());
     frozen_.log().info("Dumping finished successfully");
     return status;
@@ -82,6 +85,18 @@ void CompletePhase::resume(model::FinalState state) {
     captured_.release(state);
     examined_.release(state);
     frozen_.resume(state);
+}
+
+/// The images are complete, whatever comes of it: without tracking the next dump is a whole one.
+void CompletePhase::concludeTracking() {
+    try {
+        if (frozen_.options().trackMemory)
+            frozen_.tracking().commit();
+        else
+            frozen_.tracking().finish();
+    } catch (const std::exception& error) {
+        frozen_.log().warn("Memory isn't tracked any more: {}", error.what());
+    }
 }
 
 void CompletePhase::end() {

@@ -30,6 +30,7 @@ public:
 private:
     void resume(model::FinalState state);
     void end();
+    void concludeTracking();
 
     CapturedPhase& captured_;
     ExaminedPhase& examined_;

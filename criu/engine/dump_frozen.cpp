@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_frozen.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -14,7 +16,9 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/statistics.hpp"
+#include "criu/engine/tracking_keeper.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
 #include "criu/kernel/tasks.hpp"
@@ -43,28 +47,55 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
+/// The directory of the images, with its parent if it is to have one.
+ImageDir openImages(Run& run) {
+    ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    if (!run.options.previousImages)
+        return images;
+    const std::string& previous = *run.options.previousImages;
+    if (previous.starts_with('/'))
+        run.log.warn("The earlier images {} are found by an absolute path: they can't be moved any more", previous);
+    const UniqueFd there(sys(::openat(images.fd(), previous.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
+                             "open the earlier images {} (relative to {})", previous, images.name()));
+    images.linkParent(previous);
+    images.openParents();
+    return images;
+}
+
+MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
+    if (purpose == FrozenPhase::Purpose::PreDump)
+        return MemoryTracking::Use::Continued;
+    if (!options.trackMemory)
+        return MemoryTracking::Use::Ignored;
+    return options.finalState == model::FinalState::Default ? MemoryTracking::Use::ForDump
+                                                            : MemoryTracking::Use::Continued;
+}
+
 }  // namespace
 
 /// All of it, in the order in which it is made.
 struct FrozenPhase::Parts {
-    explicit Parts(Run& run)
+    Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          images(std::move(run.imagesDir), run.options.imagesDir),
+          images(openImages(run)),
+          tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
           devices(run.devices, run.options, run.log, images, run.stop) {}
 
     cgroup::PropertyTable cgroupProperties;
     ImageDir images;
+    MemoryTracking tracking;
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     FrozenTree tree;
     device::DumpDevices devices;  // undone before the processes go on
 };
 
-FrozenPhase::FrozenPhase(Run& run, Guardian& guardian)
-    : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run)) {
+FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<TrackingLink> link)
+    : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run, purpose, std::move(link))) {
     removeOldImages(images());
-    guardian_.require(Stage::PreDump);
+    if (purpose == Purpose::Dump)
+        guardian_.require(Stage::PreDump);
     const HostPid root = *options().tree;
     while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
         stop().throwIfRequested();
@@ -90,6 +121,10 @@ FrozenTree& FrozenPhase::tree() noexcept {
 
 device::DumpDevices& FrozenPhase::devices() noexcept {
     return parts_->devices;
+}
+
+MemoryTracking& FrozenPhase::tracking() noexcept {
+    return parts_->tracking;
 }
 
 const cgroup::PropertyTable& FrozenPhase::cgroupProperties() const noexcept {

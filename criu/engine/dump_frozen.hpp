@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace criu {
 class ImageDir;
@@ -22,7 +23,9 @@ namespace criu::engine {
 struct DumpStatistics;
 class FrozenTree;
 class Guardian;
+class MemoryTracking;
 struct Run;
+class TrackingLink;
 }  // namespace criu::engine
 
 namespace criu::model {
@@ -40,8 +43,14 @@ namespace criu::engine {
 /// failure means: the tasks go on as if nothing had happened.
 class FrozenPhase {
 public:
-    /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. Throws Error.
-    FrozenPhase(Run& run, Guardian& guardian);
+    enum class Purpose {
+        Dump,
+        PreDump,  ///< the tree goes on soon: nobody is notified, and devices aren't paused
+    };
+
+    /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. `link`: to whatever tracks the
+    /// tree's memory, if anything does. Throws Error.
+    FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<TrackingLink> link);
     ~FrozenPhase();
     FrozenPhase(const FrozenPhase&) = delete;
     FrozenPhase& operator=(const FrozenPhase&) = delete;
@@ -56,6 +65,7 @@ public:
     [[nodiscard]] DumpStatistics& statistics() noexcept;
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
+    [[nodiscard]] MemoryTracking& tracking() noexcept;
     /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
     /// leave everything as it was.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;

@@ -9,6 +9,7 @@
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/memory_tracking.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/networks_dump.hpp"
@@ -57,6 +58,13 @@ void writeInventory(const CapturedPhase& captured) {
     entry.plugins_entry = &plugins;
     entry.dump_criu_run_id = runId.data();
     entry.has_allow_uprobes = entry.allow_uprobes = captured.sawUprobes();
+    std::string trackingId = frozen.tracking().nextId();
+    if (frozen.options().trackMemory) {
+        entry.has_dump_uptime = 1;
+        entry.dump_uptime = frozen.tracking().uptime();
+    }
+    if (!trackingId.empty())
+        entry.tracking_id = trackingId.data();
     ImageWriter image = frozen.images().create(ImageKind::Inventory);
     image.write(entry);
     image.finish();

@@ -14,6 +14,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_layout.hpp"
+#include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
@@ -22,10 +23,11 @@
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/page_file_sinks.hpp"
-#include "criu/memory/page_files.hpp"
+#include "criu/memory/parent_pages.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_dump.hpp"
+#include "criu/memory/write_tracking.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
@@ -35,7 +37,7 @@ public:
     explicit Work(const Parts& parts) : pages(parts.images), parts_(parts) {}
 
     void lookAhead(FrozenTree& tree);
-    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files);
+    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
     void run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
     [[nodiscard]] bool sawUprobes() const noexcept;
@@ -49,6 +51,7 @@ private:
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
+        memory::WriteTracking* writes = nullptr;  ///< if the process is tracked
     };
     /// How pages are moved: a thread has its own if it dumps whole processes.
     struct Mover {
@@ -87,12 +90,13 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
     }
 }
 
-MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files) {
+MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
     Item& item = items_.emplace_back();
     item.task = &task;
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
+    item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
     rules.allowUprobes = parts_.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
@@ -117,11 +121,21 @@ bool DumpMemory::Work::isSmall(const Item& item) {
 
 void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
-    const memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
+    memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
+    std::optional<memory::ParentPages> parent;
+    if (item.writes != nullptr && parts_.tracking.parentIsKnown())
+        parent = memory::ParentPages::in(*parts_.images.parent(), memory::MemoryObject::process(task.imageId));
+    if (parent) {
+        task.tracking = item.writes;
+        task.parent = &*parent;
+    }
     const memory::PageDumpResult result = memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
+    mover.statistics.pagesSkippedParent += result.pagesInParent;
     mover.statistics.memoryWrite += result.moving;
+    if (item.writes != nullptr && parts_.tracking.continues())
+        item.writes->restart(item.task->dir, item.vmas);
     item.memory.fill(*item.mm, mover.arena);
     ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId.value));
     image.write(*item.mm);
@@ -168,6 +182,7 @@ void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drai
 void DumpMemory::Work::add(const Mover& mover) {
     parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
     parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
+    parts_.statistics.pagesSkippedParent += mover.statistics.pagesSkippedParent;
     parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
     parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
@@ -175,6 +190,7 @@ void DumpMemory::Work::add(const Mover& mover) {
 void DumpMemory::Work::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
                            StopRequest& stop) {
     readers_.reset();
+    parts_.tracking.begin();
     memory::Drainer::Options how;
     how.progress = [&done](std::uint64_t bytes) { done.fetch_add(bytes, std::memory_order_relaxed); };
     how.stopWanted = [&stop] { return stop.requested(); };
@@ -233,8 +249,8 @@ void DumpMemory::lookAhead(FrozenTree& tree) {
     work_->lookAhead(tree);
 }
 
-MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files) {
-    return work_->collect(task, files);
+MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
+    return work_->collect(task, files, seccompSuspended);
 }
 
 void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,

@@ -27,6 +27,7 @@ namespace criu::engine {
 struct DumpStatistics;
 struct FrozenTask;
 class FrozenTree;
+class MemoryTracking;
 class Progress;
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
@@ -37,6 +38,7 @@ public:
     struct Parts {
         const ImageDir& images;
         DumpStatistics& statistics;
+        MemoryTracking& tracking;
         bool allowUprobes = false;  ///< leave out areas of uprobes instead of refusing them
     };
     explicit DumpMemory(const Parts& parts);
@@ -57,7 +59,8 @@ public:
 
     /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only. Returns
     /// the mm entry, in which others fill what they know; it is written by run().
-    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files);
+    /// `seccompSuspended`: see FrozenTree.
+    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
 
     /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups; `done`
     /// counts bytes.

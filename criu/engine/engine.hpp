@@ -40,6 +40,10 @@ struct Run {
 /// go on. Throws Error when the dump failed; then all tasks run as before.
 int dump(Run& run);
 
+/// Writes the private memory of the tree options.tree, which goes on, and tracks what it writes from then on, for the
+/// next dump to leave out what hasn't changed. Returns the exit status. Throws Error when it failed.
+int preDump(Run& run);
+
 /// Brings the tree of the images back. Without options.detached returns when its root has ended. With
 /// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
 /// Error when nothing was left behind.

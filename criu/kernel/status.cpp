@@ -121,6 +121,7 @@ constexpr std::array kLines{
     Line{"NSpgid", false, pids<&TaskStatus::nsPgid>},
     Line{"NSsid", false, pids<&TaskStatus::nsSid>},
     Line{"VmLck", false, kilobytes<&TaskStatus::vmLocked>},
+    Line{"VmPin", false, kilobytes<&TaskStatus::vmPinned>},
     Line{"VmRSS", false, kilobytes<&TaskStatus::vmRss>},
     Line{"THP_enabled", false, flag<&TaskStatus::thpEnabled>},
     Line{"Threads", true, number<&TaskStatus::threads>},

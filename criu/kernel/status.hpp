@@ -67,6 +67,7 @@ struct TaskStatus {
     std::vector<pid_t> nsSid;
     /// Bytes.
     std::optional<std::uint64_t> vmLocked;
+    std::optional<std::uint64_t> vmPinned;
     std::optional<std::uint64_t> vmRss;
     /// False when prctl(PR_SET_THP_DISABLE) was called.
     std::optional<bool> thpEnabled;

@@ -28,6 +28,10 @@ struct DrainSource {
     HostPid pid;                               ///< whose memory; none for a file
     const kernel::ProcPid* process = nullptr;  ///< the same process: for pages without PROT_READ
     int fd = -1;                               ///< the file; what lies beyond its end reads as zeroes
+    /// For a process that runs: /proc/PID/mem, open since it stood still, so that it is the same memory whatever became
+    /// of the process. What can't be read any more reads as zeroes, and is reported, from any thread.
+    int runningMemory = -1;
+    std::function<void(std::uint64_t address, std::uint64_t bytes)> lost = nullptr;
 };
 
 /// Copies pages into sinks, in large blocks, by as many threads as pay off; small amounts by the calling thread.

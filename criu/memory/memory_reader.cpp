@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
 
 namespace criu::memory {
 
@@ -18,7 +20,10 @@ void MemoryReader::read(std::span<const kernel::RemoteRange> ranges, const std::
         return part;
     };
     for (std::size_t at = 0; at < ranges.size();) {
-        if (!source_.pid) {
+        if (source_.runningMemory >= 0) {
+            readRunning(ranges[at].start, take(ranges[at].size));
+            ++at;
+        } else if (!source_.pid) {
             readFile(ranges[at].start, take(ranges[at].size));
             ++at;
         } else if (shared[at]) {
@@ -67,6 +72,26 @@ void MemoryReader::readThroughMem(std::uint64_t address, std::span<std::byte> in
             fail("memory of process {} at {:#x} can't be read", source_.pid, address);
         address += static_cast<std::uint64_t>(got);
         into = into.subspan(static_cast<std::size_t>(got));
+    }
+}
+
+void MemoryReader::readRunning(std::uint64_t address, std::span<std::byte> into) const {
+    while (!into.empty()) {
+        const ssize_t got = ::pread(source_.runningMemory, into.data(), into.size(), static_cast<off_t>(address));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno != EIO && errno != EFAULT)
+            failErrno("read memory of process {} at {:#x}", source_.pid, address);
+        auto done = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+        if (done == 0) {
+            // 0: all of it is gone, with the process or by execve(2).
+            done =
+                got == 0 ? into.size() : std::min<std::size_t>(into.size(), kImagePageSize - address % kImagePageSize);
+            std::memset(into.data(), 0, done);
+            source_.lost(address, done);
+        }
+        address += done;
+        into = into.subspan(done);
     }
 }
 

@@ -27,6 +27,7 @@ public:
 private:
     void readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into);
     void readThroughMem(std::uint64_t address, std::span<std::byte> into);
+    void readRunning(std::uint64_t address, std::span<std::byte> into) const;
     void readFile(std::uint64_t offset, std::span<std::byte> into) const;
 
     const DrainSource& source_;

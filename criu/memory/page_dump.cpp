@@ -9,6 +9,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/kernel/pagemap.hpp"
 #include "criu/memory/ranges.hpp"
+#include "criu/memory/write_tracking.hpp"
 
 namespace criu::memory {
 namespace {
@@ -57,22 +58,25 @@ bool isKernels(const VmaEntry& vma) {
            is(vma, VmaStatus::Plugin);
 }
 
-class PageDump {
-public:
-    PageDump(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer, Arena& arena)
-        : memory_(memory),
-          arena_(arena),
-          scanner_(task.process, task.mode),
-          sink_(sinks.open(MemoryObject::process(task.imageId))),
-          copying_(drainer, {task.pid, &task.process, -1}, *sink_) {}
+std::chrono::microseconds since(Clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
+}
 
-    PageDumpResult run() {
-        const auto start = Clock::now();
+/// Finds the pages of a stopped process.
+class PageSearch {
+public:
+    /// Takes pages as they are found, ascending by address. It may change the list, which is emptied afterwards.
+    using Taker = std::function<void(std::vector<DrainJob>&)>;
+
+    PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker)
+        : task_(task), memory_(memory), scanner_(task.process, task.mode), taker_(std::move(taker)) {}
+
+    void run() {
         const auto& vmas = memory_.vmas;
         const std::size_t count = vmas.size();
         for (const DumpedVma& vma : vmas)
             if (hasPagesToDump(*vma.entry))
-                result_.pagesScanned += (vma.entry->end - vma.entry->start) / kImagePageSize;
+                scanned_ += (vma.entry->end - vma.entry->start) / kImagePageSize;
         for (std::size_t first = 0; first < count;) {
             if (!isScanned(vmas[first])) {
                 ++first;
@@ -83,20 +87,13 @@ public:
             first = last + 1;
         }
         handOver();
-        result_.finding = since(start);
-        copying_.finish();
-        result_.moving = since(start) - result_.finding;
-        sink_->finish();
-        memory_.vmas.insert(memory_.vmas.end(), guards_.begin(), guards_.end());
-        result_.pagesWritten = sink_->contentSize() / kImagePageSize;
-        return result_;
     }
+
+    [[nodiscard]] std::uint64_t scanned() const noexcept { return scanned_; }
+    [[nodiscard]] std::uint64_t inParent() const noexcept { return inParent_; }
+    [[nodiscard]] const std::vector<Range>& guards() const noexcept { return guards_; }
 
 private:
-    static std::chrono::microseconds since(Clock::time_point start) {
-        return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
-    }
-
     [[nodiscard]] bool walksTables() const { return scanner_.mode() == kernel::PagemapScanner::Mode::Scan; }
 
     /// Mappings of files and shared memory are looked at for guard regions only.
@@ -132,6 +129,8 @@ private:
         query.none = query.none & ~PageIs::Guard;
         query.any = query.any | PageIs::Guard;
         query.report = PageIs::Guard;
+        if (usesParent())
+            query.report = query.report | PageIs::Written | PageIs::Present;
         query.portion = kPagesAtOnce;
         std::size_t at = first;
         const auto vma = [&]() -> const VmaEntry& { return *memory_.vmas[at].entry; };
@@ -162,53 +161,118 @@ private:
     void add(const DumpedVma& vma, const PageRange& found) {
         if (any(found.categories & PageIs::Guard))
             addGuard(found.start, found.end);
-        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry))
-            addPages(vma, found.start, found.end);
+        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry)) {
+            if (usesParent() && isClean(vma, found))
+                addFromParent(vma, found.start, found.end);
+            else
+                addPages(vma, found.start, found.end);
+        }
+    }
+
+    [[nodiscard]] bool usesParent() const noexcept { return task_.tracking != nullptr && task_.parent != nullptr; }
+
+    /// A page of a file that was copied on write, and has been given up since, may have left a mark of protection that
+    /// looks like a swapped page.
+    [[nodiscard]] bool isClean(const DumpedVma& vma, const PageRange& found) const {
+        return !any(found.categories & PageIs::Written) &&
+               (any(found.categories & PageIs::Present) || is(*vma.entry, VmaStatus::AnonPrivate)) &&
+               task_.tracking->covers(vma.entry->start, vma.entry->end);
+    }
+
+    /// What the parent hasn't got is dumped nevertheless.
+    void addFromParent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
+        task_.parent->forEach(start, end, [&](std::uint64_t from, std::uint64_t to, bool there) {
+            if (!there)
+                return addPages(vma, from, to);
+            inParent_ += (to - from) / kImagePageSize;
+            addJob({{from, to - from, PageFlags::Parent}, false});
+        });
     }
 
     void addGuard(std::uint64_t start, std::uint64_t end) {
-        if (!guards_.empty() && guards_.back().entry->end == start) {
-            guards_.back().entry->end = end;
-            return;
-        }
-        VmaEntry& entry = *arena_.make<VmaEntry>();
-        entry.start = start;
-        entry.end = end;
-        entry.status = bit(VmaStatus::Guard);
-        entry.fd = -1;
-        guards_.push_back({&entry, nullptr});
+        if (!guards_.empty() && guards_.back().end == start)
+            guards_.back().end = end;
+        else
+            guards_.push_back({start, end});
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
         const PageFlags flags = mayBeLazy(*vma.entry) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
-        jobs_.push_back({{start, end - start, flags}, hasSharedPages(*vma.source)});
         waiting_ += (end - start) / kImagePageSize;
+        addJob({{start, end - start, flags}, hasSharedPages(*vma.source)});
+    }
+
+    void addJob(const DrainJob& job) {
+        jobs_.push_back(job);
         if (jobs_.size() >= kJobsAtOnce || waiting_ >= kPagesAtOnce)
             handOver();
     }
 
     void handOver() {
-        copying_.add(jobs_);
+        taker_(jobs_);
         jobs_.clear();
         waiting_ = 0;
     }
 
-    DumpedMemory& memory_;
-    Arena& arena_;
+    const PageDumpTask& task_;
+    const DumpedMemory& memory_;
     kernel::PagemapScanner scanner_;
-    std::unique_ptr<PageSink> sink_;
-    Drainer::Run copying_;
+    Taker taker_;
     std::vector<DrainJob> jobs_;
-    std::uint64_t waiting_ = 0;  ///< pages of `jobs_`
-    std::vector<DumpedVma> guards_;
-    PageDumpResult result_;
+    std::uint64_t waiting_ = 0;  ///< pages of `jobs_` with content
+    std::vector<Range> guards_;
+    std::uint64_t scanned_ = 0;
+    std::uint64_t inParent_ = 0;
 };
+
+DumpedVma guardEntry(const Range& range, Arena& arena) {
+    VmaEntry& entry = *arena.make<VmaEntry>();
+    entry.start = range.start;
+    entry.end = range.end;
+    entry.status = bit(VmaStatus::Guard);
+    entry.fd = -1;
+    return {&entry, nullptr};
+}
+
+/// Mappings of which a pre-dump takes nothing: those that are dumped whole, and those that can't be tracked.
+bool isLeftToDump(const DumpedVma& vma) {
+    return isWhole(*vma.entry) || !hasPagesToDump(*vma.entry) || (vma.entry->flags & MAP_HUGETLB) != 0;
+}
 
 }  // namespace
 
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena) {
-    return PageDump(task, memory, sinks, drainer, arena).run();
+    const auto sink = sinks.open(MemoryObject::process(task.imageId));
+    Drainer::Run copying(drainer, {task.pid, &task.process}, *sink);
+    PageSearch search(task, memory, [&copying](std::vector<DrainJob>& jobs) { copying.add(jobs); });
+    PageDumpResult result;
+    const auto start = Clock::now();
+    search.run();
+    result.finding = since(start);
+    copying.finish();
+    result.moving = since(start) - result.finding;
+    sink->finish();
+    for (const Range& range : search.guards())
+        memory.vmas.push_back(guardEntry(range, arena));
+    result.pagesScanned = search.scanned();
+    result.pagesInParent = search.inParent();
+    result.pagesWritten = sink->contentSize() / kImagePageSize;
+    return result;
+}
+
+FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory) {
+    DumpedMemory wanted;
+    std::copy_if(memory.vmas.begin(), memory.vmas.end(), std::back_inserter(wanted.vmas),
+                 [](const DumpedVma& vma) { return !isLeftToDump(vma); });
+    FoundPages found;
+    PageSearch search(task, wanted, [&found](std::vector<DrainJob>& jobs) {
+        found.jobs.insert(found.jobs.end(), jobs.begin(), jobs.end());
+    });
+    search.run();
+    found.scanned = search.scanned();
+    found.inParent = search.inParent();
+    return found;
 }
 
 }  // namespace criu::memory

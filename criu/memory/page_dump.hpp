@@ -12,14 +12,18 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_sink.hpp"
+#include "criu/memory/parent_pages.hpp"
 #include "criu/memory/vma_dump.hpp"
 
 namespace criu::memory {
+
+class WriteTracking;
 
 /// What dumpPages() did. Pages are of 4 KiB.
 struct PageDumpResult {
     std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
     std::uint64_t pagesWritten = 0;       ///< that have content, pages of zeroes included
+    std::uint64_t pagesInParent = 0;      ///< that the parent dump has
     std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
     std::chrono::microseconds moving{};   ///< copying what was left by then
 };
@@ -30,10 +34,22 @@ struct PageDumpTask {
     TreePid imageId;  ///< names the image
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
+    /// What the process hasn't written to since the parent dump is left to that, if it has it. Null: nothing is.
+    const WriteTracking* tracking = nullptr;
+    const ParentPages* parent = nullptr;
 };
 
 /// Puts the private pages of one stopped process into a sink. Guard regions found on the way are added to `memory`.
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena);
+
+/// The pages of one stopped process that a pre-dump takes, to be copied later: those that a process may write to
+/// without the page tables showing it, and those of huge pages, are left to the dump.
+struct FoundPages {
+    std::vector<DrainJob> jobs;
+    std::uint64_t scanned = 0;   ///< pages that the mappings have room for
+    std::uint64_t inParent = 0;  ///< pages that the parent dump has
+};
+[[nodiscard]] FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory);
 
 }  // namespace criu::memory

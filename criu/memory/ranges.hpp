@@ -55,6 +55,12 @@ public:
         return at != ranges_.end() && at->first < range.end;
     }
 
+    /// Whether all of a range is in the set.
+    [[nodiscard]] bool covers(Range range) const {
+        const auto at = ranges_.upper_bound(range.start);
+        return at != ranges_.begin() && std::prev(at)->second >= range.end;
+    }
+
     /// Start of a range of `size` bytes that is free, at or above `from`; nothing if there is none below `limit`.
     [[nodiscard]] std::optional<std::uint64_t> findHole(std::uint64_t size, std::uint64_t from,
                                                         std::uint64_t limit = taskSize()) const {

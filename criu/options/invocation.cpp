@@ -80,8 +80,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (!words.empty())
         fail("{} takes no such word: {}", commandName(command), fmt::join(words, " "));
 
-    if (command == Command::Dump && !options.tree)
-        fail("dump needs the root of the process tree: -t PID");
+    if ((command == Command::Dump || command == Command::PreDump) && !options.tree)
+        fail("{} needs the root of the process tree: -t PID", commandName(command));
     if (options.restoreSibling && !options.detached && command == Command::Restore)
         fail("--restore-sibling needs --restore-detached");
     if (command != Command::Restore && !(options.inheritFds.empty() && options.inheritMarks.empty()))

@@ -23,6 +23,17 @@ def split(images):
             split_pagemap(folders, name)
 
 
+def relies_on_parent(images):
+    """Whether any page is in the parent only."""
+    for name in os.listdir(images):
+        if re.fullmatch(r"pagemap-.*\.img", name):
+            with open(os.path.join(images, name), "rb") as file:
+                _, records = read_records(file.read())
+            if any(decode(record).get(4, 0) & PARENT for record in records[1:]):
+                return True
+    return False
+
+
 def split_pagemap(folders, name):
     """One pagemap and its pages file."""
     with open(os.path.join(folders[0], name), "rb") as file:

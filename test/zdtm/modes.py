@@ -49,6 +49,24 @@ def increments_mode(subject, _task):
     subject.check()
 
 
+def pre_dump(subject, _task):
+    """Two pre-dumps of the running tree, then a dump, each without what the one before has, and a restore from all."""
+    previous = []
+    for turn in (1, 2):
+        run = subject.ours.run("pre-dump", subject.images(f"pre-{turn}"), "pre-dump.log",
+                               ["-t", str(subject.root), *previous])
+        subject.require_success(run)
+        subject.require_running(f"after pre-dump {turn}")
+        previous = ["--prev-images-dir", f"../pre-{turn}"]
+        subject.init.pause(0.05)
+    subject.dump(subject.ours, "images", ["--track-mem", *previous])
+    with open(run.log, encoding="utf-8") as log:
+        if "isn't tracked" not in log.read() and not increments.relies_on_parent(subject.images("images")):
+            raise Failed("the dump has all pages itself")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def leave_running(subject, _task):
     """The original goes on; the copy can come to life after the original's end."""
     size = os.path.getsize(subject.output)
@@ -173,6 +191,7 @@ MODES = [
     Mode("once", once),
     Mode("five", five),
     Mode("increments", increments_mode),
+    Mode("pre-dump", pre_dump),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),

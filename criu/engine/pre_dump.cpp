@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+#include "criu/engine/client_rules.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/pre_dump_memory.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/engine/tracking_keeper.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+    FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::PreDump, std::move(link));
+    requireClientsTree(frozen.client(), frozen.tree());
+    PreDumpMemory memory(frozen);
+    frozen.resume(model::FinalState::Running);
+    memory.write();
+    reportStatistics(frozen.statistics(), run.options, run.log);
+    run.log.info("Pre-dumping finished successfully");
+    return 0;
+}
+
+}  // namespace
+
+int preDump(Run& run) {
+    refuseOwnTree(*run.options.tree);
+    const GuardedRoot root(*run.options.tree);
+    std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
+    if (!link)
+        link = TrackingLink::start(root, run.log);
+    return runGuarded(run, root, [&run, &link](Guardian& guardian) {
+        try {
+            return preDumpGuarded(run, guardian, std::move(link));
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            guardian.report(run.log.cause());
+            return 1;
+        }
+    });
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/pre_dump_memory.hpp"
+
+#include <fcntl.h>
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/memory_tracking.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/page_dump.hpp"
+#include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/parent_pages.hpp"
+#include "criu/memory/segments_dump.hpp"
+#include "criu/memory/write_tracking.hpp"
+#include "criu/model/options.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Only the content of private memory counts: what else is mapped is named by the dump.
+class NamelessFiles final : public memory::MappedFileDump {
+public:
+    explicit NamelessFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
+
+    FileId fileFor(const kernel::Vma&) override { return FileId(1); }
+    FileId segmentFor(const kernel::Vma&) override { return FileId(1); }
+    int accessOf(const kernel::Vma&) override { return O_RDWR; }
+    bool isPlain(const kernel::Vma& vma) override { return memory::ProcMappedFiles::plain(process_, vma); }
+    FileId socketFor(const kernel::Vma&) override { return FileId(1); }
+    FileId ioUringFor(const kernel::Vma&) override { return FileId(1); }
+    bool claimsDevice(const kernel::Vma&, FileId& file) override {
+        file = FileId(1);
+        return true;
+    }
+
+private:
+    const kernel::ProcPid& process_;
+};
+
+}  // namespace
+
+class PreDumpMemory::Work {
+public:
+    explicit Work(FrozenPhase& frozen);
+    void write();
+
+private:
+    /// A process: all that is needed when it runs.
+    struct Item {
+        HostPid pid;
+        TreePid imageId;
+        UniqueFd memory;
+        memory::WriteTracking* writes = nullptr;
+        memory::FoundPages pages;
+    };
+
+    void look(FrozenTask& task, const memory::VmaDumpRules& rules);
+    void copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer);
+    void writeInventory() const;
+
+    FrozenPhase& frozen_;
+    std::deque<Item> items_;
+};
+
+PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
+    frozen_.log().info("Stage: memory");
+    memory::VmaDumpRules rules = memory::SegmentsDump().rules();
+    rules.allowUprobes = true;
+    frozen_.tracking().begin();
+    const Stopwatch watch(frozen_.statistics().memoryDump);
+    for (const auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        if (!task->alive())
+            continue;
+        const ErrorContext context([&] { return task->describe(); });
+        look(*task, rules);
+    }
+}
+
+void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
+    std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
+    Item& item = items_.emplace_back();
+    item.pid = task.pid();
+    item.imageId = task.treePid();
+    item.memory = task.dir.open("mem", O_RDONLY);
+    item.writes = frozen_.tracking().add(task, vmas, frozen_.tree().seccompSuspended());
+    NamelessFiles files(task.dir);
+    Arena arena;
+    const memory::DumpedMemory mappings = memory::dumpVmas(vmas, rules, files, arena);
+
+    memory::PageDumpTask search{item.pid, item.imageId, task.dir};
+    std::optional<memory::ParentPages> parent;
+    if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
+        parent = memory::ParentPages::in(*frozen_.images().parent(), memory::MemoryObject::process(item.imageId));
+    if (parent) {
+        search.tracking = item.writes;
+        search.parent = &*parent;
+    }
+    item.pages = memory::findPages(search, mappings);
+    if (item.writes != nullptr)
+        item.writes->restart(task.dir, vmas);
+}
+
+void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    DumpStatistics& statistics = frozen_.statistics();
+    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId));
+    memory::DrainSource source;
+    source.pid = item.pid;
+    source.runningMemory = item.memory.get();
+    source.lost = [&item](std::uint64_t address, std::uint64_t bytes) {
+        if (item.writes != nullptr)
+            item.writes->markWritten(address, bytes);
+    };
+    drainer.drain(source, *sink, item.pages.jobs);
+    sink->finish();
+    statistics.pagesScanned += item.pages.scanned;
+    statistics.pagesSkippedParent += item.pages.inParent;
+    statistics.pagesWritten += sink->contentSize() / kImagePageSize;
+}
+
+void PreDumpMemory::Work::write() {
+    frozen_.log().info("Stage: copy");
+    const Stopwatch watch(frozen_.statistics().memoryWrite);
+    memory::Drainer::Options how;
+    how.stopWanted = [this] { return frozen_.stop().requested(); };
+    memory::Drainer drainer(how);
+    memory::FilePageSinks sinks(frozen_.images());
+    for (const Item& item : items_) {
+        frozen_.stop().throwIfRequested();
+        copy(item, sinks, drainer);
+    }
+    frozen_.statistics().bufferBytes = drainer.bufferBytes();
+    writeInventory();
+    frozen_.tracking().commit();
+}
+
+void PreDumpMemory::Work::writeInventory() const {
+    InventoryEntry entry = INVENTORY_ENTRY__INIT;
+    PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+    std::string id = frozen_.tracking().nextId();
+    entry.img_version = 0;
+    entry.has_dump_uptime = 1;
+    entry.dump_uptime = frozen_.tracking().uptime();
+    entry.has_pre_dump_mode = 1;
+    entry.pre_dump_mode = frozen_.options().preDumpMode == model::PreDumpMode::Splice ? 1 : 2;
+    entry.plugins_entry = &plugins;
+    if (!id.empty())
+        entry.tracking_id = id.data();
+    ImageWriter image = frozen_.images().create(ImageKind::Inventory);
+    image.write(entry);
+    image.finish();
+}
+
+PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}
+
+PreDumpMemory::~PreDumpMemory() = default;
+
+void PreDumpMemory::write() {
+    work_->write();
+}
+
+}  // namespace criu::engine

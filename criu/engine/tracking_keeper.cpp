@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/tracking_keeper.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/kernel/pass_fd.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/stat.hpp"
+#include "criu/kernel/userfaultfd.hpp"
+
+namespace criu::engine {
+namespace {
+
+enum class Word : std::uint32_t {
+    List,    ///< to the keeper: send a Task for each, and End
+    Task,    ///< with a userfaultfd; to the keeper, behind Begin
+    End,     ///< with the id of all
+    Begin,   ///< to the keeper; what it holds is void
+    Commit,  ///< to the keeper, with the id; answered by End
+    Finish,  ///< to the keeper
+};
+
+/// One packet.
+struct Message {
+    Word word{};
+    std::int32_t pid = 0;
+    std::uint64_t startTime = 0;
+    TrackingId id{};
+};
+
+/// How long the other side may take for an answer: it has nothing else to do.
+constexpr timeval kPatience{10, 0};
+
+void send(int socket, const Message& message, int fd = -1) {
+    kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
+}
+
+/// Nothing if the other side is gone. Throws Error.
+std::optional<Message> receive(int socket, UniqueFd& fd) {
+    Message message;
+    kernel::ReceivedMessage received = kernel::receiveMessage(socket, std::as_writable_bytes(std::span(&message, 1)));
+    if (received.size == 0)
+        return std::nullopt;
+    if (received.size != sizeof(message))
+        fail("a message of {} bytes instead of {}", received.size, sizeof(message));
+    if (received.lost)
+        failWith(EMFILE, "take over a userfaultfd");
+    fd = std::move(received.fd);
+    return message;
+}
+
+bool isOwnUser(int socket) noexcept {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+}
+
+/// An abstract address, which no file stands for and which ends with the socket.
+struct Address {
+    explicit Address(const GuardedRoot& root) {
+        const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
+        kernel::ProcBuffer buffer;
+        const std::string name =
+            fmt::format("criu-tracking-{}-{}-{}", root.process.pid(), kernel::readStat(dir, buffer).startTime,
+                        root.home.of(kernel::NamespaceKind::Pid).value_or(0));
+        address.sun_family = AF_UNIX;
+        name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+        size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    }
+    [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&address); }
+
+    sockaddr_un address{};
+    socklen_t size = 0;
+};
+
+UniqueFd makeSocket() {
+    return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
+}
+
+/// The keeper's side.
+class Keeper {
+public:
+    Keeper(UniqueFd listener, UniqueFd client, UniqueFd root)
+        : listener_(std::move(listener)), client_(std::move(client)), root_(std::move(root)) {}
+
+    void run() {
+        while (!ends_) {
+            pollfd events[] = {
+                {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_.get(), POLLIN, 0}};
+            if (::poll(events, std::size(events), -1) < 0) {
+                if (errno == EINTR)
+                    continue;
+                return;
+            }
+            if (events[0].revents != 0)
+                return;
+            if (events[1].revents != 0)
+                serve();
+            if (events[2].revents != 0)
+                accept();
+        }
+    }
+
+private:
+    void accept() {
+        client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (client_ && !isOwnUser(client_.get()))
+            client_.reset();
+    }
+
+    void serve() {
+        UniqueFd fd;
+        const std::optional<Message> message = receive(client_.get(), fd);
+        if (!message) {
+            client_.reset();
+            ends_ = !valid_;
+            return;
+        }
+        switch (message->word) {
+            case Word::List:
+                for (const TrackedTask& task : tree_.tasks)
+                    send(client_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
+                return send(client_.get(), {Word::End, 0, 0, tree_.id});
+            case Word::Begin:
+                valid_ = false;
+                next_ = {};
+                return;
+            case Word::Task:
+                next_.tasks.push_back({HostPid(message->pid), message->startTime, std::move(fd)});
+                return;
+            case Word::Commit:
+                tree_ = std::move(next_);
+                tree_.id = message->id;
+                next_ = {};
+                valid_ = true;
+                return send(client_.get(), {Word::End, 0, 0, tree_.id});
+            case Word::End:
+            case Word::Finish:
+                ends_ = true;
+                return;
+        }
+    }
+
+    UniqueFd listener_;
+    UniqueFd client_;
+    UniqueFd root_;
+    TrackedTree tree_;
+    TrackedTree next_;
+    bool valid_ = false;
+    bool ends_ = false;
+};
+
+/// Of all descriptors that the calling process has, only these stay open, at other numbers.
+void keepOnly(std::span<UniqueFd* const> kept) {
+    int next = STDERR_FILENO + 1;
+    for (UniqueFd* const fd : kept)  // out of the way first
+        fd->reset(sys(::fcntl(fd->get(), F_DUPFD_CLOEXEC, next + 1024), "move a descriptor"));
+    for (UniqueFd* const fd : kept) {
+        const int at = next++;
+        sys(::dup3(fd->get(), at, O_CLOEXEC), "move a descriptor");
+        fd->reset(at);
+    }
+    sys(::syscall(SYS_close_range, next, ~0U, 0), "close descriptors");
+    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
+        sys(::dup2(nothing.get(), standard), "close standard streams");
+}
+
+/// What is left of criu in the keeper: no descriptor, directory, session or blocked signal.
+[[noreturn]] void becomeKeeper(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
+    try {
+        ::setsid();
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+            ::signal(number, SIG_DFL);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        sys(::chdir("/"), "leave the work directory");
+        rlimit files{};
+        if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+            files.rlim_cur = files.rlim_max;
+            ::setrlimit(RLIMIT_NOFILE, &files);
+        }
+        UniqueFd* const kept[] = {&listener, &client, &root};
+        keepOnly(kept);
+        setProcessTitle(fmt::format("tracks the memory of {}", pid));
+        Keeper(std::move(listener), std::move(client), std::move(root)).run();
+    } catch (const std::exception&) {
+        // Nobody listens. Without a keeper the next dump is a whole one, and says so.
+    }
+    ::_exit(0);
+}
+
+}  // namespace
+
+std::string describe(const TrackingId& id) {
+    std::string text;
+    for (const std::byte byte : id)
+        text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+    return text;
+}
+
+std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log) {
+    const Address address(root);
+    UniqueFd socket = makeSocket();
+    if (::connect(socket.get(), address.get(), address.size) != 0)
+        return std::nullopt;
+    if (!isOwnUser(socket.get())) {
+        log.warn("Somebody else has taken the name of the process that tracks memory of process {}",
+                 root.process.pid());
+        return std::nullopt;
+    }
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+    return TrackingLink(std::move(socket));
+}
+
+std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, Log& log) {
+    try {
+        const Address address(root);
+        UniqueFd listener = makeSocket();
+        sys(::bind(listener.get(), address.get(), address.size), "take the name of the tree's tracking");
+        sys(::listen(listener.get(), 1), "listen");
+        int ends[2];
+        sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
+        UniqueFd own(ends[0]);
+        UniqueFd client(ends[1]);
+        UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
+        const pid_t between = sys(::fork(), "create a process");
+        if (between == 0) {
+            // Somebody else's child, so that criu doesn't end before it.
+            if (::fork() == 0)
+                becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
+            ::_exit(0);
+        }
+        while (::waitpid(between, nullptr, 0) < 0 && errno == EINTR)
+            ;
+        ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+        return TrackingLink(std::move(own));
+    } catch (const Error& error) {
+        log.warn("Memory can't be tracked: {}", error.what());
+        return std::nullopt;
+    }
+}
+
+TrackedTree TrackingLink::list() {
+    send(socket_.get(), {Word::List, 0, 0, {}});
+    TrackedTree tree;
+    for (;;) {
+        UniqueFd fd;
+        const std::optional<Message> message = receive(socket_.get(), fd);
+        if (!message)
+            fail("the process that tracks memory doesn't answer");
+        if (message->word == Word::End) {
+            tree.id = message->id;
+            return tree;
+        }
+        if (message->word != Word::Task || !fd || !kernel::isUserfaultfd(fd.get()))
+            fail("the process that tracks memory sends something else than a userfaultfd");
+        tree.tasks.push_back({HostPid(message->pid), message->startTime, std::move(fd)});
+    }
+}
+
+void TrackingLink::begin() {
+    send(socket_.get(), {Word::Begin, 0, 0, {}});
+}
+
+void TrackingLink::commit(const TrackedTree& tree) {
+    for (const TrackedTask& task : tree.tasks)
+        send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
+    send(socket_.get(), {Word::Commit, 0, 0, tree.id});
+    UniqueFd none;
+    const std::optional<Message> answer = receive(socket_.get(), none);
+    if (!answer || answer->word != Word::End || answer->id != tree.id)
+        fail("the process that tracks memory is gone");
+}
+
+void TrackingLink::finish() {
+    send(socket_.get(), {Word::Finish, 0, 0, {}});
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu {
+class Log;
+}
+
+namespace criu::engine {
+
+struct GuardedRoot;
+
+/// Names a state of memory: that from which on writes are tracked, and which the images of one dump have. Random.
+using TrackingId = std::array<std::byte, 16>;
+
+/// As text, for the inventory: 32 hexadecimal digits.
+[[nodiscard]] std::string describe(const TrackingId& id);
+
+/// A process of the tree whose writes are tracked.
+struct TrackedTask {
+    HostPid pid;                  ///< as the process that dumps sees it
+    std::uint64_t startTime = 0;  ///< /proc/PID/stat's; with the pid it names a process for ever
+    UniqueFd userfaultfd;
+};
+
+/// What a keeper holds.
+struct TrackedTree {
+    TrackingId id{};
+    std::vector<TrackedTask> tasks;
+};
+
+/// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the
+/// kernel stops tracking when the last descriptor is closed. It holds nothing else: no image, no file or memory of the
+/// tree. It ends with the root of the tree, when it is told to, and when a dump fails that has begun to track anew:
+/// what was clean before needn't be any more.
+///
+/// It is found by an abstract socket whose name tells of the root's pid and start time. Both ends look at the other's
+/// user (SO_PEERCRED), which nobody can fake; an id of the images says whether its state is the one that they mean.
+class TrackingLink {
+public:
+    /// The keeper of a tree; none if it has none that may be believed.
+    static std::optional<TrackingLink> find(const GuardedRoot& root, Log& log);
+    /// Starts one, which holds nothing yet. The calling process has no other threads. None, with a warning, if that
+    /// can't be done.
+    static std::optional<TrackingLink> start(const GuardedRoot& root, Log& log);
+
+    /// What it holds.
+    [[nodiscard]] TrackedTree list();
+    /// What it holds says nothing any more, until commit(). If this process ends before, so does the keeper.
+    void begin();
+    /// It holds this from now on, and nothing else. Throws Error.
+    void commit(const TrackedTree& tree);
+    /// It ends.
+    void finish();
+
+private:
+    explicit TrackingLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
+
+    UniqueFd socket_;
+};
+
+}  // namespace criu::engine
