@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/remote_memory.hpp>
 #include <compel/single_thread_run.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include "fail.hpp"
 
@@ -15,10 +17,45 @@ constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBi
 
 constexpr std::chrono::milliseconds kLookEvery{1};
 
+/// Runs a thread to the next entry to or exit from a system call. All its signals are blocked.
+void stepToCall(Tracee& thread) {
+    for (;;) {
+        thread.syscallStep();
+        const StopInfo stop = thread.waitStop();
+        if (stop.kind == StopInfo::Kind::Syscall)
+            return;
+        if (stop.kind == StopInfo::Kind::Exited)
+            throw TraceeGone(ESRCH, join("thread ", thread.tid(), " in a system call of its tracer"));
+        if (stop.kind == StopInfo::Kind::Signal)
+            fail("thread ", thread.tid(), " got signal ", stop.signal, " in a system call of its tracer");
+    }
+}
+
 }  // namespace
 
-SingleThreadRun::SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono::milliseconds patience)
-    : process_(process), tid_(tid) {
+std::int64_t insertCall(Tracee& thread, std::int64_t number, const SyscallArguments& arguments) {
+    const Registers before = thread.registers();
+    const RemoteAddress instruction = before.ip() - syscallInstructionBytes.size();
+    std::array<std::byte, syscallInstructionBytes.size()> there{};
+    RemoteMemory(thread.tid()).read(instruction, there);
+    if (there != syscallInstructionBytes || !before.isNative())
+        fail("thread ", thread.tid(), " has entered its system call by another way than a system call instruction");
+    const SignalMask mask = thread.signalMask();
+    thread.setSignalMask(allSignals);
+    Registers registers = before;
+    registers.setCall(number, arguments, instruction);
+    thread.setRegisters(registers);
+    stepToCall(thread);
+    stepToCall(thread);
+    const std::int64_t result = thread.registers().syscallResult();
+    thread.setRegisters(before);
+    thread.setSignalMask(mask);
+    return result;
+}
+
+SingleThreadRun::SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono::milliseconds patience,
+                                 SystemCallWatch* watch)
+    : process_(process), tid_(tid), watch_(watch) {
     Tracee* const tracee = find();
     if (tracee == nullptr || !tracee->stopped())
         fail("let thread ", tid, " run: it is no stopped thread of process ", process.pid());
@@ -29,8 +66,16 @@ SingleThreadRun::SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono:
     open.suspendSeccomp = false;
     tracee->setOptions(open);
     tracee->setSignalMask(blocked_);
-    tracee->cont();
+    resume();
     running_ = true;
+}
+
+/// Lets the thread run on.
+void SingleThreadRun::resume(int signal) {
+    if (watch_ != nullptr)
+        thread().syscallStep(signal);
+    else
+        thread().cont(signal);
 }
 
 SingleThreadRun::~SingleThreadRun() {
@@ -58,31 +103,37 @@ Tracee& SingleThreadRun::thread() const {
 void SingleThreadRun::await(const std::function<bool()>& done, std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!done()) {
-        Tracee& tracee = thread();
-        if (const auto info = tracee.waitStopFor(kLookEvery)) {
-            if (info->kind == StopInfo::Kind::Exited)
-                throw TraceeGone(ESRCH, join("thread ", tid_, " of process ", process_.pid(),
-                                             " ended while it was let run alone (status ",
-                                             Hex{static_cast<unsigned>(info->status)}, ")"));
-            dealWithStop();
-        }
+        serve(kLookEvery);
         if (std::chrono::steady_clock::now() >= end)
             failWith(ETIMEDOUT, "thread ", tid_, " of process ", process_.pid(),
                      " didn't do what it was let run for within ", limit.count(), " ms");
     }
 }
 
+void SingleThreadRun::serve(std::chrono::nanoseconds limit) {
+    const auto info = thread().waitStopFor(limit);
+    if (!info)
+        return;
+    if (info->kind == StopInfo::Kind::Exited)
+        throw TraceeGone(
+            ESRCH, join("thread ", tid_, " of process ", process_.pid(), " ended while it was let run alone (status ",
+                        Hex{static_cast<unsigned>(info->status)}, ")"));
+    dealWithStop();
+}
+
 /// The thread has stopped by itself: lets it run on.
 void SingleThreadRun::dealWithStop() {
     Tracee& tracee = thread();
     const StopInfo info = *tracee.stopped();
+    if (info.kind == StopInfo::Kind::Syscall)
+        dealWithCall();
     if (info.kind != StopInfo::Kind::Signal) {
-        tracee.cont();  // also from a group-stop: the other threads keep the process from running
+        resume();  // also from a group-stop: the other threads keep the process from running
         return;
     }
     // A positive code is the kernel's: siginfo of signals that processes send has others (sigaction(2)).
     if ((kFaults & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
-        tracee.cont(info.signal);  // to its handler, or it ends
+        resume(info.signal);  // to its handler, or it ends
         return;
     }
     // Another process has sent it, so it stays queued until the thread is detached. (A fault would end the process
@@ -90,19 +141,45 @@ void SingleThreadRun::dealWithStop() {
     tracee.requeueSignal();
     blocked_ |= signalBit(info.signal);
     tracee.setSignalMask(blocked_);
-    tracee.cont();
+    resume();
+}
+
+void SingleThreadRun::dealWithCall() {
+    if (watch_ == nullptr)
+        return;
+    Tracee& tracee = thread();
+    if (tracee.entersSyscall())
+        watch_->enter(tracee);
+    else if (!watch_->leave(tracee))
+        watch_ = nullptr;
+}
+
+/// A thread that is watched may stop at a system call before the stop that it was asked for.
+void SingleThreadRun::leaveCall() {
+    watch_ = nullptr;
+    Tracee& tracee = thread();
+    if (!tracee.stopped()) {
+        tracee.interrupt();
+        (void)tracee.waitStopFor(options_.patience);
+    }
+    if (tracee.stopped() && tracee.stopped()->kind == StopInfo::Kind::Syscall) {
+        tracee.interrupt();
+        tracee.cont();
+    }
 }
 
 void SingleThreadRun::stop() {
     if (!running_)
         return;
     running_ = false;
-    if (Tracee* const tracee = find(); tracee != nullptr && !tracee->stopped())
+    Tracee* const tracee = find();
+    if (tracee != nullptr && watch_ != nullptr)
+        leaveCall();
+    else if (tracee != nullptr && !tracee->stopped())
         tracee->interrupt();
     process_.stop(options_);  // this thread, and those it has created
-    Tracee& tracee = thread();
-    tracee.setSignalMask(mask_);
-    tracee.setOptions(options_.seize);
+    thread().setSignalMask(mask_);
+    thread().setOptions(options_.seize);
 }
 
 }  // namespace compel

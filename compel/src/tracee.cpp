@@ -369,6 +369,14 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
     return RseqConfiguration{found.rseq_abi_pointer, found.rseq_abi_size, found.signature, found.flags};
 }
 
+bool Tracee::entersSyscall() const {
+    constexpr long getSyscallInfo = 0x420e;  // PTRACE_GET_SYSCALL_INFO, <linux/ptrace.h>
+    constexpr std::uint8_t entry = 1;        // PTRACE_SYSCALL_INFO_ENTRY
+    std::uint8_t operation = 0;              // the first byte of struct ptrace_syscall_info
+    request("PTRACE_GET_SYSCALL_INFO", getSyscallInfo, sizeof(operation), addressOf(&operation));
+    return operation == entry;
+}
+
 std::optional<UserDispatch> Tracee::userDispatch() const {
     UserDispatchConfiguration found{};
     if (rawPtrace(getUserDispatch, tid_, sizeof(found), addressOf(&found)) < 0) {

@@ -171,6 +171,79 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
     endWell(child);
 }
 
+namespace {
+
+/// Makes getppid(2) say what it doesn't, having the thread ask for its number in between.
+class Liar : public SystemCallWatch {
+public:
+    explicit Liar(int calls) : left_(calls) {}
+
+    void enter(Tracee& thread) override {
+        ++entered;
+        asked_ = thread.registers().syscallNumber() == SYS_getppid;
+    }
+    bool leave(Tracee& thread) override {
+        ++left;
+        if (asked_) {
+            ownNumber = insertCall(thread, SYS_gettid, {});
+            Registers registers = thread.registers();
+            registers.setSyscallResult(4711);
+            thread.setRegisters(registers);
+        }
+        return --left_ != 0;
+    }
+
+    int entered = 0;
+    int left = 0;
+    std::int64_t ownNumber = 0;
+
+private:
+    int left_;
+    bool asked_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("the system calls of a thread that runs alone can be watched and changed") {
+    const Served served;
+    Child child(live);
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    auto process = FrozenProcess::freeze(child.pid());
+    const SignalMask mask = traceeOf(process, shared->helper).signalMask();
+    SECTION("to the end") {
+        Liar liar(-1);
+        SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &liar);
+        run.await([&] { return liar.left >= 20 && shared->parent == 4711; }, 10s);
+        run.stop();
+        CHECK(liar.ownNumber == shared->helper);
+        CHECK(liar.entered - liar.left <= 1);
+        CHECK(standsStill(shared->helperRuns));
+    }
+    SECTION("until the watch has seen enough") {
+        Liar liar(5);
+        SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &liar);
+        awaitRounds(run);
+        CHECK(shared->parent == ::getpid());
+        CHECK(liar.entered == 5);
+        CHECK(liar.left == 5);
+        run.stop();
+    }
+    SECTION("and is stopped wherever it is") {
+        for (int turn = 0; turn < 50; ++turn) {
+            Liar liar(-1);
+            SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &liar);
+            for (int stops = 0; stops < turn; ++stops)
+                run.serve(1ms);
+            run.stop();
+            REQUIRE(traceeOf(process, shared->helper).stopped()->kind == StopInfo::Kind::Interrupted);
+        }
+    }
+    CHECK(traceeOf(process, shared->helper).signalMask() == mask);
+    process.detach();
+    endWell(child);
+}
+
 TEST_CASE("signals wait while one thread runs, but for its own faults") {
     const Served served;
     Child child(live);

@@ -4,6 +4,7 @@
 #include <compel/process.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -18,6 +19,7 @@
 #include "criu/model/options.hpp"
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/processes.hpp"
+#include "plugins/cuda/staging.hpp"
 
 namespace criu::cuda {
 namespace {
@@ -148,9 +150,10 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
     std::erase_if(processes_, [](const auto& each) { return each.second.frozen == nullptr; });
     std::vector<Target> targets;
     std::vector<std::uint64_t> sizes;
+    std::deque<StagingWatch> watches;
     for (auto& [pid, process] : processes_)
         if (process.before != State::Checkpointed) {
-            targets.push_back({process.frozen, process.thread});
+            targets.push_back({process.frozen, process.thread, &watches.emplace_back(pid)});
             sizes.push_back(dataSize(pid));
             process.touched = true;
         }
@@ -170,6 +173,9 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
         const HostPid pid(targets[i].process->pid());
         const std::uint64_t now = dataSize(pid);
         sum += processes_[pid].staged = now - std::min(now, sizes[i]);
+        if (watches[i].size() != 0)
+            context_.log.info("cuda: {} MiB of process {} were made ready for the driver", watches[i].size() >> 20,
+                              pid);
     }
     context_.log.info("cuda: {} MiB copied out in {} ms", sum >> 20,
                       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

@@ -21,6 +21,8 @@ constexpr std::chrono::hours kLongest{2};
 /// How long a call whose thread in the process has ended may still take to notice.
 constexpr std::chrono::seconds kNotice{2};
 constexpr std::chrono::milliseconds kLook{10};
+/// How long one thread is waited for before the next one's turn.
+constexpr std::chrono::microseconds kServe{500};
 /// How many processes at the same time: each has its own thread, and a bus is busy with a few.
 constexpr std::size_t kAtOnce = 32;
 
@@ -46,7 +48,7 @@ std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work)
 class Running {
 public:
     Running(const Target& target, const std::function<void(pid_t)>& work)
-        : run_(*target.process, target.thread),
+        : run_(*target.process, target.thread, compel::FreezeOptions().patience, target.watch),
           caller_(start(call_, [work, pid = target.process->pid()] { work(pid); })) {}
     ~Running() {
         if (caller_.joinable())
@@ -55,17 +57,30 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// What failed, if anything did.
-    std::exception_ptr finish() noexcept {
+    /// Serves the thread for a moment. True when all is over.
+    bool proceed() noexcept {
+        if (over_)
+            return true;
         try {
-            run_.await([this] { return call_->done.load(); }, kLongest);
-            run_.stop();
+            if (call_->done) {
+                run_.stop();
+                caller_.join();
+                failure_ = call_->failure;
+                over_ = true;
+            } else if (std::chrono::steady_clock::now() >= end_) {
+                fail("the CUDA driver hasn't come to an end within {} hours", kLongest.count());
+            } else {
+                run_.serve(kServe);
+            }
         } catch (...) {
-            return failureOf(std::current_exception());
+            failure_ = failureOf(std::current_exception());
+            over_ = true;
         }
-        caller_.join();
-        return call_->failure;
+        return over_;
     }
+
+    /// What failed, if anything did.
+    [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
 private:
     /// The thread that works in the process has failed: the call knows better why, if it comes back.
@@ -82,6 +97,9 @@ private:
     std::shared_ptr<Call> call_ = std::make_shared<Call>();
     compel::SingleThreadRun run_;
     std::thread caller_;
+    const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kLongest;
+    std::exception_ptr failure_;
+    bool over_ = false;
 };
 
 }  // namespace
@@ -101,9 +119,14 @@ std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
                 failures.back() = std::current_exception();
             }
         }
+        for (bool over = false; !over;) {
+            over = true;
+            for (const auto& each : all)
+                over = (!each || each->proceed()) && over;
+        }
         for (std::size_t i = begin; i < end; ++i)
             if (all[i - begin])
-                failures[i] = all[i - begin]->finish();
+                failures[i] = all[i - begin]->failure();
     }
     return failures;
 }

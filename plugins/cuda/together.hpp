@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/process.hpp>
+#include <compel/single_thread_run.hpp>
 
 #include <chrono>
 #include <exception>
@@ -19,6 +20,7 @@ namespace criu::cuda {
 struct Target {
     compel::FrozenProcess* process = nullptr;
     pid_t thread = 0;
+    compel::SystemCallWatch* watch = nullptr;  ///< sees that thread's system calls; may be null
 };
 
 /// Calls `work` with the pid of each of these processes, for all at the same time, while the driver's thread in each

@@ -131,6 +131,9 @@ public:
     [[nodiscard]] std::vector<std::byte> extendedState() const;
     void setExtendedState(std::span<const std::byte> state);
 
+    /// At a Syscall stop: it is the one at the entry. PTRACE_GET_SYSCALL_INFO (5.3).
+    [[nodiscard]] bool entersSyscall() const;
+
     /// Nothing if the thread has no shadow stack.
     [[nodiscard]] std::optional<std::uint64_t> shadowStackPointer() const;
     void setShadowStackPointer(std::uint64_t pointer);

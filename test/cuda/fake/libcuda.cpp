@@ -127,7 +127,9 @@ int checkpointDevices() {
     if (state() != Locked)
         return IllegalState;
     for (Allocation& each : allocations()) {
-        void* const staged = mmap(nullptr, each.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        // As the real one, which has the kernel make all pages at once.
+        void* const staged =
+            mmap(nullptr, each.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (staged == MAP_FAILED)
             return OutOfMemory;
         each.staged = static_cast<char*>(staged);

@@ -30,6 +30,13 @@ struct Registers {
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
     [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
 
+    /// Argument `index` (0 to 5) of the system call that the thread is about to enter, or is in.
+    [[nodiscard]] std::uint64_t syscallArgument(std::size_t index) const noexcept {
+        return raw.*argumentRegisters[index];
+    }
+    /// At the entry of a system call: what the kernel will see.
+    void setSyscallArgument(std::size_t index, std::uint64_t value) noexcept { raw.*argumentRegisters[index] = value; }
+
     /// What the system call returned: a value, or -errno in [-4095, -1].
     [[nodiscard]] std::int64_t syscallResult() const noexcept { return static_cast<std::int64_t>(raw.rax); }
     void setSyscallResult(std::int64_t value) noexcept { raw.rax = static_cast<std::uint64_t>(value); }
@@ -50,12 +57,8 @@ struct Registers {
         raw.cs = codeSegment64;
         raw.rip = instruction;
         raw.rax = static_cast<std::uint64_t>(number);
-        raw.rdi = arguments[0];
-        raw.rsi = arguments[1];
-        raw.rdx = arguments[2];
-        raw.r10 = arguments[3];
-        raw.r8 = arguments[4];
-        raw.r9 = arguments[5];
+        for (std::size_t index = 0; index < arguments.size(); ++index)
+            setSyscallArgument(index, arguments[index]);
     }
 
     /// Prepares a jump to a blob's start: `argument` as its first parameter, `stackTop` (exclusive end) as its stack.
@@ -77,6 +80,11 @@ struct Registers {
     /// False for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and setEntry() take
     /// it to 64-bit code all the same; other segment registers have no meaning there.
     [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
+
+    /// In the order of a system call's arguments, syscall(2).
+    static constexpr decltype(&user_regs_struct::rdi) argumentRegisters[] = {
+        &user_regs_struct::rdi, &user_regs_struct::rsi, &user_regs_struct::rdx,
+        &user_regs_struct::r10, &user_regs_struct::r8,  &user_regs_struct::r9};
 
     /// Selector of 64-bit user code (__USER_CS).
     static constexpr std::uint64_t codeSegment64 = 0x33;
