@@ -56,6 +56,7 @@ public:
     explicit Capture(ExaminedPhase& examined);
 
     [[nodiscard]] bool sawUprobes() const noexcept { return memory_.sawUprobes(); }
+    [[nodiscard]] std::vector<std::string> extensions() const { return memory_.extensions(); }
     void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
 
 private:
@@ -79,7 +80,7 @@ private:
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
-      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.options().allowUprobes}),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.options()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces()),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
@@ -170,6 +171,10 @@ CapturedPhase::CapturedPhase(ExaminedPhase& examined)
     : examined_(examined), capture_(std::make_unique<Capture>(examined)) {}
 
 CapturedPhase::~CapturedPhase() = default;
+
+std::vector<std::string> CapturedPhase::extensions() const {
+    return capture_->extensions();
+}
 
 bool CapturedPhase::sawUprobes() const noexcept {
     return capture_->sawUprobes();

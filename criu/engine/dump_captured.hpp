@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace criu::model {
 enum class FinalState : std::uint8_t;
@@ -25,6 +27,8 @@ public:
     [[nodiscard]] ExaminedPhase& examined() const noexcept { return examined_; }
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
+    /// See memory::PageSinks::extensions().
+    [[nodiscard]] std::vector<std::string> extensions() const;
 
     /// The images are complete: files of processes that go on are as they were, what the images need of them stays.
     void release(model::FinalState state) noexcept;

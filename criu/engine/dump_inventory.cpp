@@ -44,7 +44,13 @@ void writeInventory(const CapturedPhase& captured) {
     plugins.n_plugins = names.size();
     plugins.plugins = names.data();
     std::string runId = examined.namespaces().runId();
-    entry.img_version = static_cast<std::uint32_t>(ImageVersion::V1_1);
+    std::vector<std::string> extensions = captured.extensions();
+    std::vector<char*> extensionNames;
+    for (std::string& name : extensions)
+        extensionNames.push_back(name.data());
+    entry.n_extensions = extensionNames.size();
+    entry.extensions = extensionNames.data();
+    entry.img_version = extensions.empty() ? static_cast<std::uint32_t>(ImageVersion::V1_1) : kExtendedVersion;
     entry.has_fdinfo_per_id = entry.fdinfo_per_id = 1;
     entry.root_ids = &own;
     entry.has_ns_per_id = entry.ns_per_id = 1;

@@ -28,13 +28,23 @@
 #include "criu/memory/sysv_shm.hpp"
 #include "criu/memory/vma_dump.hpp"
 #include "criu/memory/write_tracking.hpp"
+#include "criu/model/options.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
+namespace {
+
+memory::Striping stripingFor(const model::Options& options) {
+    if (options.compat)
+        return {};
+    return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
+}
+
+}  // namespace
 
 class DumpMemory::Work {
 public:
-    explicit Work(const Parts& parts) : pages(parts.images), parts_(parts) {}
+    explicit Work(const Parts& parts) : pages(parts.images, stripingFor(parts.options)), parts_(parts) {}
 
     void lookAhead(FrozenTree& tree);
     MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
@@ -98,7 +108,7 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
     item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
-    rules.allowUprobes = parts_.allowUprobes;
+    rules.allowUprobes = parts_.options.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
     for (const memory::DumpedVma& vma : item.memory.vmas) {
@@ -235,6 +245,10 @@ DumpMemory::~DumpMemory() = default;
 
 memory::PageSinks& DumpMemory::pages() noexcept {
     return work_->pages;
+}
+
+std::vector<std::string> DumpMemory::extensions() const {
+    return work_->pages.extensions();
 }
 
 memory::SegmentsDump& DumpMemory::segments() noexcept {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "images/mm.fwd.hpp"
 
@@ -20,7 +22,8 @@ class SegmentsDump;
 
 namespace criu::model {
 class IdMap;
-}
+struct Options;
+}  // namespace criu::model
 
 namespace criu::engine {
 
@@ -39,7 +42,7 @@ public:
         const ImageDir& images;
         DumpStatistics& statistics;
         MemoryTracking& tracking;
-        bool allowUprobes = false;  ///< leave out areas of uprobes instead of refusing them
+        const model::Options& options;
     };
     explicit DumpMemory(const Parts& parts);
     ~DumpMemory();
@@ -48,6 +51,8 @@ public:
 
     /// Where pages go, also those of others.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
+    /// See memory::PageSinks::extensions().
+    [[nodiscard]] std::vector<std::string> extensions() const;
     /// Shared memory, which descriptors refer to as well.
     [[nodiscard]] memory::SegmentsDump& segments() noexcept;
     /// See memory::SegmentsDump::reserve().

@@ -113,7 +113,7 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
 void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     DumpStatistics& statistics = frozen_.statistics();
-    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId));
+    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), 0);
     memory::DrainSource source;
     source.pid = item.pid;
     source.runningMemory = item.memory.get();

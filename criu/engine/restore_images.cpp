@@ -10,6 +10,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_source.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/task/seccomp.hpp"
@@ -39,8 +40,12 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const InventoryEntry& inventory = **out.inventory;
     if (inventory.img_version == 0)
         fail("the images in {} are of a pre-dump: they hold memory only and can't be restored", images.name());
-    if (inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
+    const bool extended = inventory.img_version == kExtendedVersion;
+    if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
+    for (const char* const extension : list(inventory.extensions, inventory.n_extensions))
+        if (extension != std::string_view(memory::kStripedPages))
+            fail("the images in {} have something that this criu doesn't know: {}", images.name(), extension);
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
     // Part of nft's commands, and a choice between programs.
@@ -51,7 +56,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
         const ErrorContext context([&] { return name + ": network_lock_method"; });
         (void)sockets::networkLockMethod(inventory.network_lock_method);
     }
-    images.setVersion(static_cast<ImageVersion>(inventory.img_version));
+    images.setVersion(extended ? ImageVersion::V1_1 : static_cast<ImageVersion>(inventory.img_version));
 }
 
 void readTree(const ImageDir& images, ProcessTree& tree) {

@@ -118,6 +118,10 @@ inline constexpr std::uint32_t kServiceMagic = 0x55105940;
 /// inventory_entry.img_version: old images have no magic in front of the kind's one.
 enum class ImageVersion : std::uint32_t { V1 = 1, V1_1 = 2 };
 
+/// Of checkpoints that CRIU 4.2 can't read, which says so when it meets the number: in all but what the inventory's
+/// extensions name they are as V1_1.
+inline constexpr std::uint32_t kExtendedVersion = 4200;
+
 /// The facts about one kind of image.
 struct ImageInfo {
     ImageKind kind;

@@ -52,6 +52,24 @@ void addContent(std::uint64_t& size, const PagemapRange& range) {
     size += range.bytes();
 }
 
+PageStripes stripesOf(const PagemapHead& head) {
+    PageStripes stripes;
+    stripes.files.push_back(head.pages_id);
+    if (head.n_more_pages_ids == 0)
+        return stripes;
+    if (head.n_more_pages_ids >= PageStripes::kMostFiles)
+        fail("its content is in {} files more, that is too many", head.n_more_pages_ids);
+    stripes.files.insert(stripes.files.end(), head.more_pages_ids, head.more_pages_ids + head.n_more_pages_ids);
+    std::vector<std::uint32_t> sorted = stripes.files;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        fail("its content is in one file twice");
+    stripes.piece = head.stripe_pages * kImagePageSize;
+    if (stripes.piece == 0 || stripes.piece > PageStripes::kLongestPiece)
+        fail("its content is in pieces of {} pages", head.stripe_pages);
+    return stripes;
+}
+
 }  // namespace
 
 std::uint64_t PagemapRange::bytes() const noexcept {
@@ -62,7 +80,8 @@ std::uint64_t PagemapRange::end() const noexcept {
 }
 
 Pagemap::Pagemap(ImageReader file) {
-    pagesId_ = file.one<PagemapHead>()->pages_id;
+    const auto head = file.one<PagemapHead>();
+    stripes_ = inContext([&] { return file.name(); }, [&] { return stripesOf(*head); });
     for (;;) {
         const std::uint64_t offset = file.offset();
         const auto entry = file.next<PagemapEntry>();
@@ -98,24 +117,36 @@ const PagemapRange* Pagemap::find(std::uint64_t vaddr) const noexcept {
     return rest.empty() || rest.front().vaddr > vaddr ? nullptr : &rest.front();
 }
 
-std::optional<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
-    auto pages = dir.openRaw(ImageKind::Pages, pagesId_, flags);
-    const std::string name = imageName(ImageKind::Pages, pagesId_);
-    if (!pages) {
-        if (contentSize_ != 0)
-            failWith(ENOENT, "open {} in {}", name, dir.name());
-        return std::nullopt;
+std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
+    std::vector<UniqueFd> files;
+    for (std::size_t index = 0; index < stripes_.files.size(); ++index) {
+        const std::uint64_t size = stripes_.sizeOf(index, contentSize_);
+        auto pages = dir.openRaw(ImageKind::Pages, stripes_.files[index], flags);
+        const std::string name = imageName(ImageKind::Pages, stripes_.files[index]);
+        if (!pages) {
+            if (contentSize_ != 0)
+                failWith(ENOENT, "open {} in {}", name, dir.name());
+            return {};
+        }
+        struct stat status {};
+        sys(::fstat(pages->get(), &status), "{}: fstat", name);
+        if (static_cast<std::uint64_t>(status.st_size) < size)
+            fail("{}: has {} bytes, but its pagemap refers to {}", name, status.st_size, size);
+        files.push_back(std::move(*pages));
     }
-    struct stat status {};
-    sys(::fstat(pages->get(), &status), "{}: fstat", name);
-    if (static_cast<std::uint64_t>(status.st_size) < contentSize_)
-        fail("{}: has {} bytes, but its pagemap refers to {}", name, status.st_size, contentSize_);
-    return pages;
+    return files;
 }
 
-PagemapWriter::PagemapWriter(ImageWriter file, std::uint32_t pagesId) : file_(std::move(file)) {
+PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes) : file_(std::move(file)) {
     PagemapHead head = PAGEMAP_HEAD__INIT;
-    head.pages_id = pagesId;
+    std::vector<std::uint32_t> more(stripes.files.begin() + 1, stripes.files.end());
+    head.pages_id = stripes.files.front();
+    if (!more.empty()) {
+        head.n_more_pages_ids = more.size();
+        head.more_pages_ids = more.data();
+        head.has_stripe_pages = 1;
+        head.stripe_pages = static_cast<std::uint32_t>(stripes.piece / kImagePageSize);
+    }
     file_.write(head);
 }
 

@@ -38,11 +38,38 @@ struct PagemapRange {
     std::uint64_t vaddr;          ///< First byte's address; for shared memory its offset in the segment. Page aligned.
     std::uint64_t pages;          ///< At least 1.
     PageFlags flags;              ///< Never both Parent and Present.
-    std::uint64_t contentOffset;  ///< Bytes of Present ranges before it; in CRIU 4.2's pages files the offset.
+    std::uint64_t contentOffset;  ///< Bytes of Present ranges before it: where PageStripes has its content.
 
     [[nodiscard]] std::uint64_t end() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;
     friend bool operator==(const PagemapRange&, const PagemapRange&) = default;
+};
+
+/// How the content of a pagemap is spread over pages files: in pieces, which go to the files in turn. One file, and the
+/// content as it comes, is all that CRIU 4.2 knows. A kernel lets one thread at a time write to a file (the lock of its
+/// inode), so several files take several times as much.
+struct PageStripes {
+    /// A place in one of the files.
+    struct Place {
+        std::size_t file = 0;        ///< index
+        std::uint64_t offset = 0;    ///< bytes
+        std::uint64_t together = 0;  ///< bytes from here on that lie behind one another
+    };
+
+    /// The most files that a pagemap may name: each is open while content is read.
+    static constexpr std::size_t kMostFiles = 256;
+    /// The longest piece.
+    static constexpr std::uint64_t kLongestPiece = std::uint64_t{1} << 30;
+
+    std::vector<std::uint32_t> files;  ///< numbers of the pages files, at least one
+    std::uint64_t piece = 0;           ///< bytes, a multiple of kImagePageSize; of no importance if there is one file
+
+    [[nodiscard]] Place place(std::uint64_t position) const noexcept;
+
+    /// Bytes that file number `file` (an index) has of a content of `contentSize` bytes.
+    [[nodiscard]] std::uint64_t sizeOf(std::size_t file, std::uint64_t contentSize) const noexcept;
+
+    friend bool operator==(const PageStripes&, const PageStripes&) = default;
 };
 
 /// One pagemap file, read and checked as a whole: ranges are aligned, sorted and disjoint, and no sum overflows.
@@ -54,10 +81,10 @@ public:
     /// Reads ImageKind::Pagemap or ShmemPagemap; nothing if there is no such file.
     static std::optional<Pagemap> load(const ImageDir& dir, ImageKind kind, std::uint64_t id);
 
-    /// Number of the pages file.
-    [[nodiscard]] std::uint32_t pagesId() const noexcept { return pagesId_; }
+    /// The pages files.
+    [[nodiscard]] const PageStripes& stripes() const noexcept { return stripes_; }
     [[nodiscard]] std::span<const PagemapRange> ranges() const noexcept { return ranges_; }
-    /// Bytes that the pages file must have.
+    /// Bytes that the pages files must have together.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
     /// The range that covers an address, or null.
@@ -65,14 +92,14 @@ public:
     /// Ranges from the first one that ends behind `vaddr` on.
     [[nodiscard]] std::span<const PagemapRange> from(std::uint64_t vaddr) const noexcept;
 
-    /// Opens the pages file (flags as open(2)) and checks that it is large enough. It may only be missing when no
-    /// range is Present; then nothing is returned.
-    [[nodiscard]] std::optional<UniqueFd> openPages(const ImageDir& dir, int flags) const;
+    /// Opens the pages files (flags as open(2)), in the order of stripes(), and checks that each is large enough. None
+    /// is returned if there are none, which may be if no range is Present. Throws Error.
+    [[nodiscard]] std::vector<UniqueFd> openPages(const ImageDir& dir, int flags) const;
 
 private:
     void append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
 
-    std::uint32_t pagesId_ = 0;
+    PageStripes stripes_;
     std::uint64_t contentSize_ = 0;
     std::vector<PagemapRange> ranges_;
 };
@@ -82,11 +109,11 @@ private:
 class PagemapWriter {
 public:
     /// Takes over a fresh ImageKind::Pagemap or ShmemPagemap.
-    PagemapWriter(ImageWriter file, std::uint32_t pagesId);
+    PagemapWriter(ImageWriter file, const PageStripes& stripes);
 
     void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
 
-    /// Bytes of the Present ranges so far: where the next one's contents begin in the pages file.
+    /// Bytes of the Present ranges so far: the position of the next one's content.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
     /// Writes the last range and closes the file.

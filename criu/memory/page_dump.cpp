@@ -62,6 +62,16 @@ std::chrono::microseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
 }
 
+/// About how many bytes a process has to dump.
+std::uint64_t expectedBytes(const DumpedMemory& memory) {
+    std::uint64_t bytes = 0;
+    for (const DumpedVma& vma : memory.vmas)
+        if (vma.source != nullptr && hasPagesToDump(*vma.entry))
+            bytes += vma.source->flags.has(kernel::VmFlag::HugeTlb) ? vma.entry->end - vma.entry->start
+                                                                    : vma.source->anonymous + vma.source->swap;
+    return bytes;
+}
+
 /// Finds the pages of a stopped process.
 class PageSearch {
 public:
@@ -243,7 +253,7 @@ bool isLeftToDump(const DumpedVma& vma) {
 
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena) {
-    const auto sink = sinks.open(MemoryObject::process(task.imageId));
+    const auto sink = sinks.open(MemoryObject::process(task.imageId), expectedBytes(memory));
     Drainer::Run copying(drainer, {task.pid, &task.process}, *sink);
     PageSearch search(task, memory, [&copying](std::vector<DrainJob>& jobs) { copying.add(jobs); });
     PageDumpResult result;

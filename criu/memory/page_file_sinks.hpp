@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "criu/memory/page_sink.hpp"
 
@@ -13,18 +15,37 @@ class ImageDir;
 
 namespace criu::memory {
 
+/// The name in an inventory's extensions for content in several files (PageStripes).
+inline constexpr const char* kStripedPages = "striped-pages";
+
+/// How many pages files an object with much content gets.
+struct Striping {
+    unsigned files = 1;       ///< one: the form that CRIU 4.2 has
+    std::uint64_t least = 0;  ///< bytes of content below which one file does
+
+    /// As it pays off on this machine: a file for each core, up to what tmpfs and ext4 were seen to gain from, for
+    /// content that takes longer than opening files.
+    static Striping usual();
+    /// With that many files for all content that is enough for each of them to have a piece.
+    static Striping asWished(unsigned files);
+};
+
 /// Writes pages as files of an image directory, see page_files.hpp. They are numbered from 1, since one object stands
 /// for one dump.
 class FilePageSinks final : public PageSinks {
 public:
     /// `images` outlives this object.
-    explicit FilePageSinks(const ImageDir& images) noexcept : images_(images) {}
+    explicit FilePageSinks(const ImageDir& images, Striping striping = {}) noexcept
+        : images_(images), striping_(striping) {}
 
-    [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object) override;
+    [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
+    [[nodiscard]] std::vector<std::string> extensions() const override;
 
 private:
     const ImageDir& images_;
+    const Striping striping_;
     std::atomic<std::uint32_t> next_{1};
+    std::atomic<bool> striped_{false};
 };
 
 }  // namespace criu::memory

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/pages_writer.hpp"
@@ -19,62 +21,122 @@ ImageKind pagemapOf(const MemoryObject& object) noexcept {
     return object.kind == MemoryObject::Kind::Process ? ImageKind::Pagemap : ImageKind::ShmemPagemap;
 }
 
-/// A pagemap and a pages file.
+/// Each piece of a stripe is written by one thread, in one go.
+constexpr std::uint64_t kPiece = kContentBlock;
+
+/// A pagemap and its pages files.
 class FileSink final : public PageSink {
 public:
-    FileSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number)
-        : pagemap_(images.create(pagemapOf(object), object.id), number),
-          pages_(images.createRaw(ImageKind::Pages, number)),
-          writer_(pages_.get()) {}
+    FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
+        : pagemap_(images.create(pagemapOf(object), object.id), stripes), stripes_(std::move(stripes)) {
+        for (const std::uint32_t number : stripes_.files)
+            files_.emplace_back(images.createRaw(ImageKind::Pages, number));
+    }
 
-    void share() override { writer_.share(); }
+    void share() override {
+        for (File& file : files_)
+            file.writer.share();
+    }
 
-    std::uint64_t write(const PageBlock& block) override { return writer_.write(block.position, block.bytes); }
+    std::uint64_t write(const PageBlock& block) override {
+        std::uint64_t holes = 0;
+        std::uint64_t position = block.position;
+        for (std::span<const std::byte> rest = block.bytes; !rest.empty();) {
+            const PageStripes::Place place = stripes_.place(position);
+            const std::size_t part = std::min<std::uint64_t>(rest.size(), place.together);
+            holes += files_[place.file].writer.write(place.offset, rest.first(part));
+            rest = rest.subspan(part);
+            position += part;
+        }
+        return holes;
+    }
 
     void finish() override { pagemap_.finish(); }
 
 private:
+    struct File {
+        explicit File(UniqueFd opened) : pages(std::move(opened)), writer(pages.get()) {}
+        UniqueFd pages;
+        PagesWriter writer;
+    };
+
     void append(std::span<const PageRun> runs, std::uint64_t contentSize) override {
         for (const PageRun& run : runs)
             pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
         // Pages of zeroes at the end are a hole, too; and stores through a mapping need the file to be there.
-        sys(::ftruncate(pages_.get(), static_cast<off_t>(contentSize)), "size the pages file to {} bytes", contentSize);
+        for (std::size_t index = 0; index < files_.size(); ++index)
+            sys(::ftruncate(files_[index].pages.get(), static_cast<off_t>(stripes_.sizeOf(index, contentSize))),
+                "size a pages file for {} bytes of content", contentSize);
     }
 
     PagemapWriter pagemap_;
-    UniqueFd pages_;
-    PagesWriter writer_;
+    PageStripes stripes_;
+    std::deque<File> files_;
 };
+
+void readFrom(int file, std::uint64_t offset, std::span<iovec> targets) {
+    while (!targets.empty()) {
+        const auto count = static_cast<int>(std::min<std::size_t>(targets.size(), IOV_MAX));
+        ssize_t got = ::preadv(file, targets.data(), count, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            failErrno("read memory content at {:#x} of the pages file", offset);
+        if (got == 0)
+            fail("the pages file ends at {:#x}, within the memory's content", offset);
+        offset += static_cast<std::uint64_t>(got);
+        while (got > 0) {
+            iovec& target = targets.front();
+            const std::size_t part = std::min(static_cast<std::size_t>(got), target.iov_len);
+            target.iov_base = static_cast<char*>(target.iov_base) + part;
+            target.iov_len -= part;
+            got -= static_cast<ssize_t>(part);
+            if (target.iov_len == 0)
+                targets = targets.subspan(1);
+        }
+    }
+}
+
+/// Takes targets of `bytes` bytes altogether from the front. One that has more is cut in two.
+std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes) {
+    std::vector<iovec> front;
+    while (!targets.empty() && bytes != 0) {
+        iovec& target = targets.front();
+        const std::size_t part = std::min<std::uint64_t>(bytes, target.iov_len);
+        front.push_back({target.iov_base, part});
+        target.iov_base = static_cast<char*>(target.iov_base) + part;
+        target.iov_len -= part;
+        bytes -= part;
+        if (target.iov_len == 0)
+            targets = targets.subspan(1);
+    }
+    return front;
+}
 
 class FileContent final : public PageContent {
 public:
-    explicit FileContent(UniqueFd pages) noexcept : pages_(std::move(pages)) {}
+    FileContent(PageStripes stripes, std::vector<UniqueFd> files) noexcept
+        : stripes_(std::move(stripes)), files_(std::move(files)) {}
 
     void read(std::uint64_t position, std::span<iovec> targets) const override {
+        if (!targets.empty() && files_.empty())
+            fail("there is no pages file");
+        if (files_.size() == 1)
+            return readFrom(files_.front().get(), position, targets);
         while (!targets.empty()) {
-            const auto count = static_cast<int>(std::min<std::size_t>(targets.size(), IOV_MAX));
-            ssize_t got = ::preadv(pages_.get(), targets.data(), count, static_cast<off_t>(position));
-            if (got < 0 && errno == EINTR)
-                continue;
-            if (got < 0)
-                failErrno("read memory content at {:#x} of the pages file", position);
-            if (got == 0)
-                fail("the pages file ends at {:#x}, within the memory's content", position);
-            position += static_cast<std::uint64_t>(got);
-            while (got > 0) {
-                iovec& target = targets.front();
-                const std::size_t part = std::min(static_cast<std::size_t>(got), target.iov_len);
-                target.iov_base = static_cast<char*>(target.iov_base) + part;
-                target.iov_len -= part;
-                got -= static_cast<ssize_t>(part);
-                if (target.iov_len == 0)
-                    targets = targets.subspan(1);
-            }
+            const PageStripes::Place place = stripes_.place(position);
+            std::vector<iovec> part = takeFront(targets, place.together);
+            std::uint64_t bytes = 0;
+            for (const iovec& target : part)
+                bytes += target.iov_len;
+            readFrom(files_[place.file].get(), place.offset, part);
+            position += bytes;
         }
     }
 
 private:
-    UniqueFd pages_;
+    PageStripes stripes_;
+    std::vector<UniqueFd> files_;
 };
 
 class FileLayer final : public PageLayer {
@@ -84,8 +146,7 @@ public:
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
 
     [[nodiscard]] std::unique_ptr<PageContent> open() const override {
-        auto pages = pagemap_.openPages(images_, O_RDONLY | O_CLOEXEC);
-        return std::make_unique<FileContent>(pages ? std::move(*pages) : UniqueFd());
+        return std::make_unique<FileContent>(pagemap_.stripes(), pagemap_.openPages(images_, O_RDONLY | O_CLOEXEC));
     }
 
 private:
@@ -100,8 +161,31 @@ bool needsParent(std::span<const PagemapRange> ranges) {
 
 }  // namespace
 
-std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object) {
-    return std::make_unique<FileSink>(images_, object, next_.fetch_add(1, std::memory_order_relaxed));
+Striping Striping::usual() {
+    constexpr unsigned kMost = 16;
+    constexpr std::uint64_t kLeast = std::uint64_t{256} << 20;
+    return {std::clamp(availableCores(), 1U, kMost), kLeast};
+}
+
+Striping Striping::asWished(unsigned files) {
+    return {files, files * kPiece};
+}
+
+std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
+    PageStripes stripes;
+    const unsigned count = expected >= striping_.least ? std::max(striping_.files, 1U) : 1;
+    const std::uint32_t first = next_.fetch_add(count, std::memory_order_relaxed);
+    for (unsigned index = 0; index < count; ++index)
+        stripes.files.push_back(first + index);
+    if (count > 1) {
+        stripes.piece = kPiece;
+        striped_ = true;
+    }
+    return std::make_unique<FileSink>(images_, object, std::move(stripes));
+}
+
+std::vector<std::string> FilePageSinks::extensions() const {
+    return striped_ ? std::vector<std::string>{kStripedPages} : std::vector<std::string>{};
 }
 
 std::optional<PageSource> FilePageSources::open(const MemoryObject& object) const {

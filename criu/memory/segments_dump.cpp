@@ -142,9 +142,17 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
     return static_cast<std::uint32_t>(index + 1);
 }
 
+/// What a file takes in memory, whatever its size is.
+static std::uint64_t bytesOf(int fd) {
+    constexpr std::uint64_t kUnit = 512;  // of st_blocks, stat(2)
+    struct stat status {};
+    sys(::fstat(fd, &status), "stat shared memory");
+    return static_cast<std::uint64_t>(status.st_blocks) * kUnit;
+}
+
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
                                  PageSinks& sinks, Drainer& drainer) {
-    const std::unique_ptr<PageSink> sink = sinks.open(MemoryObject::shared(shmid));
+    const std::unique_ptr<PageSink> sink = sinks.open(MemoryObject::shared(shmid), bytesOf(fd));
     Drainer::Run copying(drainer, {HostPid(), nullptr, fd}, *sink);
     std::vector<DrainJob> jobs;
     const auto handOver = [&] {

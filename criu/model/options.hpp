@@ -199,6 +199,8 @@ struct Options {
     PreDumpMode preDumpMode = PreDumpMode::Splice;
     bool stream = false;
     bool allowUprobes = false;
+    std::optional<unsigned> pagesFiles;  ///< --pages-files: of each object; absent: as pays off
+    bool compat = false;                 ///< --compat 4.2: images in no form that this version can't read
 
     // Files
     std::uint64_t ghostLimit = 1U << 20;  ///< bytes

@@ -12,6 +12,7 @@ using enum Command;
 
 constexpr std::int64_t kPidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit kernels
 constexpr std::int64_t kFdLimit = 1 << 30;
+constexpr std::int64_t kMostPagesFiles = 64;
 constexpr std::int64_t kTimeoutLimit = 1 << 30;
 
 // What rows do with a value. Each is one way of storing into one member of Options.
@@ -127,6 +128,12 @@ void emptyNamespace(Options& options, const Given& given) {
 void vethPair(Options& options, const Given& given) {
     auto [inside, outside] = splitPair(*given.value, '=', "IN=OUT");
     options.vethPairs.push_back({std::move(inside), std::move(outside)});
+}
+
+void compat(Options& options, const Given& given) {
+    if (*given.value != "4.2")
+        fail("images can be written for CRIU 4.2, not {}", *given.value);
+    options.compat = true;
 }
 
 void cudaTimeout(Options& options, const Given& given) {
@@ -430,6 +437,12 @@ constexpr OptionRow kTable[] = {
      {"pre_dump_mode", readPreDumpMode}},
     {Memory, "auto-dedup", 0, None, "", HasNo, Deduping, Missing,
      "free pages of images as soon as newer ones replace or restore them", flag<&O::autoDedup>, "auto_dedup"},
+    {Memory, "pages-files", 0, Required, "N", NoNo, OnDump, Built,
+     "spread the memory of each process over N files, for many cores to write; CRIU 4.2 reads 1 only (default: as pays "
+     "off, 1 below 256M)",
+     number<&O::pagesFiles, 1, kMostPagesFiles, unsigned>},
+    {Memory, "compat", 0, Required, "VERSION", NoNo, OnDump, Built,
+     "write nothing that CRIU of this version can't read: 4.2", compat},
     {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Missing, "move memory on demand after the restore",
      flag<&O::lazyPages>, "lazy_pages"},
     {Transfer,

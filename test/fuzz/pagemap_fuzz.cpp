@@ -21,13 +21,17 @@ void checkPromises(const criu::Pagemap& pagemap) {
             content += range.bytes();
     }
     require(content == pagemap.contentSize() && content <= INT64_MAX);
+    std::uint64_t stored = 0;
+    for (std::size_t file = 0; file < pagemap.stripes().files.size(); ++file)
+        stored += pagemap.stripes().sizeOf(file, content);
+    require(stored == content);
 }
 
 criu::Pagemap rewritten(const criu::Pagemap& pagemap) {
     criu::UniqueFd file = criu::fuzz::fileOf({});
     criu::UniqueFd again(::dup(file.get()));
     criu::PagemapWriter writer(criu::ImageWriter(std::move(file), criu::ImageKind::Pagemap, "again"),
-                               pagemap.pagesId());
+                               pagemap.stripes());
     for (const criu::PagemapRange& range : pagemap.ranges())
         writer.add(range.vaddr, range.pages, range.flags);
     writer.finish();
@@ -37,7 +41,7 @@ criu::Pagemap rewritten(const criu::Pagemap& pagemap) {
 
 void checkSame(const criu::Pagemap& pagemap, const criu::Pagemap& again) {
     checkPromises(again);
-    require(again.contentSize() == pagemap.contentSize() && again.pagesId() == pagemap.pagesId());
+    require(again.contentSize() == pagemap.contentSize() && again.pagesId() == pagemap.stripes());
     for (const criu::PagemapRange& range : pagemap.ranges()) {
         const criu::PagemapRange* const merged = again.find(range.vaddr);
         require(merged != nullptr && merged->flags == range.flags && merged->end() >= range.end());

@@ -60,10 +60,11 @@ const VmaEntry* entryAt(const DumpedMemory& memory, std::uint64_t start) {
 void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDir& images) {
     const auto pagemap = Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()));
     REQUIRE(pagemap);
-    const auto file = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
-    REQUIRE(file);
+    const std::vector<UniqueFd> files = pagemap->openPages(images, O_RDONLY | O_CLOEXEC);
+    REQUIRE(files.size() == 1);
+    const UniqueFd& file = files.front();
     CHECK(pagemap->contentSize() == dump.result.pagesWritten * kImagePageSize);
-    CHECK(static_cast<std::uint64_t>(::lseek(file->get(), 0, SEEK_END)) == pagemap->contentSize());
+    CHECK(static_cast<std::uint64_t>(::lseek(file.get(), 0, SEEK_END)) == pagemap->contentSize());
 
     std::uint64_t covered = 0;
     for (const DumpedVma& vma : dump.memory.vmas) {
@@ -88,7 +89,7 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
             std::string wanted(machinePageSize(), '\0');
             if (range != nullptr) {
                 covered += machinePageSize();
-                sys(::pread(file->get(), wanted.data(), machinePageSize(),
+                sys(::pread(file.get(), wanted.data(), machinePageSize(),
                             static_cast<off_t>(range->contentOffset + (at - range->vaddr))),
                     "read");
                 if (!has(range->flags, PageFlags::Present))

@@ -50,10 +50,48 @@ std::vector<PagemapRange> rangesOf(const Pagemap& pagemap) {
 
 }  // namespace
 
+TEST_CASE("several pages files hold pieces of the content in turn") {
+    const criu::PageStripes one{{7}, 0};
+    CHECK(one.place(5).file == 0);
+    CHECK(one.place(5).offset == 5);
+    CHECK(one.sizeOf(0, 12345) == 12345);
+    const criu::PageStripes three{{7, 9, 8}, 0x2000};
+    std::uint64_t used[3] = {};
+    for (std::uint64_t position = 0; position < 0x11000; position += 0x1000) {
+        const auto place = three.place(position);
+        CHECK(place.file == position / 0x2000 % 3);
+        CHECK(place.together == 0x2000 - position % 0x2000);
+        CHECK(place.offset == used[place.file]);  // in order, and nothing between
+        used[place.file] += 0x1000;
+        for (std::size_t file = 0; file < 3; ++file)
+            CHECK(three.sizeOf(file, position + 0x1000) == used[file]);
+    }
+}
+
+TEST_CASE("a pagemap names pages files in a way that makes sense") {
+    const auto with = [](std::vector<std::uint32_t> more, std::optional<std::uint32_t> pages) {
+        PagemapHead head = PAGEMAP_HEAD__INIT;
+        head.pages_id = 4;
+        head.n_more_pages_ids = more.size();
+        head.more_pages_ids = more.data();
+        head.has_stripe_pages = pages.has_value();
+        head.stripe_pages = pages.value_or(0);
+        auto bytes = Bytes::headerOf(ImageKind::Pagemap);
+        bytes.record(head);
+        return Pagemap(criu::ImageReader(bytes.file(), ImageKind::Pagemap, "pagemap-7.img")).stripes();
+    };
+    CHECK(with({5, 6}, 16) == criu::PageStripes{{4, 5, 6}, 0x10000});
+    CHECK(with({}, 16) == criu::PageStripes{{4}, 0});
+    CHECK_THAT(errorOf([&] { (void)with({5, 6}, {}); }), Contains("pagemap-7.img") && Contains("pieces of 0 pages"));
+    CHECK_THAT(errorOf([&] { (void)with({5}, 0x40001); }), Contains("pieces of 262145 pages"));
+    CHECK_THAT(errorOf([&] { (void)with({5, 4}, 16); }), Contains("twice"));
+    CHECK_THAT(errorOf([&] { (void)with(std::vector<std::uint32_t>(256, 1), 16); }), Contains("too many"));
+}
+
 TEST_CASE("only present pages take room in the pages file") {
     const auto pagemap = load({range(0x1000, 2, 4), range(0x3000, 1, 1), range(0x4000, 8, 2), range(0x10000, 3, 6),
                                range(0x20000, 1, 0), range(0x30000, 1, 4)});
-    CHECK(pagemap.pagesId() == 4);
+    CHECK(pagemap.stripes().files == std::vector<std::uint32_t>{4});
     CHECK(rangesOf(pagemap) == std::vector<PagemapRange>{{0x1000, 2, kPresent, 0},
                                                          {0x3000, 1, kParent, 0x2000},
                                                          {0x4000, 8, kLazy, 0x2000},
@@ -119,7 +157,7 @@ TEST_CASE("addresses are looked up") {
 TEST_CASE("what is written is read back, merged") {
     const criu::test::TemporaryDir tmp;
     const auto dir = tmp.images();
-    PagemapWriter writer(dir.create(ImageKind::ShmemPagemap, 9), 2);
+    PagemapWriter writer(dir.create(ImageKind::ShmemPagemap, 9), {{2, 8, 5}, 0x3000});
     writer.add(0x1000, 1, kPresent);
     writer.add(0x2000, 4, kPresent);
     CHECK(writer.contentSize() == 0x5000);
@@ -131,7 +169,7 @@ TEST_CASE("what is written is read back, merged") {
     CHECK_FALSE(Pagemap::load(dir, ImageKind::ShmemPagemap, 8));
     const auto pagemap = Pagemap::load(dir, ImageKind::ShmemPagemap, 9);
     REQUIRE(pagemap);
-    CHECK(pagemap->pagesId() == 2);
+    CHECK(pagemap->stripes() == criu::PageStripes{{2, 8, 5}, 0x3000});
     CHECK(rangesOf(*pagemap) == std::vector<PagemapRange>{{0x1000, 5, kPresent, 0},
                                                           {0x6000, 2, kParent, 0x5000},
                                                           {0x8000, 1, kLazy | kPresent, 0x5000},
@@ -141,13 +179,13 @@ TEST_CASE("what is written is read back, merged") {
 
 TEST_CASE("a pagemap of no ranges is written") {
     const criu::test::TemporaryDir tmp;
-    PagemapWriter(tmp.images().create(ImageKind::Pagemap, 1), 3).finish();
+    PagemapWriter(tmp.images().create(ImageKind::Pagemap, 1), {{3}, 0}).finish();
     CHECK(Pagemap::load(tmp.images(), ImageKind::Pagemap, 1)->ranges().empty());
 }
 
 TEST_CASE("ranges that can't be read back aren't written") {
     const criu::test::TemporaryDir tmp;
-    PagemapWriter writer(tmp.images().create(ImageKind::Pagemap, 1), 1);
+    PagemapWriter writer(tmp.images().create(ImageKind::Pagemap, 1), {{1}, 0});
     writer.add(0x5000, 2, kPresent);
     CHECK_THAT(errorOf([&] { writer.add(0x6000, 1, kPresent); }), Contains("pagemap-1.img") && Contains("before"));
     CHECK_THAT(errorOf([&] { writer.add(0x8001, 1, kPresent); }), Contains("aligned"));
@@ -166,7 +204,7 @@ TEST_CASE("the pages file must hold what the pagemap says") {
     CHECK_THAT(errorOf([&] { (void)pagemap.openPages(dir, O_RDONLY); }),
                Contains("pages-4.img: has 8191 bytes, but its pagemap refers to 8192"));
     REQUIRE(::ftruncate(pages.get(), 0x2000) == 0);
-    CHECK(pagemap.openPages(dir, O_RDONLY)->valid());
+    CHECK(pagemap.openPages(dir, O_RDONLY).size() == 1);
     dir.unlink(ImageKind::Pages, 4);
-    CHECK_FALSE(load({range(0x1000, 2, 1)}).openPages(dir, O_RDONLY));
+    CHECK(load({range(0x1000, 2, 1)}).openPages(dir, O_RDONLY).empty());
 }

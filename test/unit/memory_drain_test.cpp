@@ -23,7 +23,7 @@ constexpr MemoryObject kObject = MemoryObject::process(criu::TreePid(7));
 /// A sink of a storage of its own.
 struct Target {
     test::PagesInMemory pages;
-    std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(pages).open(kObject);
+    std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(pages).open(kObject, 0);
     [[nodiscard]] const test::PagesInMemory::Stored& stored() const { return pages.stored.at(kObject); }
     [[nodiscard]] std::string content() const { return stored().content(); }
     /// Every byte came once.
@@ -233,7 +233,7 @@ TEST_CASE("a storage that takes nothing is an error") {
     const DrainJob job = jobFor(memory, 0, 2);
     test::PagesInMemory full;
     full.failWrites = true;
-    const std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(full).open(kObject);
+    const std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(full).open(kObject, 0);
     Drainer drainer;
     try {
         drainer.drain(self(), *sink, {&job, 1});

@@ -23,7 +23,10 @@ constexpr PageFlags kPresentLazy = PageFlags::Present | PageFlags::Lazy;
 
 /// Adds runs whose content is one letter for each page.
 void store(PageSinks& sinks, const MemoryObject& object, const std::vector<PageRun>& runs, std::string_view letters) {
-    const auto sink = sinks.open(object);
+    std::uint64_t size = 0;
+    for (const PageRun& run : runs)
+        size += has(run.flags, PageFlags::Present) ? run.bytes : 0;
+    const auto sink = sinks.open(object, size);
     std::uint64_t position = sink->add(runs);
     for (const PageRun& run : runs) {
         if (!has(run.flags, PageFlags::Present))
@@ -171,6 +174,40 @@ TEST_CASE("pages files hold what a sink was given") {
     CHECK(lettersOf(*sources.open(kTask), 0x1000, 0xb000) == ".abc....d.");
     CHECK(lettersOf(*sources.open(segment), 0, 0x2000) == "s.");
     CHECK_FALSE(sources.open(MemoryObject::shared(7)));
+}
+
+TEST_CASE("much content is spread over several pages files") {
+    constexpr std::uint64_t kPages = 2000;  // seven pieces of a MiB, and a part of one
+    const test::TemporaryDir dir;
+    const ImageDir images = dir.images();
+    FilePageSinks sinks(images, Striping::asWished(3));
+    store(sinks, MemoryObject::process(criu::TreePid(5)), {{0x1000, 0x1000}}, "x");
+    CHECK(sinks.extensions().empty());
+    std::string letters;
+    for (std::uint64_t page = 0; page < kPages; ++page)
+        letters += static_cast<char>('a' + page * 7 % 26);
+    store(sinks, kTask, {{0x10000, 0x5000}, {0x20000, (kPages - 5) * kImagePageSize}}, letters);
+    CHECK(sinks.extensions() == std::vector<std::string>{kStripedPages});
+    store(sinks, MemoryObject::process(criu::TreePid(6)), {{0x1000, 0x1000}}, "y");
+
+    constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+    CHECK(test::contentOf(dir.path() + "/pages-2.img").size() == 3 * kPiece);
+    CHECK(test::contentOf(dir.path() + "/pages-3.img").size() == 2 * kPiece + kPages * kImagePageSize % kPiece);
+    CHECK(test::contentOf(dir.path() + "/pages-4.img").size() == 2 * kPiece);
+
+    const FilePageSources sources(images);
+    const PageSource source = sources.openRequired(kTask);
+    CHECK(lettersOf(source, 0x10000, 0x15000) == letters.substr(0, 5));
+    CHECK(lettersOf(source, 0x20000, 0x20000 + (kPages - 5) * kImagePageSize) == letters.substr(5));
+    // Over the border of two pieces.
+    CHECK(lettersOf(source, 0x20000 + 250 * kImagePageSize, 0x20000 + 253 * kImagePageSize) == letters.substr(255, 3));
+    CHECK(lettersOf(*sources.open(MemoryObject::process(criu::TreePid(6))), 0x1000, 0x2000) == "y");
+
+    images.unlink(ImageKind::Pages, 4);
+    CHECK_THAT(test::errorOf([&] { (void)lettersOf(source, 0x10000, 0x11000); }), Contains("pages-4.img"));
+    REQUIRE(::ftruncate(images.createRaw(ImageKind::Pages, 4).get(), 2 * kPiece - 1) == 0);
+    CHECK_THAT(test::errorOf([&] { (void)lettersOf(source, 0x10000, 0x11000); }),
+               Contains("pages-4.img: has 2097151 bytes, but its pagemap refers to 2097152"));
 }
 
 TEST_CASE("what isn't in a dump is looked for in its parents, cut where their ranges end") {

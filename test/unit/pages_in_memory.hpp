@@ -42,7 +42,7 @@ public:
 
     explicit PagesInMemory(const PagesInMemory* parent = nullptr) : parent_(parent) {}
 
-    std::unique_ptr<memory::PageSink> open(const memory::MemoryObject& object) override {
+    std::unique_ptr<memory::PageSink> open(const memory::MemoryObject& object, std::uint64_t /*expected*/) override {
         return std::make_unique<Sink>(stored[object], failWrites);
     }
 

@@ -67,6 +67,13 @@ def pre_dump(subject, _task):
     subject.check()
 
 
+def striped(subject, _task):
+    """Memory spread over several pages files."""
+    subject.dump(subject.ours, "images", ["--pages-files", "3"])
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def leave_running(subject, _task):
     """The original goes on; the copy can come to life after the original's end."""
     size = os.path.getsize(subject.output)
@@ -153,7 +160,7 @@ def interrupt(subject, action, images, options, moment, number):
 
 def to_other(subject, _task):
     """The other criu restores our images."""
-    subject.dump(subject.ours, "images")
+    subject.dump(subject.ours, "images", ["--compat", "4.2"])
     subject.restore(subject.other, "images")
     subject.check()
 
@@ -192,6 +199,7 @@ MODES = [
     Mode("five", five),
     Mode("increments", increments_mode),
     Mode("pre-dump", pre_dump),
+    Mode("striped", striped, beyond_42=True),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),
