@@ -20,6 +20,7 @@ help:
 	@echo "make check-gpu              GPU tests in a virtual machine with a simulated driver (scripts/packages-gpu)"
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
+	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B"
 	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
 	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"
@@ -48,6 +49,9 @@ install:
 
 uninstall:
 	@scripts/uninstall "$(BUILD)/install_manifest.txt" "$(PREFIX)" "$(DESTDIR)"
+
+deb:
+	@scripts/packaging/build-deb $(BUILD) $(JOBS)
 
 bench:
 	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
@@ -79,4 +83,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu install uninstall bench fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu install uninstall deb bench fuzz asan tidy format format-check layers man clean
