@@ -124,11 +124,12 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     if (lacking != 0)
         output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
                              basics.size());
-    else if (missing != 0)
-        output =
-            fmt::format("Dump and restore work here, but {} features that some programs need are missing.\n", missing);
+    else if (missing != 0)  // programs look for how these two begin
+        output = fmt::format(
+            "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
+            missing);
     else
-        output = "Everything is there.\n";
+        output = "Looks good.\n";
     return lacking + missing == 0 ? 0 : 1;
 }
 

@@ -120,6 +120,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
             fail("a process was in the mount namespace of criu, but not the first one");
         trees_.push_back(read(images_, number, options_));
     }
+    takeTerminalMounts();
     inputs.surroundings.ownPaths = true;
     inputs.surroundings.withPathsOf = inside;
     inputs.surroundings.mountSpaceOf = [this](int mount) {
@@ -149,6 +150,47 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
             throw error;
         }
     }
+}
+
+/// A terminal has its file in a devpts as long as it is open, so nothing can be mounted from there before the files of
+/// processes are restored.
+void MountRestore::takeTerminalMounts() {
+    MountTree& tree = trees_.front().mounts;
+    const auto devptsOf = [&](const Mount& mount) {
+        return std::find_if(tree.all().begin(), tree.all().end(), [&](const Mount& other) {
+            return other.device == mount.device && other.isWhole() && tree.isReachable(other);
+        });
+    };
+    const auto isLate = [&](const Mount& mount) {
+        return mount.kind.code == FSTYPE__DEVPTS && !mount.isWhole() && !mount.externalName && mount.shared == 0 &&
+               mount.master == 0 && mount.root != "/ptmx" && devptsOf(mount) != tree.all().end();
+    };
+    std::set<int> late;
+    for (const Mount& mount : tree.all()) {
+        if (!isLate(mount))
+            continue;
+        late.insert(mount.id);
+        terminals_.push_back({devptsOf(mount)->mountPoint + mount.root, mount.mountPoint, mount.flags});
+    }
+    tree.remove([&](const Mount& mount) { return late.contains(mount.id); });
+}
+
+void MountRestore::finish(const kernel::ProcPid& first) {
+    if (terminals_.empty())
+        return;
+    const UniqueFd space = first.open("ns/mnt", O_RDONLY);
+    const UniqueFd root = first.open("root", O_PATH | O_DIRECTORY);
+    const auto relative = [](const std::string& path) { return path.substr(path.find_first_not_of('/')); };
+    kernel::insideMountNamespace(space.get(), [&] {
+        for (const TerminalMount& mount : terminals_) {
+            const ErrorContext context(
+                [&] { return fmt::format("mount terminal {} on {}", mount.terminal, mount.place); });
+            const UniqueFd made = kernel::cloneMountBelow(root.get(), relative(mount.terminal));
+            kernel::setPropagation(made.get(), MS_PRIVATE);
+            kernel::attachMountBelow(made.get(), root.get(), relative(mount.place));
+            kernel::setMountFlags(made.get(), mount.flags);
+        }
+    });
 }
 
 MountRestore::Tree MountRestore::read(const ImageDir& images, std::uint32_t number, const model::Options& options) {

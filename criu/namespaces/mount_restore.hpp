@@ -35,6 +35,8 @@ public:
     void build() override;
     /// Goes to the process' own namespace, if the tree has several.
     void enter(const model::Task& task) const override;
+    /// Makes mounts of terminals, which exist only now.
+    void finish(const kernel::ProcPid& first) override;
     /// Takes off /proc what build() has put there for the time of the restore, because the tree has none.
     void clean(std::span<const ParkedProcess> processes) override;
 
@@ -48,6 +50,14 @@ private:
         std::shared_ptr<const UniqueFd> root;
     };
 
+    /// A terminal of a devpts of the namespace that is mounted somewhere (/dev/console).
+    struct TerminalMount {
+        std::string terminal;  ///< path in the namespace
+        std::string place;
+        std::uint64_t flags = 0;
+    };
+
+    void takeTerminalMounts();
     static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
@@ -83,13 +93,14 @@ private:
     Log& log_;
     const ImageDir& images_;
     MountHelpers helpers_;
-    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
-    std::vector<Tree> trees_;           ///< that of the first process first
-    std::map<int, UniqueFd> outside_;   ///< what was opened in criu's namespace, by mount id
-    UniqueFd yard_;                     ///< where mounts are until they are put together
-    std::map<int, UniqueFd> made_;      ///< by mount id
-    std::map<int, int> sources_;        ///< the ids of those that others were cloned from
-    std::map<int, UniqueFd> outer_;     ///< peers of mounts of criu's namespace that made_ are to join
+    kernel::FdStore* store_ = nullptr;      ///< from prepare() on
+    std::vector<Tree> trees_;               ///< that of the first process first
+    std::vector<TerminalMount> terminals_;  ///< of the first process' namespace
+    std::map<int, UniqueFd> outside_;       ///< what was opened in criu's namespace, by mount id
+    UniqueFd yard_;                         ///< where mounts are until they are put together
+    std::map<int, UniqueFd> made_;          ///< by mount id
+    std::map<int, int> sources_;            ///< the ids of those that others were cloned from
+    std::map<int, UniqueFd> outer_;         ///< peers of mounts of criu's namespace that made_ are to join
     std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
     std::optional<FileArchives> archives_;  ///< if the images have any
     std::set<std::uint32_t> filled_;        ///< file systems with files of the images

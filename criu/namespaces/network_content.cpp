@@ -70,11 +70,15 @@ std::string inputFrom(const ImageDir& images, ImageKind kind, std::uint32_t numb
 }  // namespace
 
 NetworkContent::NetworkContent(const ImageDir& images, std::uint32_t number, bool empty) : number_(number) {
-    if (empty)
+    if (empty && !images.exists(ImageKind::Netns, number_))
         return;
     settings_ = images.openRequired(ImageKind::Netns, number_).only<NetnsEntry>();
     if (externalName() != nullptr)
         return;
+    if (empty) {
+        settings_.reset();
+        return;
+    }
     if (auto image = images.openRead(ImageKind::Netdev, number_))
         devices_ = image->all<NetDeviceEntry>();
     requireSettings(**settings_);

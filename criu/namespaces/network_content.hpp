@@ -16,7 +16,8 @@ namespace criu::namespaces {
 class NetworkContent {
 public:
     /// Reads the images of a namespace (`number`: in images) and checks that all can be restored here; throws Error.
-    /// `empty`: nothing is, but for tracked connections (--empty-ns).
+    /// `empty`: nothing is, but for tracked connections (--empty-ns), and the name of one that was external to the
+    /// dump.
     NetworkContent(const ImageDir& images, std::uint32_t number, bool empty);
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }

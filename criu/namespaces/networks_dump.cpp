@@ -78,6 +78,8 @@ NetworkRule NetworksDump::ruleOf(std::uint64_t inode) const {
     for (const model::External& external : options_.externals)
         if (external.type == model::ExternalType::Net && external.id == std::to_string(inode))
             rule.externalName = external.value;
+    // Runtimes ask for an empty one always; of one that isn't dumped there is its name.
+    rule.empty = rule.empty && !rule.externalName;
     return rule;
 }
 

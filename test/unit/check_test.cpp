@@ -65,6 +65,7 @@ TEST_CASE("one feature is answered on standard output and by the status") {
 
 TEST_CASE("without options only the basics count") {
     CHECK(run({}, {kFine}).status == 0);
+    CHECK(run({}, {kFine}).output == "Looks good.\n");
     const Outcome lame = run({}, {kLame, kFine, kLame});
     CHECK(lame.status == 1);
     CHECK(lame.firstError == "flying: flap: Function not implemented");
@@ -75,6 +76,7 @@ TEST_CASE("extra and experimental features count when asked for") {
     model::Options options;
     options.checkExperimental = true;
     CHECK(run(options, {kFine}).status == 1);
+    CHECK(run(options, {kFine}).output.starts_with("Looks good but some kernel features are missing"));
     CHECK(run(options, {kFine}, {kFeatures[0], kFeatures[1], kFeatures[3]}).status == 0);
     options.checkExperimental = false;
     options.checkExtra = true;
