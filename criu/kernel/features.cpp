@@ -21,7 +21,7 @@ constexpr std::array<FeatureInfo, kFeatures> kTable{{
     {Feature::MountIdInFdinfo, "mnt_id", Extra, true, probe::mountIdInFdinfo,
      "fdinfo doesn't say which mount a file is on"},
     {Feature::DirtyTracking, "mem_dirty_track", Extra, true, probe::dirtyTracking,
-     "no soft-dirty bits: --track-mem can't work (needs CONFIG_MEM_SOFT_DIRTY)"},
+     "writes can't be tracked: each pre-dump is a whole one (needs Linux 6.7 with userfaultfd and PAGEMAP_SCAN)"},
     {Feature::AioRemap, "aio_remap", Extra, true, probe::aioRemap, "AIO rings can't be moved to where they were"},
     {Feature::TimerfdTicks, "timerfd", Extra, true, probe::timerfdTicks,
      "expirations of a timerfd can't be restored (needs CONFIG_CHECKPOINT_RESTORE)"},

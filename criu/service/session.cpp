@@ -131,7 +131,8 @@ private:
     /// Carries out a command. Whatever goes wrong is in the result, and in the log.
     RunResult carryOut(const CriuReq& request, Command command) {
         RunResult result;
-        const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0;
+        // Runtimes don't expect notifications of a pre-dump, and lose the reply over them.
+        const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
         ClientListener listener(connection_, surroundings_.stop, notify);
         std::optional<RequestedRun> run;
         try {
@@ -172,7 +173,7 @@ private:
 
     /// What clients tell apart by its number: others look only at whether there is one.
     [[nodiscard]] static int errnoFor(const CriuReq& request, int code) noexcept {
-        const bool known = code == EBADRQC || (code == ESRCH && request.type == CRIU_REQ_TYPE__DUMP) ||
+        const bool known = code == EBADRQC || (code == ESRCH && request.type != CRIU_REQ_TYPE__RESTORE) ||
                            (code == EEXIST && request.type == CRIU_REQ_TYPE__RESTORE) || code == ENOTSUP;
         return known ? code : 0;
     }

@@ -14,6 +14,7 @@
 #include "criu/kernel/pagemap.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"
+#include "criu/kernel/userfaultfd.hpp"
 
 namespace criu::kernel::probe {
 
@@ -23,10 +24,6 @@ namespace {
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMapDroppable = 8;
 
-std::uint64_t addressOf(const Mapping& area) {
-    return reinterpret_cast<std::uint64_t>(area.data());
-}
-
 UniqueFd openUffd() {
     return UniqueFd(static_cast<int>(sys(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK), "create a userfaultfd")));
 }
@@ -34,12 +31,9 @@ UniqueFd openUffd() {
 }  // namespace
 
 bool dirtyTracking() {
-    const Mapping page = Mapping::anonymous(machinePageSize());
-    *page.as<volatile char>() = 1;
-    const PageQuery query{.report = PageIs::SoftDirty};
-    const PagemapScanner scanner(ProcDir().self(), PagemapScanner::Mode::Entries);
-    const auto found = scanner.scan(addressOf(page), addressOf(page) + machinePageSize(), query);
-    return found.size() == 1 && any(found[0].categories & PageIs::SoftDirty);
+    const UniqueFd tracker(static_cast<int>(
+        sys(::syscall(SYS_userfaultfd, writeTrackingFlags()), "create a userfaultfd to track writes with")));
+    return enableWriteTracking(tracker.get()) && pagemapScan();
 }
 
 bool pagemapScan() {
