@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
+#include "criu/kernel/file_rights.hpp"
 
 namespace criu::device {
 namespace {
@@ -23,6 +24,7 @@ void writeDriverImage(const ImageDir& images, const std::string& name, const Pro
     std::vector<std::byte> bytes(kDriverImageStart + size);
     std::memcpy(bytes.data(), &size, sizeof(size));
     ::protobuf_c_message_pack(&message, reinterpret_cast<std::uint8_t*>(bytes.data() + kDriverImageStart));
+    const auto rights = images.takeRights();
     const UniqueFd fd = createAnew(images.fd(), name, O_RDWR, kMode);
     for (std::span<const std::byte> rest = bytes; !rest.empty();)
         rest =
@@ -30,7 +32,9 @@ void writeDriverImage(const ImageDir& images, const std::string& name, const Pro
 }
 
 std::optional<std::vector<std::byte>> readDriverImageBytes(const ImageDir& images, const std::string& name) {
-    const UniqueFd fd(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto rights = images.takeRights();
+    const int links = images.isLimited() ? O_NOFOLLOW | O_NONBLOCK : 0;
+    const UniqueFd fd(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | links));
     if (!fd && errno == ENOENT)
         return std::nullopt;
     sys(fd.get(), "open {} in {}", name, images.name());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/client_rules.hpp"
 
+#include <linux/capability.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,11 +9,14 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/capabilities.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/model/client.hpp"
+#include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/task/credentials.hpp"
 #include "images/core.hpp"
@@ -54,6 +58,14 @@ task::Credentials credentialsOf(const kernel::TaskStatus& status) {
     return credentials;
 }
 
+void limit(ImageDir& directory, const Client& client) {
+    if (client.isOwner)
+        return;
+    const auto has = [&client](unsigned capability) { return (client.capabilities >> capability & 1) != 0; };
+    directory.limitTo(
+        {client.uid, client.gid, client.groups, {client.uid}, has(CAP_DAC_OVERRIDE), has(CAP_DAC_READ_SEARCH)});
+}
+
 void requireClientsGhosts(const Client& client, const ImageDir& images) {
     auto remaps = images.openRead(ImageKind::RemapFpath);
     if (!remaps)
@@ -77,6 +89,18 @@ void requireClientsGhosts(const Client& client, const ImageDir& images) {
 }
 
 }  // namespace
+
+ImageDir takeImages(Run& run) {
+    ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    limit(images, run.client);
+    return images;
+}
+
+ImageDir openWorkDir(const Client& client) {
+    ImageDir directory = ImageDir::open(".");
+    limit(directory, client);
+    return directory;
+}
 
 void requireClients(const Client& client, const task::Credentials& credentials) {
     if (client.isOwner)

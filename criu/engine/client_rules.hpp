@@ -24,6 +24,9 @@ struct Credentials;
 /// it lets everything pass for the owner of criu; otherwise it throws Error (EPERM).
 namespace criu::engine {
 
+/// The work directory of a client, the current one: names in it are looked up and made with the client's rights.
+[[nodiscard]] ImageDir openWorkDir(const model::Client& client);
+
 /// A thread with these credentials may be dumped or brought to life for the client: all its ids are the client's, it
 /// has no capability that the client hasn't, and can't get one that the client couldn't get.
 void requireClients(const model::Client& client, const task::Credentials& credentials);

@@ -5,13 +5,13 @@
 namespace criu::engine {
 
 void dumpCpuInfo(Run& run) {
-    const ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    const ImageDir images = takeImages(run);
     task::dumpCpu(images);
     run.log.info("Wrote {}", imageName(ImageKind::Cpuinfo));
 }
 
 void checkCpuInfo(Run& run) {
-    const ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    const ImageDir images = takeImages(run);
     model::CpuCaps caps = run.options.cpuCaps;
     caps.clear({model::CpuCap::Image});
     if (caps == model::CpuCaps{})

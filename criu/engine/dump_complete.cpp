@@ -76,7 +76,7 @@ int CompletePhase::conclude() {
     stays_ = true;
     if (status == 0 && !ends)
         concludeTracking();
-    reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.log());
+    reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.client(), frozen_.log());
     frozen_.log().info("Dumping finished successfully");
     return status;
 }

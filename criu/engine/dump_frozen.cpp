@@ -21,6 +21,7 @@
 #include "criu/engine/tracking_keeper.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/model/options.hpp"
 
@@ -49,14 +50,17 @@ std::vector<HostPid> runningTree(HostPid root) {
 
 /// The directory of the images, with its parent if it is to have one.
 ImageDir openImages(Run& run) {
-    ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
+    ImageDir images = takeImages(run);
     if (!run.options.previousImages)
         return images;
     const std::string& previous = *run.options.previousImages;
     if (previous.starts_with('/'))
         run.log.warn("The earlier images {} are found by an absolute path: they can't be moved any more", previous);
-    const UniqueFd there(sys(::openat(images.fd(), previous.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
-                             "open the earlier images {} (relative to {})", previous, images.name()));
+    {
+        const auto rights = images.takeRights();
+        const UniqueFd there(sys(::openat(images.fd(), previous.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                 "open the earlier images {} (relative to {})", previous, images.name()));
+    }
     images.linkParent(previous);
     images.openParents();
     return images;

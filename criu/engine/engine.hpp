@@ -7,6 +7,7 @@
 #include "criu/model/stages.hpp"
 
 namespace criu {
+class ImageDir;
 class Log;
 class StopRequest;
 }  // namespace criu
@@ -35,6 +36,10 @@ struct Run {
     /// Who it is done for.
     model::Client client = {};
 };
+
+/// The images directory of a command. It belongs to the client, who may have put anything there: so criu looks up,
+/// makes and removes names in it with the client's rights, and what it makes is the client's.
+[[nodiscard]] ImageDir takeImages(Run& run);
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to
 /// go on. Throws Error when the dump failed; then all tasks run as before.

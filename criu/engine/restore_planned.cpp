@@ -33,7 +33,7 @@ namespace criu::engine {
 /// All of it, in the order in which it is made.
 struct PlannedRestore::Parts {
     explicit Parts(Run& run)
-        : images(std::move(run.imagesDir), run.options.imagesDir),
+        : images(takeImages(run)),
           content(readRunnable(images, pages, run)),
           births(planBirths(content, run.options)),
           devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, run.stop, store),

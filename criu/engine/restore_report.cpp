@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "criu/base/log.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/engine/restore_born.hpp"
 #include "criu/engine/restore_parked.hpp"
 #include "criu/engine/restore_planned.hpp"
@@ -30,7 +31,7 @@ void RunningRestore::reportDone() const {
     statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kImagePageSize;
     statistics.pagesCompared = page.comparedPages;
     statistics.pagesSkippedCow = page.sharedPages;
-    reportStatistics(statistics, planned.options(), planned.log());
+    reportStatistics(statistics, planned.options(), planned.run.client, planned.log());
     planned.log().info("Restore finished: {} processes run", planned.countAlive());
 }
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "criu/engine/client_rules.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
@@ -56,9 +57,10 @@ private:
 };
 
 template <class Statistics>
-void report(const Statistics& statistics, const model::Options& options, Log& log) noexcept {
+void report(const Statistics& statistics, const model::Options& options, const model::Client& client,
+            Log& log) noexcept {
     try {
-        writeStatistics(ImageDir::open("."), statistics);
+        writeStatistics(openWorkDir(client), statistics);
         if (options.displayStats)
             ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics).c_str());
     } catch (const std::exception& error) {
@@ -134,12 +136,14 @@ std::string describeStatistics(const RestoreStatistics& statistics) {
         .take();
 }
 
-void reportStatistics(const DumpStatistics& statistics, const model::Options& options, Log& log) noexcept {
-    report(statistics, options, log);
+void reportStatistics(const DumpStatistics& statistics, const model::Options& options, const model::Client& client,
+                      Log& log) noexcept {
+    report(statistics, options, client, log);
 }
 
-void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, Log& log) noexcept {
-    report(statistics, options, log);
+void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, const model::Client& client,
+                      Log& log) noexcept {
+    report(statistics, options, client, log);
 }
 
 }  // namespace criu::engine

@@ -11,8 +11,9 @@ class Log;
 }  // namespace criu
 
 namespace criu::model {
+struct Client;
 struct Options;
-}
+}  // namespace criu::model
 
 namespace criu::engine {
 
@@ -69,7 +70,9 @@ std::string describeStatistics(const RestoreStatistics& statistics);
 
 /// Writes them into the work directory and prints them if --display-stats asks for it. The tasks have been resumed or
 /// killed by now, so a failure is only logged.
-void reportStatistics(const DumpStatistics& statistics, const model::Options& options, Log& log) noexcept;
-void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, Log& log) noexcept;
+void reportStatistics(const DumpStatistics& statistics, const model::Options& options, const model::Client& client,
+                      Log& log) noexcept;
+void reportStatistics(const RestoreStatistics& statistics, const model::Options& options, const model::Client& client,
+                      Log& log) noexcept;
 
 }  // namespace criu::engine

@@ -11,6 +11,7 @@
 
 #include "criu/base/names.hpp"
 #include "criu/kernel/created_name.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/outside_help.hpp"
 
 namespace criu {
@@ -19,8 +20,26 @@ namespace {
 constexpr const char* kParentLink = "parent";
 constexpr mode_t kImageMode = 0600;
 
+// As openExisting(), where a client may have put a fifo, which is waited for, or a link.
+UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
+    const auto rights = dir.takeRights();
+    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd) {
+        if (errno != ENOENT)
+            failErrno("open {} in {}", name, dir.name());
+        return fd;
+    }
+    struct stat status {};
+    sys(::fstat(fd.get(), &status), "look at {} in {}", name, dir.name());
+    if (!S_ISREG(status.st_mode))
+        fail("{} in {} isn't a regular file", name, dir.name());
+    return fd;
+}
+
 // Opens an existing file; an empty owner when it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
+    if (dir.isLimited())
+        return openOfClient(dir, name, flags);
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_CLOEXEC));
     if (!fd && errno == EACCES && dir.help() != nullptr)
         fd = dir.help()->openBelow(dir.fd(), name, flags);
@@ -31,6 +50,7 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
 
 UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
     const ErrorContext context([&] { return fmt::format("image directory {}", dir.name()); });
+    const auto rights = dir.takeRights();
     return createAnew(dir.fd(), name, access, kImageMode);
 }
 
@@ -48,7 +68,16 @@ ImageDir::ImageDir(UniqueFd directory, std::string name) : directory_(std::move(
         failWith(ENOTDIR, "image directory {}", name_);
 }
 
+void ImageDir::limitTo(const kernel::FileRights& rights) {
+    rights_ = std::make_shared<const kernel::FileRights>(rights);
+}
+
+std::unique_ptr<kernel::FileRightsTaken> ImageDir::takeRights() const {
+    return rights_ ? std::make_unique<kernel::FileRightsTaken>(*rights_) : nullptr;
+}
+
 std::optional<ImageDir> ImageDir::openParent() const {
+    const auto rights = takeRights();
     struct stat link {};
     if (::fstatat(fd(), kParentLink, &link, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno == ENOENT)
@@ -73,11 +102,13 @@ void ImageDir::openParents() {
         note(*parent);
         parent->version_ = version_;
         parent->help_ = help_;
+        parent->rights_ = rights_;
         dir->parent_ = std::make_unique<ImageDir>(std::move(*parent));
     }
 }
 
 void ImageDir::linkParent(const std::string& target) const {
+    const auto rights = takeRights();
     struct stat before {};
     if (::fstatat(fd(), kParentLink, &before, AT_SYMLINK_NOFOLLOW) == 0) {
         const int code = S_ISLNK(before.st_mode) ? removeIfSame(fd(), kParentLink, Inode::of(before)) : EEXIST;
@@ -90,6 +121,8 @@ void ImageDir::linkParent(const std::string& target) const {
 
 bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
+    if (isLimited())
+        return openOfClient(*this, file, O_RDONLY).get() >= 0;
     if (::faccessat(fd(), file.c_str(), F_OK, 0) == 0)
         return true;
     if (errno != ENOENT)
@@ -99,6 +132,7 @@ bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
 
 bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
+    const auto rights = takeRights();
     const int code = removeFile(fd(), file.c_str());
     if (code != 0 && code != ENOENT)
         failWith(code, "remove {} from {}", file, name_);

@@ -12,8 +12,10 @@
 #include "criu/image/writer.hpp"
 
 namespace criu::kernel {
+struct FileRights;
+class FileRightsTaken;
 class OutsideHelp;
-}
+}  // namespace criu::kernel
 
 namespace criu {
 
@@ -59,6 +61,15 @@ public:
     /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
+    /// From here on names in the directory are looked up, made and removed with these rights, which are fewer than
+    /// criu's: those of a client, who may have put anything there. Only regular files are read then, and none through a
+    /// link. Set before parents are opened.
+    void limitTo(const kernel::FileRights& rights);
+    /// For whoever makes and opens files there by fd(): has the rights of limitTo() while what it returns lives. Null
+    /// if criu's own count.
+    [[nodiscard]] std::unique_ptr<kernel::FileRightsTaken> takeRights() const;
+    [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
+
     /// For processes that may not read there: whom they ask then. Outlives this object.
     void setHelp(const kernel::OutsideHelp& help) noexcept {
         help_ = &help;
@@ -92,6 +103,7 @@ private:
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
     const kernel::OutsideHelp* help_ = nullptr;
+    std::shared_ptr<const kernel::FileRights> rights_;  ///< null: criu's
     std::unique_ptr<ImageDir> parent_;
 };
 

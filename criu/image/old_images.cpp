@@ -11,6 +11,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
+#include "criu/kernel/file_rights.hpp"
 
 namespace criu {
 namespace {
@@ -50,6 +51,7 @@ std::optional<ImageKind> imageKindOf(std::string_view file) {
 
 void removeOldImages(const ImageDir& images) {
     images.unlink(ImageKind::Inventory);
+    const auto rights = images.takeRights();
     UniqueFd again(sys(::openat(images.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {} again", images.name()));
     const std::unique_ptr<DIR, CloseDirectory> list(::fdopendir(again.get()));
     if (!list)

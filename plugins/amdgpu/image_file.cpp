@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/created_name.hpp"
+#include "criu/kernel/file_rights.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr mode_t kMode = 0600;
 
 UniqueFd create(const ImageDir& images, const std::string& name) {
+    const auto rights = images.takeRights();
     return createAnew(images.fd(), name, O_RDWR, kMode);
 }
 
@@ -49,7 +51,10 @@ UniqueFd createContent(const ImageDir& images, const std::string& name, std::uin
 }
 
 UniqueFd openContent(const ImageDir& images, const std::string& name, std::uint64_t size) {
-    UniqueFd fd(sys(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC), "open {} in {}", name, images.name()));
+    const auto rights = images.takeRights();
+    const int links = images.isLimited() ? O_NOFOLLOW | O_NONBLOCK : 0;
+    UniqueFd fd(
+        sys(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | links), "open {} in {}", name, images.name()));
     struct stat status {};
     sys(::fstat(fd.get(), &status), "look at {}", name);
     if (static_cast<std::uint64_t>(status.st_size) < kContentStart + size)

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "criu/image/old_images.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "image_fixture.hpp"
 #include "images/fs.hpp"
 
@@ -144,6 +145,69 @@ TEST_CASE("old images are read by the version set") {
     CHECK_FALSE(errorOf([&] { (void)dir.openRead(ImageKind::Fs, 1); }).empty());
     dir.setVersion(criu::ImageVersion::V1);
     CHECK(dir.openRequired(ImageKind::Fs, 1).only<FsEntry>()->cwd_id == 4);
+}
+
+TEST_CASE("a client's directory is used with the client's rights") {
+    if (::geteuid() != 0) {
+        WARN("skipped: only root can become others");
+        return;
+    }
+    constexpr uid_t kUser = 1000;
+    constexpr gid_t kGroup = 100;
+    const TemporaryDir tmp;
+    const std::string& path = tmp.path();
+    REQUIRE(::chmod(path.c_str(), 0755) == 0);
+    const std::string secret = path + "/secret";
+    const std::string own = path + "/images";
+    std::filesystem::create_directory(own);
+    REQUIRE(::chown(own.c_str(), kUser, kGroup) == 0);
+    {
+        std::ofstream(secret) << "secret";
+        REQUIRE(::chmod(secret.c_str(), 0600) == 0);
+        std::filesystem::create_symlink(secret, own + "/pages-1.img");
+        std::filesystem::create_hard_link(secret, own + "/pages-2.img");
+        REQUIRE(::mkfifo((own + "/pages-3.img").c_str(), 0666) == 0);
+        std::ofstream(own + "/mine") << "x";
+        std::filesystem::create_symlink("mine", own + "/pages-4.img");
+    }
+    auto dir = ImageDir::open(own);
+    CHECK(dir.openRaw(ImageKind::Pages, 1, O_RDONLY));
+    dir.limitTo({kUser, kGroup, {}, {kUser}, false, false});
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 1, O_RDONLY); }), Contains("pages-1.img"));
+    CHECK_THAT(errorOf([&] { (void)dir.exists(ImageKind::Pages, 1); }), Contains("pages-1.img"));
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 2, O_RDONLY); }), Contains("Permission denied"));
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 3, O_RDONLY); }), Contains("isn't a regular file"));
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 4, O_RDONLY); }), Contains("pages-4.img"));
+    CHECK_FALSE(dir.exists(ImageKind::Pages, 9));
+    dir.create(ImageKind::Fs, 1).finish();
+    CHECK(dir.openRead(ImageKind::Fs, 1));
+    struct stat status {};
+    REQUIRE(::stat((own + "/fs-1.img").c_str(), &status) == 0);
+    CHECK((status.st_uid == kUser && status.st_gid == kGroup && (status.st_mode & 07777) == 0600));
+
+    // A directory that others can only look into.
+    auto others = ImageDir::open(path);
+    others.limitTo({kUser, kGroup, {}, {kUser}, false, false});
+    CHECK_THAT(errorOf([&] { (void)others.create(ImageKind::Fs, 1); }), Contains("Permission denied"));
+    CHECK_THAT(errorOf([&] { others.linkParent("/"); }), Contains("Permission denied"));
+    std::ofstream(path + "/fs-2.img") << "x";
+    CHECK_THAT(errorOf([&] { (void)others.unlink(ImageKind::Fs, 2); }), Contains("Permission denied"));
+    CHECK_THAT(errorOf([&] { criu::removeOldImages(others); }), Contains("Permission denied"));
+    CHECK(std::filesystem::exists(path + "/fs-2.img"));
+
+    // What the link to a parent leads to is the client's, too.
+    const std::string closed = path + "/closed";
+    std::filesystem::create_directory(closed);
+    REQUIRE(::chmod(closed.c_str(), 0700) == 0);
+    std::filesystem::create_symlink(closed, own + "/parent");
+    CHECK(ImageDir::open(own).openParent());
+    CHECK_THAT(errorOf([&] { dir.openParents(); }), Contains("Permission denied"));
+    std::filesystem::remove(own + "/parent");
+    std::filesystem::create_symlink("..", own + "/parent");
+    dir.openParents();
+    REQUIRE(dir.parent() != nullptr);
+    std::filesystem::create_symlink(secret, path + "/pages-1.img");
+    CHECK_THAT(errorOf([&] { (void)dir.parent()->openRaw(ImageKind::Pages, 1, O_RDONLY); }), Contains("pages-1.img"));
 }
 
 TEST_CASE("the parent link leads to the dump before") {
