@@ -90,6 +90,7 @@ public:
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }
     UniqueFd fetch(FileId id) override;
+    [[nodiscard]] std::vector<kernel::FileRights> usersOf(FileId id) const override;
 
     // memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;

@@ -14,6 +14,10 @@
 /// The half of TaskFiles that finds what mappings are of.
 namespace criu::engine {
 
+std::vector<kernel::FileRights> TaskFiles::usersOf(FileId id) const {
+    return all_.rights().of({&id, 1});
+}
+
 UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
     const FileEntry& entry = all_.entry(regular);
     if (entry.reg == nullptr)

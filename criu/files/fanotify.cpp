@@ -49,11 +49,11 @@ public:
         const int self = files.find(FileId{entry_.id});
         // The kernel lists the newest first.
         const auto marks = list(entry_.mark, entry_.n_mark);
-        WatchedOpener opener(remaps_, files.help());
+        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.help());
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
             const FanotifyMarkEntry* const mark = *at;
             if (mark->type == MARK_TYPE__MOUNT)
-                markMount(self, *mark);
+                markMount(self, *mark, opener);
             else
                 markInode(self, *mark, opener);
         }
@@ -65,23 +65,23 @@ private:
     static void markInode(int self, const FanotifyMarkEntry& mark, WatchedOpener& opener) {
         if (mark.ie == nullptr)
             fail("a mark on an inode lacks the inode");
-        const UniqueFd target = opener.open(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle);
+        const WatchedFile target = opener.open(mark.s_dev, mark.ie->i_ino, *mark.ie->f_handle);
         const ErrorContext context([&] { return fmt::format("mark on inode {}", mark.ie->i_ino); });
         set(self, mark, FAN_MARK_INODE, target);
     }
 
-    static void markMount(int self, const FanotifyMarkEntry& mark) {
+    static void markMount(int self, const FanotifyMarkEntry& mark, WatchedOpener& opener) {
         if (mark.me == nullptr || mark.me->path == nullptr)
             fail("a mark on a mount lacks the path");
-        const std::string path = mark.me->path[0] == '/' ? mark.me->path : std::string("/") + mark.me->path;
-        const UniqueFd target(sys(::open(path.c_str(), O_PATH | O_CLOEXEC), "open mount point {}", path));
-        const ErrorContext context([&] { return fmt::format("mark on mount {}", path); });
+        const ErrorContext context([&] { return fmt::format("mark on mount {}", mark.me->path); });
+        const WatchedFile target = opener.openPath(mark.me->path);
         set(self, mark, FAN_MARK_MOUNT, target);
     }
 
     /// Events to report and events to ignore are set one after the other.
-    static void set(int self, const FanotifyMarkEntry& mark, unsigned type, const UniqueFd& target) {
-        const std::string path = selfPath(target);
+    static void set(int self, const FanotifyMarkEntry& mark, unsigned type, const WatchedFile& target) {
+        const auto rights = target.takeRights();
+        const std::string path = selfPath(target.fd);
         const unsigned add = FAN_MARK_ADD | type | (mark.mflags & kWholeMark);
         if (mark.mask != 0)
             sys(::fanotify_mark(self, add, mark.mask, AT_FDCWD, path.c_str()), "set mask {:#x}", mark.mask);

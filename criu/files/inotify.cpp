@@ -46,7 +46,7 @@ public:
         const auto watches = list(entry_.wd, entry_.n_wd);
         std::vector<const InotifyWdEntry*> sorted(watches.begin(), watches.end());
         std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) { return one->wd < other->wd; });
-        WatchedOpener opener(remaps_, files.help());
+        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.help());
         for (const InotifyWdEntry* const watch : sorted) {
             const ErrorContext context([&] { return fmt::format("watch {}", watch->wd); });
             addWatch(self, *watch, opener);
@@ -57,8 +57,9 @@ public:
 
 private:
     static void addWatch(int self, const InotifyWdEntry& watch, WatchedOpener& opener) {
-        const UniqueFd target = opener.open(watch.s_dev, watch.i_ino, *watch.f_handle);
-        const std::string path = selfPath(target);
+        const WatchedFile target = opener.open(watch.s_dev, watch.i_ino, *watch.f_handle);
+        const auto rights = target.takeRights();
+        const std::string path = selfPath(target.fd);
         const auto wanted = static_cast<int>(watch.wd);
         // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD (Linux 4.16, with
         // CONFIG_CHECKPOINT_RESTORE) sets the next number; without it the numbers between are used up by watches that

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <vector>
+
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/file_rights.hpp"
 
 namespace criu {
 class ImageDir;
@@ -25,6 +28,9 @@ public:
     [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
     /// A descriptor of this process that refers to the id; -1 if it has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
+    /// With which rights paths are to be opened for those that have a description: each kind of user that may not open
+    /// whatever root may.
+    [[nodiscard]] virtual std::vector<kernel::FileRights> usersOf(FileId id) const = 0;
     /// Moves a descriptor to the service range, out of the numbers that restored files need.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
     /// A descriptor, in that range, of an id that any process of the tree has.

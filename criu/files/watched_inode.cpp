@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <climits>
 #include <cstring>
 
+#include "criu/base/names.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/device_number.hpp"
@@ -171,24 +173,99 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
 
 namespace {
 
-UniqueFd openByPath(const std::string& path, std::uint64_t inode) {
-    const std::string absolute = path.starts_with('/') ? path : '/' + path;
-    UniqueFd fd(sys(::open(absolute.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open the watched file {}", absolute));
+bool isForbidden(int code) {
+    return code == EACCES || code == EPERM;
+}
+
+struct stat statOf(const UniqueFd& fd, const std::string& path) {
     struct stat stat {};
-    sys(::fstat(fd.get(), &stat), "stat {}", absolute);
-    if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // somebody moved the file and left a link
-        fd.reset(sys(::open(absolute.c_str(), O_PATH | O_CLOEXEC), "open the watched file {}", absolute));
+    sys(::fstat(fd.get(), &stat), "stat {}", path);
+    return stat;
+}
+
+/// With the rights of the caller. An invalid descriptor where they don't suffice.
+UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
+    UniqueFd fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (fd) {
+        const struct stat stat = statOf(fd, path);
+        if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // somebody moved the file and left a link
+            fd.reset(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    }
+    if (!fd && !isForbidden(errno))
+        failErrno("open the watched file {}", path);
     return fd;
+}
+
+/// Only what one may read can be watched: inotify_add_watch(2), fanotify_mark(2). Before Linux 5.8 (faccessat2(2))
+/// these calls alone tell.
+bool mayRead(const UniqueFd& fd) {
+    return ::syscall(SYS_faccessat2, fd.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == ENOSYS;
+}
+
+/// With the rights of all of them; an invalid descriptor if some may not have it.
+UniqueFd openAsAll(const std::vector<kernel::FileRights>& users, const std::string& path, std::uint64_t inode) {
+    UniqueFd fd;
+    for (const kernel::FileRights& rights : users) {
+        const kernel::FileRightsTaken taken(rights);
+        UniqueFd next = openAsCaller(path, inode);
+        if (!next || !mayRead(next))
+            return {};
+        if (fd && Inode::of(statOf(fd, path)) != Inode::of(statOf(next, path)))
+            fail("{} was exchanged while it was opened", path);
+        fd = std::move(next);
+    }
+    return fd;
+}
+
+std::span<const std::byte> bytesOf(const FhEntry& handle) {
+    const std::size_t size = std::min<std::size_t>(handle.n_handle * sizeof(std::uint64_t), kMaxHandle);
+    if (handle.bytes > size)
+        fail("a file handle of {} bytes, of which {} are there", handle.bytes, size);
+    return std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes);
+}
+
+/// A handle tells an inode from all others there ever were on its file system.
+bool hasHandle(const UniqueFd& fd, const FhEntry& handle) {
+    const std::span<const std::byte> wanted = bytesOf(handle);
+    const std::array<std::byte, kMaxHandle> none{};
+    HandleBuffer found(0, none);
+    int mount = 0;
+    if (wanted.empty() || ::name_to_handle_at(fd.get(), "", found.get(), &mount, AT_EMPTY_PATH) != 0)
+        return false;
+    const file_handle& head = *found.get();
+    return head.handle_type == static_cast<int>(handle.type) && head.handle_bytes == wanted.size() &&
+           std::memcmp(found.bytes.data() + offsetof(file_handle, f_handle), wanted.data(), wanted.size()) == 0;
 }
 
 }  // namespace
 
+std::unique_ptr<kernel::FileRightsTaken> WatchedFile::takeRights() const {
+    return rights ? std::make_unique<kernel::FileRightsTaken>(*rights) : nullptr;
+}
+
+WatchedFile WatchedOpener::openPath(const std::string& path) {
+    return openPath(path, 0, nullptr);
+}
+
+/// `handle`: of the inode that was watched; null if it isn't known.
+WatchedFile WatchedOpener::openPath(const std::string& given, std::uint64_t inode, const FhEntry* handle) {
+    const std::string path = given.starts_with('/') ? given : '/' + given;
+    if (UniqueFd fd = openAsAll(users_, path, inode); fd)
+        return {std::move(fd), users_.front()};
+    UniqueFd fd = openAsCaller(path, inode);
+    if (fd && (users_.empty() || (handle != nullptr && hasHandle(fd, *handle))))
+        return {std::move(fd), {}};
+    if (fd)
+        fd = openControlled(path, Trusted::RootOrSelf);
+    if (fd)
+        return {std::move(fd), {}};
+    Error error(EACCES, fmt::format("watch {}, which its process may not read by itself", path));
+    error.addHint("it can't be shown to be the file that was watched: others may have put another one there");
+    throw error;
+}
+
 UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle) {
-    const std::size_t size = std::min<std::size_t>(handle.n_handle * sizeof(std::uint64_t), kMaxHandle);
-    if (handle.bytes > size)
-        fail("a file handle of {} bytes, of which {} are there", handle.bytes, size);
-    HandleBuffer buffer(static_cast<int>(handle.type),
-                        std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes));
+    HandleBuffer buffer(static_cast<int>(handle.type), bytesOf(handle));
     if (!mounts_)
         mounts_.emplace(readMounts());
     int code = ENOENT;
@@ -213,12 +290,12 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
     failWith(code, "open a watched file on device {:#x} by its handle", device);
 }
 
-UniqueFd WatchedOpener::open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle) {
+WatchedFile WatchedOpener::open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle) {
     if (const int ghost = remaps_.findGhost(device, inode); ghost >= 0)
-        return UniqueFd(sys(::fcntl(ghost, F_DUPFD_CLOEXEC, 0), "copy a deleted file"));
+        return {UniqueFd(sys(::fcntl(ghost, F_DUPFD_CLOEXEC, 0), "copy a deleted file")), {}};
     if (handle.path != nullptr && handle.path[0] != '\0')
-        return openByPath(handle.path, inode);
-    return openByHandle(device, handle);
+        return openPath(handle.path, inode, &handle);
+    return {openByHandle(device, handle), {}};
 }
 
 }  // namespace criu::files

@@ -11,6 +11,7 @@
 #include "criu/files/inode_search.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/mountinfo.hpp"
 #include "criu/kernel/outside_help.hpp"
 #include "images/fh.hpp"
@@ -57,18 +58,36 @@ private:
     std::unique_ptr<InodeSearch> search_;
 };
 
+/// What is to be watched again.
+struct WatchedFile {
+    UniqueFd fd;  ///< O_PATH
+    /// Those with which it was opened: what has a path now may be another file than the one that was watched, so it is
+    /// to be watched with these rights, too. None: with criu's.
+    std::optional<kernel::FileRights> rights;
+
+    /// Has these rights while what it returns lives; null for criu's.
+    [[nodiscard]] std::unique_ptr<kernel::FileRightsTaken> takeRights() const;
+};
+
 /// Restore half: opens inodes again, in one process at one time: mounts are looked at once.
 class WatchedOpener {
 public:
-    WatchedOpener(const PathRemaps& remaps, const kernel::OutsideHelp* help) : remaps_(remaps), help_(help) {}
+    /// `users`: PlacedFiles::usersOf() whoever watches.
+    WatchedOpener(const PathRemaps& remaps, std::vector<kernel::FileRights> users, const kernel::OutsideHelp* help)
+        : remaps_(remaps), users_(std::move(users)), help_(help) {}
 
-    /// An O_PATH descriptor: of the deleted file brought back by the images, else by path, else by handle.
-    UniqueFd open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
+    /// The deleted file brought back by the images, else by path, else by handle.
+    WatchedFile open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
+    /// What has this path. Throws Error if those who watch may not read it by themselves, unless nobody but root can
+    /// have put it there.
+    WatchedFile openPath(const std::string& path);
 
 private:
     UniqueFd openByHandle(std::uint32_t device, const FhEntry& handle);
+    WatchedFile openPath(const std::string& path, std::uint64_t inode, const FhEntry* handle);
 
     const PathRemaps& remaps_;
+    std::vector<kernel::FileRights> users_;
     const kernel::OutsideHelp* help_;
     std::optional<kernel::MountTable> mounts_;
 };
