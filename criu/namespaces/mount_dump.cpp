@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/device_number.hpp"
@@ -52,7 +53,7 @@ public:
     explicit Copy(const kernel::ProcDir& proc, const MountTree& original) : proc_(proc) {
         sys(::unshare(CLONE_NEWNS), "copy the mount namespace");
         sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "separate the copy of a mount namespace");
-        match(original, original.root(), look(), look().root());
+        match(original, look());
     }
 
     /// A mount of the same as each of these, with nothing mounted below.
@@ -60,38 +61,92 @@ public:
         std::map<int, UniqueFd> opened;
         for (;;) {
             const MountTree now = look();
-            for (const Mount& mount : now.all())
-                if (const auto original = originals_.find(mount.id);
-                    original != originals_.end() && wanted.contains(original->second) && now.isReachable(mount)) {
-                    opened[original->second] = cloneAt(mount.mountPoint);
-                    wanted.erase(original->second);
+            const MountPaths paths(now);
+            std::set<int> covering;
+            for (const Mount& mount : now.all()) {
+                const auto original = originals_.find(mount.id);
+                if (original == originals_.end() || !wanted.contains(original->second))
+                    continue;
+                const Mount& seen = paths.lookUp(mount.mountPoint);
+                if (&seen != &mount) {
+                    covering.insert(seen.id);
+                    continue;
                 }
+                opened[original->second] = cloneAt(mount.mountPoint);
+                wanted.erase(original->second);
+            }
             if (wanted.empty())
                 return opened;
-            const auto leaf = std::find_if(now.all().rbegin(), now.all().rend(), [&](const Mount& mount) {
-                return !now.isRoot(mount) && now.childrenOf(mount).empty() && now.isReachable(mount);
-            });
-            if (leaf == now.all().rend())
+            if (!takeOff(now, paths, std::move(covering)))
                 fail("mount {} can't be reached", *wanted.begin());
-            sys(::umount2(leaf->mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW), "uncover what is below {}",
-                leaf->mountPoint);
         }
     }
 
 private:
     MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
 
-    void match(const MountTree& original, const Mount& one, const MountTree& copy, const Mount& other) {
-        originals_[other.id] = one.id;
-        for (const Mount* const child : original.childrenOf(one))
-            for (const Mount* const twin : copy.childrenOf(other))
-                if (child->mountPoint == twin->mountPoint && child->device == twin->device)
-                    match(original, *child, copy, *twin);
+    /// Takes off these, and before them what is mounted on them, as far as a path leads there now: what they hide comes
+    /// to light, and may be among what is looked for. False if there was nothing.
+    static bool takeOff(const MountTree& now, const MountPaths& paths, std::set<int> covering) {
+        std::map<int, unsigned> children;
+        for (const Mount& mount : now.all()) {
+            if (now.isRoot(mount))
+                continue;
+            ++children[mount.parentId];
+            if (covering.contains(mount.parentId))
+                covering.insert(mount.id);
+        }
+        bool any = false;
+        for (auto at = now.all().rbegin(); at != now.all().rend(); ++at) {
+            const Mount& mount = *at;
+            if (now.isRoot(mount) || !covering.contains(mount.id) || children[mount.id] != 0 ||
+                !paths.isReachable(mount))
+                continue;
+            sys(::umount2(mount.mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW), "uncover what is below {}",
+                mount.mountPoint);
+            --children[mount.parentId];
+            any = true;
+        }
+        return any;
+    }
+
+    /// A copy has the same mounts at the same places.
+    void match(const MountTree& original, const MountTree& copy) {
+        std::map<std::tuple<int, std::string, std::uint32_t>, int> places;
+        for (const Mount& mount : copy.all())
+            if (!copy.isRoot(mount))
+                places.try_emplace({mount.parentId, mount.mountPoint, mount.device}, mount.id);
+        std::map<int, int> twins{{original.root().id, copy.root().id}};
+        originals_[copy.root().id] = original.root().id;
+        for (const Mount& mount : original.all()) {
+            const auto parent = twins.find(mount.parentId);
+            if (original.isRoot(mount) || parent == twins.end())
+                continue;
+            const auto twin = places.find({parent->second, mount.mountPoint, mount.device});
+            if (twin == places.end())
+                continue;
+            twins[mount.id] = twin->second;
+            originals_[twin->second] = mount.id;
+        }
     }
 
     const kernel::ProcDir& proc_;
     std::map<int, int> originals_;
 };
+
+/// What mounts hide is got at by taking them off one after the other, and whoever has a user namespace may put as many
+/// on each other as the kernel has (fs.mount-max, a hundred thousand). No tree that is meant is nearly as deep as this.
+void requireDepth(const MountTree& mounts) {
+    constexpr unsigned kDeepest = 128;
+    std::map<int, unsigned> depths;
+    for (const Mount& mount : mounts.all()) {
+        const auto parent = depths.find(mount.parentId);
+        const unsigned depth = parent == depths.end() ? 0 : parent->second + 1;
+        if (depth > kDeepest)
+            fail("mounts are on each other more than {} levels deep, at {}", kDeepest, mount.mountPoint);
+        depths.emplace(mount.id, depth);
+    }
+}
 
 bool isEmpty(int directory, const Mount& mount) {
     struct CloseDirectory {
@@ -194,6 +249,7 @@ MountDump::Space MountDump::look(const SeenNamespace& seen) const {
     });
     space.table = std::move(*table);
     space.mounts = MountTree::fromKernel(space.table, options_.enabledFilesystems);
+    requireDepth(space.mounts);
     space.mounts.remove([&](const Mount& mount) {
         return std::find(options_.skipMounts.begin(), options_.skipMounts.end(), mount.mountPoint) !=
                options_.skipMounts.end();
@@ -234,8 +290,9 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
     kernel::insideMountNamespace(space.fd.get(), [&] {
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
+        const MountPaths paths(all);
         for (const Mount& mount : all.all())
-            if (hidden.contains(mount.id) && all.isReachable(mount) && !mount.unbindable) {
+            if (hidden.contains(mount.id) && paths.isReachable(mount) && !mount.unbindable) {
                 opened[mount.id] = cloneAt(mount.mountPoint);
                 hidden.erase(mount.id);
             }
@@ -263,8 +320,9 @@ files::TreeRoot MountDump::treeRoot() const {
     for (const Space& space : spaces_) {
         roots.push_back({UniqueFd(sys(::fcntl(space.root.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a root")),
                          space.table});
+        const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all())
-            if (!space.mounts.isReachable(mount))
+            if (!paths.isReachable(mount))
                 wanted.insert(mount.id);
     }
     // Files of hidden mounts may be open.

@@ -257,6 +257,29 @@ const Mount& MountTree::lookUp(std::string_view path) const {
     }
 }
 
+MountPaths::MountPaths(const MountTree& tree) : root_(tree.root()) {
+    for (const Mount& mount : tree.all())
+        if (!tree.isRoot(mount))
+            byPlace_.try_emplace({mount.parentId, mount.mountPoint}, &mount);
+}
+
+const Mount& MountPaths::lookUp(std::string_view path) const {
+    const Mount* at = &root_;
+    for (;;) {
+        const Mount* next = nullptr;
+        // What is mounted nearest to the root is crossed first.
+        for (std::size_t end = 1; next == nullptr && end <= path.size(); ++end) {
+            if (end != 1 && end != path.size() && path[end] != '/')
+                continue;
+            if (const auto found = byPlace_.find({at->id, path.substr(0, end)}); found != byPlace_.end())
+                next = found->second;
+        }
+        if (next == nullptr)
+            return *at;
+        at = next;
+    }
+}
+
 MntEntry* entryOf(const Mount& mount, Arena& arena) {
     auto& entry = *arena.make<MntEntry>();
     entry.fstype = mount.kind.code;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "criu/image/arena.hpp"
@@ -106,6 +108,21 @@ private:
     void sort();
 
     std::vector<Mount> mounts_;
+};
+
+/// Where paths lead in a tree of mounts, for whoever asks for many of them: a user can make a hundred thousand mounts.
+/// The tree outlives this, and stays as it is.
+class MountPaths {
+public:
+    explicit MountPaths(const MountTree& tree);
+
+    /// As those of MountTree.
+    [[nodiscard]] const Mount& lookUp(std::string_view path) const;
+    [[nodiscard]] bool isReachable(const Mount& mount) const { return &lookUp(mount.mountPoint) == &mount; }
+
+private:
+    const Mount& root_;
+    std::map<std::pair<int, std::string_view>, const Mount*> byPlace_;  ///< by parent and mount point
 };
 
 /// The image of one mount.

@@ -109,6 +109,24 @@ TEST_CASE("paths lead to what is mounted last on the way") {
     CHECK(children[0]->id == 11);
 }
 
+TEST_CASE("paths lead to the same when many are asked for") {
+    const MountTree tree = treeOf(
+        "1 0 0:1 / / rw - tmpfs a rw\n"
+        "2 1 0:2 / /a rw - tmpfs a rw\n"
+        "3 2 0:3 / /a/b rw - tmpfs a rw\n"
+        "4 2 0:4 / /a rw - tmpfs a rw\n"
+        "5 4 0:5 / /a rw - tmpfs a rw\n"
+        "6 1 0:6 / /ab rw - tmpfs a rw\n"
+        "7 5 0:7 / /a/b/c rw - tmpfs a rw\n");
+    const MountPaths paths(tree);
+    for (const char* const path : {"/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/ab", "/ab/c", "/b", "/abc"})
+        CHECK(paths.lookUp(path).id == tree.lookUp(path).id);
+    for (const Mount& mount : tree.all())
+        CHECK(paths.isReachable(mount) == tree.isReachable(mount));
+    CHECK_FALSE(paths.isReachable(*tree.find(3)));
+    CHECK(paths.isReachable(*tree.find(7)));
+}
+
 TEST_CASE("10,000 mounts in each other are a tree like any other") {
     constexpr int kDepth = 10'000;
     std::string text = "1 0 0:5 / / rw - tmpfs x rw\n";

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: dump-options --manage-cgroups
+// zdtm: refused more than [0-9]+ cgroups are in each other
+#include "cgroups.hpp"
+#include "zdtm.hpp"
+
+ZDTM("more groups in each other than images can have") {
+    const zdtm::Cgroups groups("none,name=test");
+    std::string path;
+    for (int level = 0; level < 500; ++level) {
+        path += path.empty() ? "d" : "/d";
+        groups.make(path);
+    }
+    groups.enter();
+    me.wait_for_check();
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it doesn't look below mounts
+#include <fcntl.h>
+
+#include "mounts.hpp"
+#include "zdtm.hpp"
+
+ZDTM("a hundred mounts on each other, with a file open in each, and some beside them") {
+    zdtm::enter_small_root();
+    int files[100];
+    for (int level = 0; level < 100; ++level) {
+        zdtm::mount_on("/mnt", "tmpfs", "size=64k");
+        zdtm::write_file("/mnt/file", std::to_string(level));
+        files[level] = SYS(open("/mnt/file", O_RDONLY));
+        if (level % 30 == 0)
+            zdtm::mount_on("/mnt/below", "tmpfs", "size=64k");
+    }
+    const auto before = zdtm::mount_lines();
+    me.wait_for_check();
+    zdtm::check_mounts(before);
+    for (int level = 0; level < 100; ++level) {
+        char text[8] = {};
+        SYS(pread(files[level], text, sizeof(text) - 1, 0));
+        CHECK(text == std::to_string(level), "level %d has %s", level, text);
+    }
+}
