@@ -18,7 +18,7 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> lin
     PreDumpMemory memory(frozen);
     frozen.resume(model::FinalState::Running);
     memory.write();
-    reportStatistics(frozen.statistics(), run.options, run.log);
+    reportStatistics(frozen.statistics(), run.options, run.client, run.log);
     run.log.info("Pre-dumping finished successfully");
     return 0;
 }
