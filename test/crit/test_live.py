@@ -158,9 +158,19 @@ class OneProgram(unittest.TestCase):
 
     def test_core_file_says_what_memory_said(self):
         """Against what /proc has of the same program, standing still."""
+        self.compare_memory()
+
+    def test_memory_in_several_files(self):
+        """The same with pages that are spread over files."""
+        self.compare_memory("--pages-files", "3")
+        self.assertGreater(len([name for name in os.listdir(self.images) if name.startswith("pages-")]), 1)
+        self.assertNotIn("bytes, but pagemap", self.explained()[1])
+
+    def compare_memory(self, *words):
+        """Dumps the program, and compares its core file with it."""
         os.kill(self.pid, signal.SIGSTOP)
         wait_until(lambda: self.state() == "T")
-        dump(self.pid, self.images, "--leave-stopped")
+        dump(self.pid, self.images, "--leave-stopped", *words)
         checkpoint = Checkpoint(self.images)
         core = os.path.join(self.folder, "core")
         with open(core, "wb") as out:

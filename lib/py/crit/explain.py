@@ -15,9 +15,12 @@ import socket
 import stat
 from collections.abc import Iterator
 
+from pycriu import images
+
 from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, Entry
 from .gpus import gpus_of
+from .memory import Stripes
 from .words import printable
 
 
@@ -55,14 +58,19 @@ def _whole(checkpoint: Checkpoint) -> Iterator[Finding]:
         yield Finding(True, f"this dump is an increment of {target}, which isn't there",
                       "Put that directory back, or make the link \"parent\" lead to where it is now.")
     for file in checkpoint.files_like("pagemap-"):
-        entries = checkpoint.entries(file)
-        number = entries[0]["pages_id"] if entries else 0
-        needed = sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE
-        pages = f"pages-{number}.img"
-        size = os.path.getsize(checkpoint.name(pages)) if checkpoint.exists(pages) else 0
-        if needed > size:
-            yield Finding(True, f"{pages} has {size} bytes, but {file} lists {needed}",
-                          "The directory was copied in part; copy it again, with sparse files as they are.")
+        with open(checkpoint.name(file), "rb") as stream:
+            head = next(images.ImageReader(stream).messages(), None)
+        if head is None:
+            yield Finding(True, f"{file} is empty", "The directory is incomplete.")
+            continue
+        stripes = Stripes(head)
+        content = sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE
+        for index, number in enumerate(stripes.files):
+            pages, needed = f"pages-{number}.img", stripes.size_of(index, content)
+            size = os.path.getsize(checkpoint.name(pages)) if checkpoint.exists(pages) else 0
+            if needed > size:
+                yield Finding(True, f"{pages} has {size} bytes, but {file} lists {needed} for it",
+                              "The directory was copied in part; copy it again, with sparse files as they are.")
     for process in checkpoint.processes:
         for thread in process.threads:
             if not checkpoint.exists(f"core-{thread}.img"):

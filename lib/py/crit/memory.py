@@ -6,7 +6,7 @@ from __future__ import annotations
 import bisect
 import os
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pycriu import images
 
@@ -14,6 +14,32 @@ from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, PageRun
 
 _MOST_LAYERS = 1024  # of incremental dumps: links that lead in a circle end here
+
+
+class Stripes:
+    """How the content of a pagemap is spread over pages files: in pieces of some bytes, which go to the files in turn.
+    CRIU 4.2 knows one file only."""
+
+    def __init__(self, head: Any) -> None:
+        self.files: list[int] = [head.pages_id, *head.more_pages_ids]
+        self._piece: int = head.stripe_pages * c.PAGE
+        if len(self.files) > 1 and not self._piece:
+            raise CheckpointError("a pagemap names several pages files, but no length of pieces")
+
+    def place(self, position: int) -> tuple[int, int, int]:
+        """Where a byte of the content is: index of the file, offset in it, and how many bytes lie there together."""
+        if len(self.files) == 1:
+            return 0, position, 1 << 64
+        number, within = divmod(position, self._piece)
+        turn, file = divmod(number, len(self.files))
+        return file, turn * self._piece + within, self._piece - within
+
+    def size_of(self, file: int, content: int) -> int:
+        """How many bytes of a content of some size a file has, by its index."""
+        if len(self.files) == 1:
+            return content
+        rounds, rest = divmod(content, self._piece * len(self.files))
+        return rounds * self._piece + max(0, min(rest - file * self._piece, self._piece))
 
 
 class _Layer:
@@ -25,6 +51,7 @@ class _Layer:
             head = next(images.ImageReader(stream).messages(), None)
         if head is None:
             raise CheckpointError(f"{checkpoint.name(pagemap)} is empty")
+        self._stripes = Stripes(head)
         self.runs: list[PageRun] = []
         self._offsets: list[int] = []  # in the pages file, of each run
         offset = 0
@@ -34,14 +61,18 @@ class _Layer:
             if run.flags & c.PRESENT:
                 offset += run.pages * c.PAGE
         self._starts = [run.start for run in self.runs]
-        self._content: BinaryIO | None = None
-        if offset:
-            self._content = open(checkpoint.name(f"pages-{head.pages_id}.img"), "rb")  # pylint: disable=consider-using-with
+        self._content: list[BinaryIO] = []
+        try:
+            for number in self._stripes.files if offset else []:
+                self._content.append(open(checkpoint.name(f"pages-{number}.img"), "rb"))  # pylint: disable=consider-using-with
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
-        """Closes the pages file."""
-        if self._content:
-            self._content.close()
+        """Closes the pages files."""
+        for file in self._content:
+            file.close()
 
     def at(self, address: int) -> tuple[PageRun | None, int]:
         """The run that an address is in, or None; and where what is said of it ends."""
@@ -53,12 +84,17 @@ class _Layer:
     def read(self, address: int, size: int) -> bytes:
         """Bytes of a run whose pages are present."""
         index = bisect.bisect_right(self._starts, address) - 1
-        assert self._content
-        self._content.seek(self._offsets[index] + address - self._starts[index])
-        data = self._content.read(size)
-        if len(data) != size:
-            raise CheckpointError(f"{self._content.name} is too short")
-        return data
+        position, found = self._offsets[index] + address - self._starts[index], b""
+        while len(found) < size:
+            number, offset, together = self._stripes.place(position)
+            file = self._content[number]
+            file.seek(offset)
+            data = file.read(min(size - len(found), together))
+            if not data:
+                raise CheckpointError(f"{file.name} is too short")
+            found += data
+            position += len(data)
+        return found
 
 
 class Memory:

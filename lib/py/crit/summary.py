@@ -78,6 +78,8 @@ def _directory(checkpoint: Checkpoint) -> Iterator[str]:
     yield f"  processor: {processor}"
     if "dump_criu_run_id" in inventory:
         yield f"  run: {printable(inventory['dump_criu_run_id'])}"
+    if extensions := inventory.get("extensions"):
+        yield f"  not for CRIU 4.2, because of: {printable(', '.join(extensions))}"
     if plugins := inventory.get("plugins_entry", {}).get("plugins"):
         yield f"  plugins: {printable(', '.join(plugins))}"
     if inventory.get("lsmtype", "NO_LSM") != "NO_LSM":
