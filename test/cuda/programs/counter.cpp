@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [pinned]
+// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [pinned] [spread]
 //
 // Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
 // SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
@@ -27,6 +27,7 @@ struct Wanted {
     int threads = 1;
     int device = 0;
     bool pinned = false;
+    bool spread = false;  // process i uses device i
 };
 
 // One thread's counting.
@@ -105,6 +106,8 @@ int main(int argc, char* argv[]) {
         const std::string word = argv[i];
         if (word == "pinned") {
             wanted.pinned = true;
+        } else if (word == "spread") {
+            wanted.spread = true;
         } else if (i + 1 < argc) {
             const int value = atoi(argv[++i]);
             (word == "processes" ? wanted.processes : word == "threads" ? wanted.threads : wanted.device) = value;
@@ -119,6 +122,7 @@ int main(int argc, char* argv[]) {
     for (int i = 1; i < wanted.processes; ++i) {
         const pid_t child = fork();
         if (child == 0) {
+            wanted.device = wanted.spread ? i : wanted.device;
             _exit(use_gpu(wanted, static_cast<std::uint64_t>(1000 + i)));
         }
         children.push_back(child);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Trains a network with PyTorch, one line "step loss" per step. usage: training.py STEPS
+"""Trains a network with PyTorch, one line "step loss" per step. usage: training.py STEPS [GPUS]
+
+With two GPUs the second half of the network is on the second one.
 
 Every run computes the same, so the lines of one that was dumped and restored on the way must be those of one that wasn't.
 """
@@ -12,13 +14,14 @@ import torch
 torch.manual_seed(7)
 torch.use_deterministic_algorithms(True)
 WIDTH = 4096
-model = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH),
-                            torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH)).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+LAST = torch.device("cuda", int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0)
+first = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU()).cuda()
+second = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH)).to(LAST)
+optimizer = torch.optim.AdamW([*first.parameters(), *second.parameters()], lr=1e-4)
 generator = torch.Generator(device="cuda").manual_seed(11)
 for step in range(int(sys.argv[1])):
     data = torch.randn(256, WIDTH, device="cuda", generator=generator)
-    loss = (model(data) - data.roll(1, 1)).square().mean()
+    loss = (second(first(data).to(LAST)) - data.roll(1, 1).to(LAST)).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
