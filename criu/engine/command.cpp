@@ -133,6 +133,10 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             forgoCoreFile();
             devices.clear();  // their memory is the dump's
             return {preDump(run), {}};
+        case Command::PageServer:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            forgoCoreFile();
+            return {pageServer(run), {}};
         case Command::Check:
             return checkSystem(options, devices, log);
         case Command::CpuinfoDump:

@@ -80,7 +80,7 @@ private:
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
-      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.options()}),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces()),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {

@@ -17,6 +17,7 @@
 #include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/model/options.hpp"
 #include "images/pstree.hpp"
 
@@ -51,6 +52,7 @@ CompletePhase::CompletePhase(CapturedPhase& captured)
     : captured_(captured), examined_(captured.examined()), frozen_(examined_.frozen()) {
     writeTree(frozen_.tree(), frozen_.images());
     frozen_.stop().throwIfRequested();
+    frozen_.pages().finish();
     writeInventory(captured);
 }
 

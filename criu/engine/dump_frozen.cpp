@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_frozen.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -13,16 +11,19 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/memory_tracking.hpp"
+#include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/engine/tracking_keeper.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
-#include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/tasks.hpp"
+#include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/remote_page_sinks.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -48,22 +49,19 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
-/// The directory of the images, with its parent if it is to have one.
-ImageDir openImages(Run& run) {
-    ImageDir images = takeImages(run);
-    if (!run.options.previousImages)
-        return images;
-    const std::string& previous = *run.options.previousImages;
-    if (previous.starts_with('/'))
-        run.log.warn("The earlier images {} are found by an absolute path: they can't be moved any more", previous);
-    {
-        const auto rights = images.takeRights();
-        const UniqueFd there(sys(::openat(images.fd(), previous.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
-                                 "open the earlier images {} (relative to {})", previous, images.name()));
-    }
-    images.linkParent(previous);
-    images.openParents();
-    return images;
+/// Images that others build on keep the form that every criu reads: whether a parent's are read is seen only when it's
+/// too late to refuse them.
+memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
+    if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
+        return {};
+    return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
+}
+
+std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const model::Options& options,
+                                             const ImageDir& images) {
+    if (!options.pageServer)
+        return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options));
+    return std::make_unique<memory::RemotePageSinks>(connectToPageServer(options), options.pageServerSocket >= 0);
 }
 
 MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
@@ -81,13 +79,15 @@ MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& op
 struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          images(openImages(run)),
+          images(openDumpImages(run)),
+          pages(openPages(purpose, run.options, images)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
           devices(run.devices, run.options, run.log, images, run.stop) {}
 
     cgroup::PropertyTable cgroupProperties;
     ImageDir images;
+    std::unique_ptr<memory::PageSinks> pages;
     MemoryTracking tracking;
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
@@ -125,6 +125,10 @@ FrozenTree& FrozenPhase::tree() noexcept {
 
 device::DumpDevices& FrozenPhase::devices() noexcept {
     return parts_->devices;
+}
+
+memory::PageSinks& FrozenPhase::pages() noexcept {
+    return *parts_->pages;
 }
 
 MemoryTracking& FrozenPhase::tracking() noexcept {

@@ -28,6 +28,10 @@ struct Run;
 class TrackingLink;
 }  // namespace criu::engine
 
+namespace criu::memory {
+class PageSinks;
+}
+
 namespace criu::model {
 struct Client;
 enum class FinalState : std::uint8_t;
@@ -66,6 +70,8 @@ public:
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
+    /// Where pages go: into the images directory, or to a page server.
+    [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
     /// leave everything as it was.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;

@@ -22,7 +22,6 @@
 #include "criu/memory/aio_ring.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
-#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/parent_pages.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/sysv_shm.hpp"
@@ -32,19 +31,9 @@
 #include "images/mm.hpp"
 
 namespace criu::engine {
-namespace {
-
-memory::Striping stripingFor(const model::Options& options) {
-    if (options.compat)
-        return {};
-    return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
-}
-
-}  // namespace
-
 class DumpMemory::Work {
 public:
-    explicit Work(const Parts& parts) : pages(parts.images, stripingFor(parts.options)), parts_(parts) {}
+    explicit Work(const Parts& parts) : pages(parts.pages), parts_(parts) {}
 
     void lookAhead(FrozenTree& tree);
     MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
@@ -52,7 +41,7 @@ public:
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
     [[nodiscard]] bool sawUprobes() const noexcept;
 
-    memory::FilePageSinks pages;
+    memory::PageSinks& pages;
     memory::SegmentsDump segments;
 
 private:
@@ -134,7 +123,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && parts_.tracking.parentIsKnown())
-        parent = memory::ParentPages::in(*parts_.images.parent(), memory::MemoryObject::process(task.imageId));
+        parent = pages.parentOf(memory::MemoryObject::process(task.imageId));
     if (parent) {
         task.tracking = item.writes;
         task.parent = &*parent;

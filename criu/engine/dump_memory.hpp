@@ -42,6 +42,7 @@ public:
         const ImageDir& images;
         DumpStatistics& statistics;
         MemoryTracking& tracking;
+        memory::PageSinks& pages;
         const model::Options& options;
     };
     explicit DumpMemory(const Parts& parts);

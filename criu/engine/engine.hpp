@@ -49,6 +49,10 @@ int dump(Run& run);
 /// next dump to leave out what hasn't changed. Returns the exit status. Throws Error when it failed.
 int preDump(Run& run);
 
+/// Takes the pages of one dump from a sender and stores them in the images directory. With options.detached a daemon
+/// does it, and this returns as soon as senders can connect. Returns the exit status. Throws Error.
+int pageServer(Run& run);
+
 /// Brings the tree of the images back. Without options.detached returns when its root has ended. With
 /// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
 /// Error when nothing was left behind.

@@ -16,7 +16,6 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_dump.hpp"
-#include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/parent_pages.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/write_tracking.hpp"
@@ -100,7 +99,7 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
     memory::PageDumpTask search{item.pid, item.imageId, task.dir};
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
-        parent = memory::ParentPages::in(*frozen_.images().parent(), memory::MemoryObject::process(item.imageId));
+        parent = frozen_.pages().parentOf(memory::MemoryObject::process(item.imageId));
     if (parent) {
         search.tracking = item.writes;
         search.parent = &*parent;
@@ -134,12 +133,13 @@ void PreDumpMemory::Work::write() {
     memory::Drainer::Options how;
     how.stopWanted = [this] { return frozen_.stop().requested(); };
     memory::Drainer drainer(how);
-    memory::FilePageSinks sinks(frozen_.images());
+    memory::PageSinks& sinks = frozen_.pages();
     for (const Item& item : items_) {
         frozen_.stop().throwIfRequested();
         copy(item, sinks, drainer);
     }
     frozen_.statistics().bufferBytes = drainer.bufferBytes();
+    sinks.finish();
     writeInventory();
     frozen_.tracking().commit();
 }

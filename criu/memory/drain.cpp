@@ -172,6 +172,7 @@ struct Drainer::Run::State {
                     work(buffer, true);
                 } catch (...) {
                     queue.abandon();
+                    sink.abandon();
                     throw;
                 }
             });

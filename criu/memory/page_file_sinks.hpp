@@ -30,21 +30,22 @@ struct Striping {
     static Striping asWished(unsigned files);
 };
 
-/// Writes pages as files of an image directory, see page_files.hpp. They are numbered from 1, since one object stands
-/// for one dump.
+/// Writes pages as files of an image directory, see page_files.hpp. They are numbered from `first` on: one object
+/// stands for one dump.
 class FilePageSinks final : public PageSinks {
 public:
     /// `images` outlives this object.
-    explicit FilePageSinks(const ImageDir& images, Striping striping = {}) noexcept
-        : images_(images), striping_(striping) {}
+    explicit FilePageSinks(const ImageDir& images, Striping striping = {}, std::uint32_t first = 1) noexcept
+        : images_(images), striping_(striping), next_(first) {}
 
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::vector<std::string> extensions() const override;
+    [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
 
 private:
     const ImageDir& images_;
     const Striping striping_;
-    std::atomic<std::uint32_t> next_{1};
+    std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
 };
 

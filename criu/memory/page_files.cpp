@@ -188,6 +188,10 @@ std::vector<std::string> FilePageSinks::extensions() const {
     return striped_ ? std::vector<std::string>{kStripedPages} : std::vector<std::string>{};
 }
 
+std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {
+    return images_.parent() == nullptr ? std::nullopt : ParentPages::in(*images_.parent(), object);
+}
+
 std::optional<PageSource> FilePageSources::open(const MemoryObject& object) const {
     std::vector<std::unique_ptr<const PageLayer>> layers;
     for (const ImageDir* dir = &images_; dir != nullptr; dir = dir->parent()) {

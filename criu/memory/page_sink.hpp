@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "criu/image/pagemap.hpp"
 #include "criu/kernel/process_vm.hpp"
 #include "criu/memory/memory_object.hpp"
+#include "criu/memory/parent_pages.hpp"
 
 /// Where a dump puts pages. Whatever the storage is (files, a page server, a stream …), it is a kind of PageSinks and
 /// PageSink in a file of its own, and whoever dumps memory knows these two interfaces only.
@@ -62,6 +64,10 @@ public:
     /// All pages were added and their content was written. Without it nothing is complete. Throws Error.
     virtual void finish() = 0;
 
+    /// Content that was added won't come: calls of write() that wait for other blocks end with an Error. For any
+    /// thread.
+    virtual void abandon() noexcept {}
+
     /// Bytes of content that all runs together have, those of zero pages included.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
@@ -87,6 +93,13 @@ public:
     /// What a reader must know, beyond what CRIU 4.2 does, to read what the sinks so far have written: names for
     /// InventoryEntry.extensions. Empty if 4.2 reads it.
     [[nodiscard]] virtual std::vector<std::string> extensions() const { return {}; }
+
+    /// What the parent of the dump has of an object; nothing if there is no such parent. Several threads may ask at
+    /// once, also while sinks are open. Throws Error.
+    [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
+
+    /// All sinks have been finished: returns when everything is stored. Throws Error.
+    virtual void finish() {}
 };
 
 }  // namespace criu::memory

@@ -12,7 +12,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {Restore, "restore", true, "restore -D DIR", "bring a process tree back from image files"},
     {LazyPages, "lazy-pages", false, "lazy-pages -D DIR", "feed memory to processes restored with --lazy-pages"},
     {Check, "check", true, "check [--all | --feature NAME]", "see whether this kernel offers what is needed"},
-    {PageServer, "page-server", false, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
+    {PageServer, "page-server", true, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
     {Service, "service", true, "service --address SOCKET", "answer requests of programs"},
     {Swrk, "swrk", true, "swrk FD", "answer requests on an inherited socket"},
     {Dedup, "dedup", false, "dedup -D DIR", "free memory of earlier images that later ones replace"},

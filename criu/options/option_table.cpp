@@ -171,6 +171,7 @@ constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore};
 constexpr CommandSet Dumps{Dump, PreDump};
+constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
 
@@ -422,7 +423,7 @@ constexpr OptionRow kTable[] = {
      "use this context for mounts instead of the dumped one", text<&O::lsmMountContext>, "lsm_mount_context"},
     {Memory, "track-mem", 0, None, "", HasNo, Dumps, Built, "have the kernel track what changes until the next dump",
      flag<&O::trackMemory>, "track_mem"},
-    {Memory, "prev-images-dir", 0, Required, "DIR", NoNo, Dumps, Built,
+    {Memory, "prev-images-dir", 0, Required, "DIR", NoNo, PageWriters, Built,
      "earlier images to refer to, relative to the images directory", path<&O::previousImages>, "parent_img"},
     {Memory,
      "pre-dump-mode",
@@ -452,17 +453,17 @@ constexpr OptionRow kTable[] = {
      "",
      HasNo,
      PageClients,
-     Missing,
+     Built,
      "send pages to, or get them from, a page server",
      flag<&O::pageServer>,
      {"ps", readPageServer}},
     {Transfer, "address", 0, Required, "ADDRESS", NoNo, PageEnds, Built,
      "address of the page server, or path of the service's socket", text<&O::address>},
-    {Transfer, "port", 0, Required, "PORT", NoNo, PageWire, Moot, "port of the page server",
+    {Transfer, "port", 0, Required, "PORT", NoNo, PageWire, Built, "port of the page server",
      number<&O::port, 1, 65535, std::uint16_t>},
-    {Transfer, "ps-socket", 0, Required, "FD", NoNo, PageWire, Moot, "connected socket to use instead",
+    {Transfer, "ps-socket", 0, Required, "FD", NoNo, PageWire, Built, "connected socket to use instead",
      number<&O::pageServerSocket, 0, kFdLimit>},
-    {Transfer, "tls", 0, None, "", HasNo, PageWire, Moot, "encrypt the transfer", flag<&O::tls>, "tls"},
+    {Transfer, "tls", 0, None, "", HasNo, PageWire, Missing, "encrypt the transfer", flag<&O::tls>, "tls"},
     {Transfer, "tls-no-cn-verify", 0, None, "", NoNo, PageWire, Moot, "do not check the peer's name",
      clear<&O::tlsVerifyName>, "tls_no_cn_verify"},
     {Transfer, "tls-cacert", 0, Required, "FILE", NoNo, PageWire, Moot, "certificates to trust",

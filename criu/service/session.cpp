@@ -243,9 +243,8 @@ private:
     SessionEnd pageServer(const CriuReq& request) {
         CriuReq answered = request;
         answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients know the answer of both by this type
-        const RunResult result = carryOut(request, Command::PageServer);
         const bool told =
-            result.success ? send(replyTo(answered, true)) : replyFailure(answered, result.code, result.text);
+            replyFailure(answered, ENOTSUP, "page servers are started by the command page-server, not by requests yet");
         return {told ? 0 : kFailure, {}};
     }
 

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from harness import criu as criu_runs
+from harness import criu as criu_runs, processes
 import increments
 from subject import Failed
 
@@ -71,6 +71,37 @@ def striped(subject, _task):
     """Memory spread over several pages files."""
     subject.dump(subject.ours, "images", ["--pages-files", "3"])
     subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def page_server(subject, _task):
+    """A pre-dump and a dump whose pages go to a page server, which has a directory of its own."""
+    previous = []
+    for turn, action in enumerate(("pre-dump", "dump")):
+        stored = subject.images(f"stored-{turn}")
+        pid_file = os.path.join(stored, "server.pid")
+        run = subject.ours.run("page-server", stored, "server.log",
+                               ["--address", "127.0.0.1", "--daemon", "--pidfile", pid_file, *previous])
+        subject.require_success(run)
+        with open(run.log, encoding="utf-8") as log:
+            port = re.search(r"listens at port (\d+)", log.read()).group(1)
+        remote = ["--page-server", "--address", "127.0.0.1", "--port", port]
+        name = f"images-{turn}"
+        if action == "pre-dump":
+            subject.require_success(subject.ours.run("pre-dump", subject.images(name), "pre-dump.log",
+                                                     ["-t", str(subject.root), *remote]))
+        else:
+            subject.dump(subject.ours, name, ["--track-mem", "--prev-images-dir", "../images-0", *remote])
+        with open(pid_file, encoding="ascii") as file:
+            server = int(file.read())
+        subject.init.until(lambda pid=server: pid not in processes.pids(), 10, "end of the page server")
+        previous = ["--prev-images-dir", f"../stored-{turn}"]
+    for file in os.listdir(subject.images("images-1")):
+        if file.endswith(".img"):
+            if file.startswith("pages"):
+                raise Failed(f"the sender has {file} itself")
+            os.rename(os.path.join(subject.images("images-1"), file), os.path.join(stored, file))
+    subject.restore(subject.ours, "stored-1")
     subject.check()
 
 
@@ -199,6 +230,7 @@ MODES = [
     Mode("five", five),
     Mode("increments", increments_mode),
     Mode("pre-dump", pre_dump),
+    Mode("page-server", page_server, beyond_42=True),
     Mode("striped", striped, beyond_42=True),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump_images.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/page_server_connection.hpp"
+#include "criu/engine/pid_file.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/page_server_protocol.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+using memory::PageCommand;
+using memory::PageMessage;
+
+/// Pages files of a server have numbers from here on, so that the sender's may lie in the same directory.
+constexpr std::uint32_t kFirstNumber = 0x10001;
+
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
+
+/// One sender's pages.
+class Session {
+public:
+    Session(const ImageDir& images, int socket) : sinks_(images, {}, kFirstNumber), socket_(socket) {
+        memory::sendAtOnce(socket_);
+    }
+
+    /// Returns when all was sent and stored. Throws Error.
+    void run() {
+        while (!closed_) {
+            PageMessage message;
+            if (!memory::receiveAll(socket_, std::as_writable_bytes(std::span(&message, 1))))
+                fail("the sender has gone before it had sent all pages");
+            const ErrorContext context([&] {
+                return fmt::format("message {} about pages at {:#x} of object {:#x}", message.word & 0xffff,
+                                   message.address, message.object);
+            });
+            answer(message);
+        }
+    }
+
+private:
+    void answer(const PageMessage& message) {
+        switch (message.command()) {
+            case PageCommand::Open:
+                return open(message);
+            case PageCommand::OpenAndTell:
+                open(message);
+                return reply(static_cast<std::uint8_t>(parent_ ? 1 : 0));
+            case PageCommand::Parent:
+                return reply(static_cast<std::int32_t>(sinks_.parentOf(objectOf(message)) ? 1 : 0));
+            case PageCommand::Add:
+                return add(message, PageFlags::Present);
+            case PageCommand::Hole:
+                return add(message, PageFlags::Parent);
+            case PageCommand::AddFlagged:
+                return add(message, static_cast<PageFlags>(message.flags()));
+            case PageCommand::Close:
+            case PageCommand::CloseForGood:
+                complete();
+                closed_ = true;
+                return reply(std::int32_t{0});
+            case PageCommand::Get:
+                fail("pages are asked for, but this server only takes some");
+        }
+        fail("a message of an unknown kind");
+    }
+
+    [[nodiscard]] static memory::MemoryObject objectOf(const PageMessage& message) {
+        const auto object = memory::objectOf(message.object);
+        if (!object)
+            fail("pages of an unknown kind");
+        return *object;
+    }
+
+    void open(const PageMessage& message) {
+        complete();
+        const memory::MemoryObject object = objectOf(message);
+        parent_ = sinks_.parentOf(object);
+        sink_ = sinks_.open(object, 0);
+        object_ = message.object;
+    }
+
+    void add(const PageMessage& message, PageFlags flags) {
+        if (!sink_ || object_ != message.object)
+            open(message);  // older senders don't say it
+        if (message.pages == 0 || message.pages > (std::uint64_t{1} << 52) || message.address % kImagePageSize != 0)
+            fail("{} pages", message.pages);
+        const memory::PageRun run{message.address, message.pages * kImagePageSize, flags};
+        if (has(flags, PageFlags::Parent))
+            requireInParent(run);
+        const std::uint64_t position = sink_->add(std::span(&run, 1));
+        if (has(flags, PageFlags::Present))
+            receiveContent(run, position);
+    }
+
+    void requireInParent(const memory::PageRun& run) const {
+        if (!parent_)
+            fail("pages that should be in earlier images, but there are none here (--prev-images-dir)");
+        parent_->forEach(run.address, run.address + run.bytes, [](std::uint64_t from, std::uint64_t, bool there) {
+            if (!there)
+                fail("the earlier images have no page at {:#x}", from);
+        });
+    }
+
+    void receiveContent(const memory::PageRun& run, std::uint64_t position) {
+        for (std::uint64_t done = 0; done < run.bytes;) {
+            const std::size_t part = std::min<std::uint64_t>(run.bytes - done, buffer_.size());
+            const std::span<std::byte> content(buffer_.data(), part);
+            if (!memory::receiveAll(socket_, content))
+                fail("the sender has gone within pages");
+            const kernel::RemoteRange range{run.address + done, part};
+            sink_->write({position + done, std::span(&range, 1), content});
+            done += part;
+        }
+    }
+
+    void complete() {
+        if (sink_)
+            sink_->finish();
+        sink_.reset();
+    }
+
+    template <typename Number>
+    void reply(Number number) {
+        memory::sendAll(socket_, std::as_bytes(std::span(&number, 1)));
+    }
+
+    memory::FilePageSinks sinks_;
+    int socket_;
+    std::unique_ptr<memory::PageSink> sink_;
+    std::uint64_t object_ = 0;
+    std::optional<memory::ParentPages> parent_;
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
+    bool closed_ = false;
+};
+
+void announceReady(Run& run) {
+    model::requireConsent(Stage::StatusReady, run.listeners.notify(Stage::StatusReady));
+    if (run.options.statusFd < 0)
+        return;
+    const char zero = 0;
+    sys(::write(run.options.statusFd, &zero, 1), "write to --status-fd {}", run.options.statusFd);
+    ::close(run.options.statusFd);
+}
+
+/// Takes the connection of the one sender; its end is seen by the end of the server.
+void serve(Run& run, const ImageDir& images, ListeningPageServer listening) {
+    announceReady(run);
+    UniqueFd socket;
+    if (run.options.pageServerSocket >= 0) {
+        socket.reset(sys(::fcntl(run.options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket"));
+    } else {
+        socket.reset(sys(::accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept a sender"));
+        listening.socket.reset();
+        run.log.info("Accepted a connection");
+    }
+    Session(images, socket.get()).run();
+    std::byte more{};
+    // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
+    if (run.options.pageServerSocket < 0 && memory::receiveAll(socket.get(), std::span(&more, 1)))
+        fail("the sender goes on after the end");
+    run.log.info("Page server: all pages are stored");
+}
+
+/// The daemon's side of a fork.
+void leaveTerminal() {
+    ::setsid();
+    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
+        sys(::dup2(nothing.get(), standard), "close standard streams");
+}
+
+}  // namespace
+
+int pageServer(Run& run) {
+    const ImageDir images = openDumpImages(run);
+    ListeningPageServer listening;
+    if (run.options.pageServerSocket < 0) {
+        listening = listenForPages(run.options);
+        run.log.info("Page server listens at port {}", listening.port);
+    }
+    run.stop.release();  // there is nothing to undo
+    if (!run.options.detached) {
+        serve(run, images, std::move(listening));
+        return 0;
+    }
+    const pid_t daemon = sys(::fork(), "create the daemon");
+    if (daemon != 0) {
+        if (run.options.pidFile)
+            PidFile(*run.options.pidFile, HostPid(daemon)).commit();
+        return 0;
+    }
+    try {
+        leaveTerminal();
+        setProcessTitle("page server");
+        serve(run, images, std::move(listening));
+    } catch (const std::exception& error) {
+        run.log.failure(error);
+        ::_exit(1);
+    }
+    ::_exit(0);
+}
+
+}  // namespace criu::engine

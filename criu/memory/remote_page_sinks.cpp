@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/remote_page_sinks.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "criu/base/error.hpp"
+
+namespace criu::memory {
+
+/// Blocks are sent in the order of their positions, since the server appends what it gets: one that comes too early
+/// waits.
+class RemotePageSinks::Sink final : public PageSink {
+public:
+    Sink(RemotePageSinks& owner, const MemoryObject& object) : owner_(owner), object_(objectNumber(object)) {
+        (void)owner_.ask<std::uint8_t>({wordOf(PageCommand::OpenAndTell), 0, 0, 0, object_});
+    }
+    ~Sink() override { owner_.close(); }
+
+    std::uint64_t write(const PageBlock& block) override {
+        std::unique_lock lock(mutex_);
+        turn_.wait(lock, [&] { return abandoned_ || sent_ == block.position; });
+        if (abandoned_)
+            failWith(ECANCELED, "send pages: others have failed");
+        try {
+            sendBlock(lock, block.bytes);
+        } catch (...) {
+            abandoned_ = true;
+            turn_.notify_all();
+            throw;
+        }
+        sent_ += block.bytes.size();
+        turn_.notify_all();
+        return 0;  // pages of zeroes are sent, too
+    }
+
+    void finish() override {
+        const std::unique_lock lock(mutex_);
+        sendWithoutContent();
+        if (!runs_.empty())
+            fail("pages at {:#x} have no content", runs_.front().address);
+    }
+
+    void abandon() noexcept override {
+        const std::lock_guard lock(mutex_);
+        abandoned_ = true;
+        turn_.notify_all();
+    }
+
+private:
+    void append(std::span<const PageRun> runs, std::uint64_t) override {
+        const std::lock_guard lock(mutex_);
+        runs_.insert(runs_.end(), runs.begin(), runs.end());
+    }
+
+    /// Runs without content that come before the next one with some.
+    void sendWithoutContent() {
+        for (; !runs_.empty() && !has(runs_.front().flags, PageFlags::Present); runs_.pop_front())
+            owner_.send(message(runs_.front(), runs_.front().bytes));
+    }
+
+    /// It's this block's turn, so nobody else sends; runs may be added meanwhile.
+    void sendBlock(std::unique_lock<std::mutex>& lock, std::span<const std::byte> content) {
+        while (!content.empty()) {
+            sendWithoutContent();
+            PageRun& run = runs_.front();
+            const std::size_t part = std::min<std::size_t>(run.bytes, content.size());
+            const PageMessage header = message(run, part);
+            run.address += part;
+            run.bytes -= part;
+            if (run.bytes == 0)
+                runs_.pop_front();
+            lock.unlock();
+            const auto relock = [&] { lock.lock(); };
+            try {
+                owner_.send(header, content.first(part));
+            } catch (...) {
+                relock();
+                throw;
+            }
+            relock();
+            content = content.subspan(part);
+        }
+    }
+
+    [[nodiscard]] PageMessage message(const PageRun& run, std::uint64_t bytes) const noexcept {
+        return {wordOf(PageCommand::AddFlagged, run.flags), 0, bytes / kImagePageSize, run.address, object_};
+    }
+
+    RemotePageSinks& owner_;
+    const std::uint64_t object_;
+    std::mutex mutex_;
+    std::condition_variable turn_;
+    std::deque<PageRun> runs_;  ///< not sent yet
+    std::uint64_t sent_ = 0;    ///< content
+    bool abandoned_ = false;
+};
+
+RemotePageSinks::RemotePageSinks(UniqueFd socket, bool reused) : socket_(std::move(socket)), reused_(reused) {
+    sendAtOnce(socket_.get());
+}
+
+std::unique_ptr<PageSink> RemotePageSinks::open(const MemoryObject& object, std::uint64_t /*expected*/) {
+    {
+        std::unique_lock lock(turns_);
+        free_.wait(lock, [this] { return !taken_; });
+        taken_ = true;
+    }
+    try {
+        return std::make_unique<Sink>(*this, object);
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+void RemotePageSinks::close() noexcept {
+    const std::lock_guard lock(turns_);
+    taken_ = false;
+    free_.notify_one();
+}
+
+std::optional<ParentPages> RemotePageSinks::parentOf(const MemoryObject& object) {
+    if (ask<std::int32_t>({wordOf(PageCommand::Parent), 0, 0, 0, objectNumber(object)}) == 0)
+        return std::nullopt;
+    return ParentPages::all();
+}
+
+void RemotePageSinks::finish() {
+    const PageCommand command = reused_ ? PageCommand::CloseForGood : PageCommand::Close;
+    if (const auto status = ask<std::int32_t>({wordOf(command), 0, 0, 0, 0}); status != 0)
+        fail("the page server couldn't store all pages (status {})", status);
+}
+
+void RemotePageSinks::send(const PageMessage& message, std::span<const std::byte> content) {
+    const std::lock_guard lock(talking_);
+    sendAll(socket_.get(), std::as_bytes(std::span(&message, 1)), true);
+    sendAll(socket_.get(), content);
+}
+
+template <typename Number>
+Number RemotePageSinks::ask(const PageMessage& question) {
+    const std::lock_guard lock(talking_);
+    sendAll(socket_.get(), std::as_bytes(std::span(&question, 1)));
+    return receiveNumber<Number>(socket_.get());
+}
+
+}  // namespace criu::memory

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/memory/page_server_protocol.hpp"
+#include "criu/memory/page_sink.hpp"
+
+namespace criu::memory {
+
+/// Sends pages to a page server, CRIU 4.2's or ours. One connection has one order, so objects come one after the other:
+/// open() waits until the sink before has gone.
+class RemotePageSinks final : public PageSinks {
+public:
+    /// `reused`: the connection goes on after finish(), for further dumps.
+    RemotePageSinks(UniqueFd socket, bool reused);
+
+    [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
+    [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
+    void finish() override;
+
+private:
+    class Sink;
+
+    void send(const PageMessage& message, std::span<const std::byte> content = {});
+    template <typename Number>
+    Number ask(const PageMessage& question);
+    void close() noexcept;
+
+    UniqueFd socket_;
+    bool reused_;
+    std::mutex talking_;  ///< for a message with its pages, or with its answer
+    std::mutex turns_;
+    std::condition_variable free_;
+    bool taken_ = false;  ///< there is a sink
+};
+
+}  // namespace criu::memory
