@@ -130,6 +130,11 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     for (const Process& known : processes_)
         if (known.pid == file.pid) {
             further_.push_back({id, file.pid, known.id});
+            if (Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).minorVersion() >= kFirstWithContexts)
+                context_.log.warn(
+                    "amdgpu: process {} has {} open several times; if one of them is a context of its own, that is "
+                    "lost",
+                    file.pid, kKfdPath);
             return;
         }
     // RESTORE is for those who may do that in the initial user namespace (kfd_chardev.c); a restored process opens its

@@ -27,11 +27,17 @@ bool hasContent(const uapi::KfdBuffer& buffer) noexcept {
 }
 
 void Kfd::requireCriu() const {
+    if (const std::uint32_t minor = minorVersion(); minor < kFirstMinor)
+        fail("the compute driver's interface is {}.{}, checkpoints need {}.{}", kMajor, minor, kMajor, kFirstMinor);
+}
+
+std::uint32_t Kfd::minorVersion() const {
     uapi::KfdVersion version{};
     kernel_.ioctl(fd_, uapi::kKfdGetVersion, &version, "ask the compute driver for its version");
-    if (version.major != kMajor || version.minor < kFirstMinor)
-        fail("the compute driver's interface is {}.{}, checkpoints need {}.{}", version.major, version.minor, kMajor,
+    if (version.major != kMajor)
+        fail("the compute driver's interface is {}.{}, {}.{} or later is known", version.major, version.minor, kMajor,
              kFirstMinor);
+    return version.minor;
 }
 
 KfdProcess Kfd::pause() const {

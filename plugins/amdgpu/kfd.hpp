@@ -29,6 +29,10 @@ struct KfdState {
     std::vector<std::byte> privateData;
 };
 
+/// From this minor version of the interface on, a descriptor of /dev/kfd may be made a context of its own
+/// (AMDKFD_IOC_CREATE_PROCESS).
+inline constexpr std::uint32_t kFirstWithContexts = 19;
+
 inline constexpr std::uint32_t kNoDmabuf = 0xffffffff;
 
 /// Whether a buffer has content of its own: memory, not registers or the process' own memory.
@@ -41,6 +45,8 @@ public:
 
     /// Throws Error unless the driver can checkpoint.
     void requireCriu() const;
+    /// Of the interface's version 1.N.
+    [[nodiscard]] std::uint32_t minorVersion() const;
     /// Stops the process' queues.
     [[nodiscard]] KfdProcess pause() const;
     /// The DMA-BUF descriptors in the result are this process', to be closed by the caller.

@@ -5,8 +5,7 @@ import os
 
 # Everything there is; each is run in the modes `alone` and those of CRIU_MODES.
 PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "kfd_other_files",
-            "render_buffers",
-            "dmabuf_passing", "dmabuf_in_flight"]
+            "render_buffers", "mesa_buffers", "dmabuf_passing", "dmabuf_in_flight"]
 
 # Modes in which criu dumps and restores, and for which programs. Those that pass through every ioctl take long, so they
 # are run with the programs that use many kinds of them.
@@ -50,6 +49,9 @@ TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
+# Images that don't say which render file the driver was given.
+UNNOTED = [("unnoted", "kfd_other_files", "any")]
+
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused_sharing", "kfd_shared", ""), ("refused_sharing", "kfd_shared", "render"), ("refused_kind", "mesa_buffers", "userptr"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
@@ -58,6 +60,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
 PLAIN = [
     ("interface", "interface_check", ""),
     ("once", "plain", ""),
+    ("hardware_check", "plain", ""),
     ("no_driver", "plain", ""),
     ("real_driver", "plain", ""),  # the last: that driver stays loaded
 ]
@@ -68,7 +71,7 @@ def all_cases(with_criu, with_other):
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
-        cases += BULK + REFUSED
+        cases += BULK + UNNOTED + REFUSED
     if with_other:
         cases += [("to_other", program, "") for program in TO_OTHER]
         cases += [("from_other", program, "") for program in FROM_OTHER]

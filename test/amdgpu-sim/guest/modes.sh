@@ -321,6 +321,20 @@ mode_refused_kind() {
     verify
 }
 
+# As in images of CRIU 4.2, nothing says which render file the driver was given: the field's number, 4202, is made another.
+mode_unnoted() {
+    start
+    dump_well images
+    for image in "$dir"/images/amdgpu-kfd-*.img; do
+        sed -i "s/$(printf '\320\206\002')/$(printf '\220\207\002')/g" "$image"
+        ! grep -q "$(printf '\320\206\002')" "$image" || fail "the image still says it"
+        grep -q "$(printf '\220\207\002')" "$image" || fail "the image didn't say it"
+    done
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # The interface of Linux 6.1: other versions, no list of buffers, new DMA-BUFs each time.
 mode_linux_6_1() {
     reload_simulator interface=601
@@ -347,6 +361,29 @@ mode_changing() {
     restore_well images restore
     still_works "the restore"
     verify
+}
+
+# usage: hardware_check NAMES; sets $code
+hardware_check() {
+    HARDWARE_CHECK_MIB=16 HARDWARE_CHECK_LIMIT=$limit sh /guest/hardware-check --criu /bin/criu --programs /programs \
+        --output "$dir/report" --only "$1" >"$dir/out" 2>&1
+    code=$?
+}
+
+# The script for machines with real GPUs: it finds nothing wrong here, and what is wrong where something is.
+mode_hardware_check() {
+    hardware_check "kfd_queues refused-sharing container bulk-2"
+    [ $code = 0 ] || fail "the script ended with $code: $(grep -e FAILED -e passed "$dir/report/report" | tr '\n' ' ')"
+    for line in "THE DRIVER IS SIMULATED" "simd_count 416" "amdgpu_svm is supported" "4 passed, 0 failed, 0 skipped" \
+        "^ok bulk-2: dump.*restore --no-parallel [0-9]* ms; restore --parallel [0-9]* ms"; do
+        grep -q "$line" "$dir/report/report" || fail "the report has no '$line'"
+    done
+    ! grep -q unique_id "$dir/report/report" || fail "the report has serial numbers"
+    echo "kfd.criu.restore 1 12" >$controls/fault
+    hardware_check kfd_queues
+    [ $code = 1 ] || fail "with an error of the driver the script ended with $code"
+    grep -q "^FAILED kfd_queues: restore ended with 1: .*KFD_CRIU_OP_RESTORE" "$dir/report/report" ||
+        fail "the report doesn't name an error of the driver"
 }
 
 # Neither copy engines nor processors reach video memory: an error, not the end of whoever copies.
