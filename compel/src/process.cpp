@@ -3,11 +3,13 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "fail.hpp"
 #include "proc.hpp"
@@ -202,12 +204,27 @@ void FrozenProcess::detach() {
 void FrozenProcess::kill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
-    for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
+    // In no order: of the first process of a pid namespace the thread that happens to be the last one waits for the
+    // ends of all others to be noticed (zap_pid_ns_processes() of Linux), so whoever waited for that one first would
+    // wait for ever.
+    constexpr useconds_t kPause = 200;
+    std::vector<Tracee*> left;
+    for (FrozenThread& thread : threads_)
+        left.push_back(&thread.tracee);
+    const auto hasEnded = [](Tracee* thread) {
         try {
-            thread->tracee.waitEnd();
+            return thread->hasEnded();
         } catch (const TraceeGone&) {
-            continue;
+            return true;
         }
+    };
+    while (std::erase_if(left, hasEnded), left.size() > 1)
+        ::usleep(kPause);
+    try {
+        if (!left.empty())
+            left.front()->waitEnd();
+    } catch (const TraceeGone&) {
+        // It has ended, too.
     }
     release();
 }

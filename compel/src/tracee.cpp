@@ -252,6 +252,12 @@ int Tracee::waitEnd() {
     }
 }
 
+bool Tracee::hasEnded() {
+    stop_.reset();
+    const auto info = pollStop(WNOHANG);
+    return info && info->kind == StopInfo::Kind::Exited;
+}
+
 void Tracee::requeueSignal() {
     const auto atRest = [this] {
         return stop_->kind == StopInfo::Kind::Interrupted || stop_->kind == StopInfo::Kind::GroupStop;

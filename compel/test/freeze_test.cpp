@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -413,4 +415,32 @@ TEST_CASE("a process that dies while frozen is reported and leaves nothing behin
     // This process is tracer and parent: there is one status for both, and it has been collected.
     CHECK(::waitpid(child.pid(), nullptr, __WALL) == -1);
     CHECK(test::stateOf(child.pid()) == '?');
+}
+
+// One of its threads ends when all others are gone and their ends were noticed; which one is chance.
+TEST_CASE("the first process of a pid namespace is killed, whichever thread of it ends last") {
+    for (int round = 0; round < 30; ++round) {
+        int ready[2];
+        REQUIRE(::pipe(ready) == 0);
+        const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+        if (pid < 0 && errno == EPERM) {
+            WARN("skipped: no pid namespace can be made");
+            return;
+        }
+        REQUIRE(pid >= 0);
+        if (pid == 0) {
+            startIdleThreads(8);
+            const char byte = 'r';
+            if (::write(ready[1], &byte, 1) == 1)
+                for (;;)
+                    ::pause();
+            ::_exit(1);
+        }
+        char byte = 0;
+        CHECK(::read(ready[0], &byte, 1) == 1);
+        FrozenProcess::freeze(pid).kill();
+        CHECK(test::stateOf(pid) == '?');
+        ::close(ready[0]);
+        ::close(ready[1]);
+    }
 }

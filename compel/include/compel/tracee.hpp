@@ -105,6 +105,8 @@ public:
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
     /// For a thread that is being killed: passes over stops until it has ended. Returns the waitpid(2) status.
     int waitEnd();
+    /// The same without waiting: whether it has ended, which is taken notice of. Throws TraceeGone.
+    bool hasEnded();
     /// A thread seen at a signal's delivery gives it back to the queue it came from, siginfo included, and ends up in
     /// an Interrupted or GroupStop stop. (Signals that can't be blocked take effect: SIGSTOP makes a group-stop.)
     /// Does nothing in these two stops.
