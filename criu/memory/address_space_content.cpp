@@ -42,16 +42,53 @@ bool isOther(const Range& piece, const std::byte* here, const PageSource& pages,
     return any;
 }
 
+/// Memory that had asked for huge pages is filled into such, where the image has all of a huge page: it is faster, and
+/// the process has them again at once. Elsewhere a huge page would take memory that wasn't in use.
+class HugePageAdvice {
+public:
+    /// Takes note of content that comes to `at`. In ascending order for each mapping.
+    void add(const PlacedVma& placed, std::uint64_t at, std::uint64_t bytes) {
+        const VmaEntry& vma = *placed.vma;
+        if (vma.has_madv == 0 || (vma.madv >> MADV_HUGEPAGE & 1U) == 0)
+            return;
+        if (at != end_) {
+            advise();
+            start_ = at;
+        }
+        end_ = at + bytes;
+    }
+    /// All of it has been added.
+    void finish() { advise(); }
+
+private:
+    /// That it can't be done is found when all advice is given (seal()), which also makes one mapping of these again.
+    void advise() {
+        constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+        constexpr int kMostParts = 1000;  // each makes two mappings more for a while
+        const std::uint64_t from = (start_ + kHugePage - 1) / kHugePage * kHugePage;
+        const std::uint64_t to = end_ / kHugePage * kHugePage;
+        if (from < to && parts_++ < kMostParts)
+            (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+    }
+
+    std::uint64_t start_ = 0;
+    std::uint64_t end_ = 0;
+    int parts_ = 0;
+};
+
 }  // namespace
 
 void AddressSpace::fill(const PageSource& pages, Log& log) {
     PageReader reader(pages);
     std::vector<PlacedPages> wanted;
+    HugePageAdvice advice;
     const auto want = [&](const PlacedVma& placed, const Range& range) {
         pages.forEach(range.start, range.end, [&](const PageJob& job) {
             if (job.state == PageJob::State::Absent)
                 return;
-            wanted.push_back({job, placed.at + (job.address - placed.vma->start)});
+            const std::uint64_t at = placed.at + (job.address - placed.vma->start);
+            wanted.push_back({job, at});
+            advice.add(placed, at, job.bytes);
             restoredPages += job.bytes / kImagePageSize;
         });
     };
@@ -81,6 +118,7 @@ void AddressSpace::fill(const PageSource& pages, Log& log) {
             want(placed, piece);
         }
     }
+    advice.finish();
     reader.read(wanted);
     if (!wanted.empty())
         log.debug("{} pages of memory filled", restoredPages);

@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sys/mman.h>
 
+#include <sstream>
+
 #include "zdtm.hpp"
+
+namespace {
+
+// Bytes of huge pages in the mapping that has this address, by /proc/self/smaps.
+std::size_t huge_bytes(const std::byte* address) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    std::istringstream lines(zdtm::read_file("/proc/self/smaps"));
+    bool within = false;
+    for (std::string line; std::getline(lines, line);) {
+        std::uintptr_t start = 0;
+        std::uintptr_t end = 0;
+        std::size_t size = 0;
+        if (sscanf(line.c_str(), "%lx-%lx ", &start, &end) == 2) {
+            within = start <= wanted && wanted < end;
+        } else if (within && sscanf(line.c_str(), "AnonHugePages: %zu", &size) == 1) {
+            return size << 10;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
 
 ZDTM("transparent huge pages, whole, split and partly used") {
     const std::size_t huge = std::size_t{2} << 20;
@@ -18,7 +42,15 @@ ZDTM("transparent huge pages, whole, split and partly used") {
     // One huge page loses a part in its middle, another gets a read-only part.
     SYS(madvise(&aligned[2 * huge + 64 * zdtm::page_size()], 16 * zdtm::page_size(), MADV_DONTNEED));
     SYS(mprotect(&aligned[4 * huge + 8 * zdtm::page_size()], zdtm::page_size(), PROT_READ));
+    // This one is in use as a whole, all by huge pages.
+    const std::span<std::byte> whole = zdtm::map(8 * huge);
+    SYS(madvise(whole.data(), whole.size(), MADV_HUGEPAGE));
+    zdtm::fill(whole, 9);
+    const bool were_huge = huge_bytes(whole.data()) > 0;
     me.wait_for_check();
+
+    CHECK(!were_huge || huge_bytes(whole.data()) > 0, "its huge pages have become small ones");
+    CHECK(zdtm::first_difference(whole, 9) < 0, "the memory that is all in use changed");
 
     CHECK(zdtm::first_difference(aligned.first(huge), 0) < 0, "a whole huge page changed");
     CHECK(aligned[huge] == std::byte{1} && aligned[2 * huge - 1] == std::byte{}, "a used huge page changed");
