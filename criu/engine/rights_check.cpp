@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/rights_check.hpp"
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
@@ -15,25 +18,38 @@ namespace criu::engine {
 RightsCheck::RightsCheck(const model::IdMap& ids)
     : ids_(ids), capabilities_(kernel::knownCapabilities()), label_(task::securityLabel(kernel::ProcDir().self())) {}
 
+void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::size_t end) const {
+    kernel::ProcBuffer buffer;
+    for (std::size_t i = first; i < end; ++i) {
+        const model::Thread& thread = wanted.task.threads[i];
+        const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
+        const pid_t tid = wanted.threads.at(thread.tid)->tracee.tid();
+        const kernel::TaskStatus status = kernel::readThreadStatus(wanted.directory, tid, buffer);
+        // Whom the kernel has given an orphan to depends on who reaps at that moment.
+        if (wanted.parent && HostPid(status.ppid) != *wanted.parent)
+            fail("is a child of {} instead of {}", status.ppid, *wanted.parent);
+        const CredsEntry& creds = *(*thread.core)->thread_core->creds;
+        task::requireCredentials(task::Credentials::ofImage(creds), status, ids_, capabilities_);
+        task::requireSeccomp(wanted.seccomp, i, status);
+        if (label_)
+            task::requireLabel(creds, task::securityLabel(wanted.directory.thread(tid)));
+    }
+}
+
 void RightsCheck::require(const compel::FrozenProcess& process, const LastSteps::Threads& threads,
                           const model::Task& task, const std::vector<task::SeccompPlan>* seccomp,
                           std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
-    kernel::ProcBuffer buffer;
-    for (std::size_t i = 0; i < task.threads.size(); ++i) {
-        const model::Thread& thread = task.threads[i];
-        const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
-        const pid_t tid = threads.at(thread.tid)->tracee.tid();
-        const kernel::TaskStatus status = kernel::readThreadStatus(dir, tid, buffer);
-        // Whom the kernel has given an orphan to depends on who reaps at that moment.
-        if (parent && HostPid(status.ppid) != *parent)
-            fail("is a child of {} instead of {}", status.ppid, *parent);
-        const CredsEntry& creds = *(*thread.core)->thread_core->creds;
-        task::requireCredentials(task::Credentials::ofImage(creds), status, ids_, capabilities_);
-        task::requireSeccomp(seccomp, i, status);
-        if (label_)
-            task::requireLabel(creds, task::securityLabel(dir.thread(tid)));
-    }
+    const Wanted wanted{dir, threads, task, seccomp, parent};
+    // Many files of /proc are read by all cores.
+    constexpr std::size_t kAtOnce = 256;
+    const std::size_t count = task.threads.size();
+    if (count <= kAtOnce)
+        return requireThreads(wanted, 0, count);
+    ThreadPool pool(availableCores());
+    for (std::size_t first = 0; first < count; first += kAtOnce)
+        pool.submit([&, first] { requireThreads(wanted, first, std::min(first + kAtOnce, count)); });
+    pool.wait();
 }
 
 }  // namespace criu::engine

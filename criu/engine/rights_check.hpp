@@ -12,6 +12,10 @@
 #include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
 
+namespace criu::kernel {
+class ProcPid;
+}
+
 namespace criu::engine {
 
 /// Compares what the kernel says of the rights of restored processes with what their images say: ids, groups,
@@ -28,6 +32,16 @@ public:
                  const std::vector<task::SeccompPlan>* seccomp, std::optional<HostPid> parent) const;
 
 private:
+    /// What a process' threads are compared with.
+    struct Wanted {
+        const kernel::ProcPid& directory;
+        const LastSteps::Threads& threads;
+        const model::Task& task;
+        const std::vector<task::SeccompPlan>* seccomp;
+        std::optional<HostPid> parent;
+    };
+    void requireThreads(const Wanted& wanted, std::size_t first, std::size_t end) const;
+
     const model::IdMap& ids_;
     std::uint64_t capabilities_;        ///< all that this kernel has
     std::optional<std::string> label_;  ///< criu's own

@@ -6,6 +6,7 @@
 
 #include <compel/registers.hpp>
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -44,40 +45,69 @@ struct Place {
     bool onRequest = false;  ///< a process has to ask for it first (ARCH_REQ_XCOMP_PERM)
 };
 
-Place placeOf(unsigned component) {
+/// What CPUID says of one leaf; zeroes if the processor doesn't have it.
+struct CpuidAnswer {
     unsigned eax = 0;
     unsigned ebx = 0;
     unsigned ecx = 0;
     unsigned edx = 0;
-    if (__get_cpuid_count(0xd, component, &eax, &ebx, &ecx, &edx) == 0)
+};
+
+CpuidAnswer cpuid(unsigned leaf, unsigned part) {
+    CpuidAnswer answer;
+    if (__get_cpuid_count(leaf, part, &answer.eax, &answer.ebx, &answer.ecx, &answer.edx) == 0)
         return {};
-    constexpr unsigned kFaultsWhenDisabled = 4;
-    return {ebx, eax, (ecx & kFaultsWhenDisabled) != 0};
+    return answer;
 }
 
-/// Features the kernel enabled for user space (XCR0).
+constexpr unsigned kComponents = 64;
+
+/// How the processor stores extended states.
+struct Layout {
+    std::uint64_t enabled = 3;           ///< features that the kernel has enabled for user space (XCR0)
+    std::size_t areaSize = kLegacySize;  ///< of a full standard-format XSAVE area
+    std::array<Place, kComponents> places{};
+
+    static Layout ofProcessor() {
+        constexpr unsigned kStates = 0xd;
+        Layout layout;
+        if ((cpuid(1, 0).ecx & bit_OSXSAVE) != 0) {
+            unsigned low = 0;
+            unsigned high = 0;
+            asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+            layout.enabled = (std::uint64_t{high} << 32) | low;
+        }
+        const CpuidAnswer whole = cpuid(kStates, 0);
+        if (whole.ebx >= kLegacySize + kHeaderSize)
+            layout.areaSize = whole.ebx;
+        const std::uint64_t supported = (std::uint64_t{whole.edx} << 32) | whole.eax;
+        for (unsigned component = 2; component < kComponents; ++component) {
+            if ((supported >> component & 1U) == 0)
+                continue;
+            constexpr unsigned kFaultsWhenDisabled = 4;
+            const CpuidAnswer state = cpuid(kStates, component);
+            layout.places[component] = {state.ebx, state.eax, (state.ecx & kFaultsWhenDisabled) != 0};
+        }
+        return layout;
+    }
+};
+
+/// Asked for once: in a virtual machine each CPUID leaves it, and takes some microseconds.
+const Layout& layout() {
+    static const Layout known = Layout::ofProcessor();
+    return known;
+}
+
+Place placeOf(unsigned component) {
+    return component < kComponents ? layout().places[component] : Place{};
+}
+
 std::uint64_t enabledFeatures() {
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_OSXSAVE) == 0)
-        return 3;
-    unsigned low = 0;
-    unsigned high = 0;
-    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (std::uint64_t{high} << 32) | low;
+    return layout().enabled;
 }
 
-/// Size of a full standard-format XSAVE area on this machine.
 std::size_t areaSize() {
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    if (__get_cpuid_count(0xd, 0, &eax, &ebx, &ecx, &edx) == 0 || ebx < kLegacySize + kHeaderSize)
-        return kLegacySize;
-    return ebx;
+    return layout().areaSize;
 }
 
 template <typename T>
