@@ -21,6 +21,8 @@ struct Registers {
     [[nodiscard]] std::uint64_t threadPointer() const noexcept;
     [[nodiscard]] std::int64_t syscallNumber() const noexcept;
     [[nodiscard]] bool inSyscall() const noexcept;
+    [[nodiscard]] std::uint64_t syscallArgument(std::size_t index) const noexcept;
+    void setSyscallArgument(std::size_t index, std::uint64_t value) noexcept;
     [[nodiscard]] std::int64_t syscallResult() const noexcept;
     void setSyscallResult(std::int64_t value) noexcept;
     void leaveSyscall() noexcept;
