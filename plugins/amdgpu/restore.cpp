@@ -201,7 +201,8 @@ void AmdgpuRestore::visitGroups(const device::InGroupsOf& inGroupsOf) {
         const TreePid holder = holders_.at(id);
         seen.count = 0;
         inGroupsOf(holder, [&] {
-            for (const Node* const gpu : Topology::read(kernel_.topology()).gpus())
+            const Topology inGroups = Topology::read(kernel_.topology());
+            for (const Node* const gpu : inGroups.gpus())
                 if (gpu->hasRenderNode() && seen.count < most)
                     seen.ids[seen.count++] = gpu->gpuId;
         });
