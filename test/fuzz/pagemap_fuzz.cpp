@@ -41,7 +41,7 @@ criu::Pagemap rewritten(const criu::Pagemap& pagemap) {
 
 void checkSame(const criu::Pagemap& pagemap, const criu::Pagemap& again) {
     checkPromises(again);
-    require(again.contentSize() == pagemap.contentSize() && again.pagesId() == pagemap.stripes());
+    require(again.contentSize() == pagemap.contentSize() && again.stripes() == pagemap.stripes());
     for (const criu::PagemapRange& range : pagemap.ranges()) {
         const criu::PagemapRange* const merged = again.find(range.vaddr);
         require(merged != nullptr && merged->flags == range.flags && merged->end() >= range.end());
