@@ -57,11 +57,12 @@ memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options&
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
-std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const model::Options& options,
-                                             const ImageDir& images) {
+std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run, const ImageDir& images) {
+    const model::Options& options = run.options;
     if (!options.pageServer)
         return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options));
-    return std::make_unique<memory::RemotePageSinks>(connectToPageServer(options), options.pageServerSocket >= 0);
+    return std::make_unique<memory::RemotePageSinks>(connectToPageServer(options, run.stop),
+                                                     options.pageServerSocket >= 0);
 }
 
 MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
@@ -80,7 +81,7 @@ struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
           images(openDumpImages(run)),
-          pages(openPages(purpose, run.options, images)),
+          pages(openPages(purpose, run, images)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
           devices(run.devices, run.options, run.log, images, run.stop) {}

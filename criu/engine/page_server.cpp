@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,15 +32,14 @@ constexpr std::size_t kBuffer = std::size_t{1} << 20;
 /// One sender's pages.
 class Session {
 public:
-    Session(const ImageDir& images, int socket) : sinks_(images, {}, kFirstNumber), socket_(socket) {
-        memory::sendAtOnce(socket_);
-    }
+    Session(const ImageDir& images, memory::PageConnection& sender)
+        : sinks_(images, {}, kFirstNumber), sender_(sender) {}
 
     /// Returns when all was sent and stored. Throws Error.
     void run() {
         while (!closed_) {
             PageMessage message;
-            if (!memory::receiveAll(socket_, std::as_writable_bytes(std::span(&message, 1))))
+            if (!sender_.receive(std::as_writable_bytes(std::span(&message, 1))))
                 fail("the sender has gone before it had sent all pages");
             const ErrorContext context([&] {
                 return fmt::format("message {} about pages at {:#x} of object {:#x}", message.word & 0xffff,
@@ -68,7 +64,7 @@ private:
             case PageCommand::Hole:
                 return add(message, PageFlags::Parent);
             case PageCommand::AddFlagged:
-                return add(message, static_cast<PageFlags>(message.flags()));
+                return add(message, flagsOf(message));
             case PageCommand::Close:
             case PageCommand::CloseForGood:
                 complete();
@@ -87,6 +83,26 @@ private:
         return *object;
     }
 
+    /// What a run of pages can be; pages that are nowhere would be a run that says nothing.
+    [[nodiscard]] static PageFlags flagsOf(const PageMessage& message) {
+        constexpr auto kKnown = static_cast<std::uint32_t>(PageFlags::Parent | PageFlags::Lazy | PageFlags::Present);
+        const std::uint32_t flags = message.flags();
+        if (flags == 0 || (flags & ~kKnown) != 0)
+            fail("unknown flags of pages: {:#x}", flags);
+        return static_cast<PageFlags>(flags);
+    }
+
+    /// The pages that a message is about. No object has any beyond what offsets of files can be, and so this is where
+    /// numbers stop before they are multiplied.
+    [[nodiscard]] static memory::PageRun runOf(const PageMessage& message, PageFlags flags) {
+        constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
+        if (message.address % kImagePageSize != 0 || message.address >= kEnd)
+            fail("no page begins there");
+        if (message.pages == 0 || message.pages > (kEnd - message.address) / kImagePageSize)
+            fail("{} pages, which aren't there", message.pages);
+        return {message.address, message.pages * kImagePageSize, flags};
+    }
+
     void open(const PageMessage& message) {
         complete();
         const memory::MemoryObject object = objectOf(message);
@@ -96,11 +112,9 @@ private:
     }
 
     void add(const PageMessage& message, PageFlags flags) {
+        const memory::PageRun run = runOf(message, flags);
         if (!sink_ || object_ != message.object)
             open(message);  // older senders don't say it
-        if (message.pages == 0 || message.pages > (std::uint64_t{1} << 52) || message.address % kImagePageSize != 0)
-            fail("{} pages", message.pages);
-        const memory::PageRun run{message.address, message.pages * kImagePageSize, flags};
         if (has(flags, PageFlags::Parent))
             requireInParent(run);
         const std::uint64_t position = sink_->add(std::span(&run, 1));
@@ -121,7 +135,7 @@ private:
         for (std::uint64_t done = 0; done < run.bytes;) {
             const std::size_t part = std::min<std::uint64_t>(run.bytes - done, buffer_.size());
             const std::span<std::byte> content(buffer_.data(), part);
-            if (!memory::receiveAll(socket_, content))
+            if (!sender_.receive(content))
                 fail("the sender has gone within pages");
             const kernel::RemoteRange range{run.address + done, part};
             sink_->write({position + done, std::span(&range, 1), content});
@@ -137,11 +151,11 @@ private:
 
     template <typename Number>
     void reply(Number number) {
-        memory::sendAll(socket_, std::as_bytes(std::span(&number, 1)));
+        sender_.send(std::as_bytes(std::span(&number, 1)));
     }
 
     memory::FilePageSinks sinks_;
-    int socket_;
+    memory::PageConnection& sender_;
     std::unique_ptr<memory::PageSink> sink_;
     std::uint64_t object_ = 0;
     std::optional<memory::ParentPages> parent_;
@@ -161,18 +175,14 @@ void announceReady(Run& run) {
 /// Takes the connection of the one sender; its end is seen by the end of the server.
 void serve(Run& run, const ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
-    UniqueFd socket;
-    if (run.options.pageServerSocket >= 0) {
-        socket.reset(sys(::fcntl(run.options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket"));
-    } else {
-        socket.reset(sys(::accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept a sender"));
-        listening.socket.reset();
+    memory::PageConnection sender = acceptSender(listening, run.options, run.stop);
+    listening.socket.reset();
+    if (run.options.pageServerSocket < 0)
         run.log.info("Accepted a connection");
-    }
-    Session(images, socket.get()).run();
+    Session(images, sender).run();
     std::byte more{};
     // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
-    if (run.options.pageServerSocket < 0 && memory::receiveAll(socket.get(), std::span(&more, 1)))
+    if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
     run.log.info("Page server: all pages are stored");
 }
@@ -194,7 +204,6 @@ int pageServer(Run& run) {
         listening = listenForPages(run.options);
         run.log.info("Page server listens at port {}", listening.port);
     }
-    run.stop.release();  // there is nothing to undo
     if (!run.options.detached) {
         serve(run, images, std::move(listening));
         return 0;

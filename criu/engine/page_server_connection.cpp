@@ -4,10 +4,13 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -40,22 +43,56 @@ Address parse(const std::string& text, std::uint16_t port) {
 }
 
 UniqueFd makeSocket(const Address& address) {
-    return UniqueFd(sys(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), "make a socket"));
+    constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    return UniqueFd(sys(::socket(address.storage.ss_family, kType, IPPROTO_TCP), "make a socket"));
+}
+
+UniqueFd passedSocket(const model::Options& options) {
+    return UniqueFd(
+        sys(::fcntl(options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket {}", options.pageServerSocket));
+}
+
+/// The result of a connect(2) that isn't waited for.
+int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patience) {
+    std::optional<std::chrono::milliseconds> limit;
+    if (patience.count() > 0)
+        limit = patience;
+    if (!waitReady(socket, POLLOUT, stop, limit))
+        return ETIMEDOUT;
+    int result = 0;
+    socklen_t size = sizeof(result);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &result, &size), "look at a socket");
+    return result;
+}
+
+/// Of a machine that has vanished nothing comes, not even the end of the connection: the kernel finds that out by
+/// asking it, after a minute without a message and then four times.
+void noticeVanishing(int socket) {
+    const int on = 1;
+    const int idle = 60;
+    const int between = 15;
+    const int times = 4;
+    ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof(between));
+    ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
 }  // namespace
 
-UniqueFd connectToPageServer(const model::Options& options) {
+memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop) {
     if (options.pageServerSocket >= 0)
-        return UniqueFd(
-            sys(::fcntl(options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket {}", options.pageServerSocket));
+        return {passedSocket(options), stop, options.timeout};
     if (!options.address || !options.port)
         fail("--page-server needs --address and --port, or --ps-socket");
     const Address address = parse(*options.address, *options.port);
     UniqueFd socket = makeSocket(address);
-    sys(::connect(socket.get(), address.get(), address.size), "connect to the page server {} port {}", *options.address,
-        *options.port);
-    return socket;
+    int result = ::connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
+    if (result == EINPROGRESS)
+        result = finishConnecting(socket.get(), stop, options.timeout);
+    if (result != 0)
+        failWith(result, "connect to the page server {} port {}", *options.address, *options.port);
+    return {std::move(socket), stop, options.timeout};
 }
 
 ListeningPageServer listenForPages(const model::Options& options) {
@@ -72,6 +109,24 @@ ListeningPageServer listenForPages(const model::Options& options) {
     // The port is at the same place in addresses of both families.
     server.port = ntohs(reinterpret_cast<const sockaddr_in&>(own.storage).sin_port);
     return server;
+}
+
+memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
+                                    StopRequest& stop) {
+    constexpr std::chrono::seconds kAnyTime{0};
+    if (options.pageServerSocket >= 0)
+        return {passedSocket(options), stop, kAnyTime};
+    for (;;) {
+        (void)waitReady(server.socket.get(), POLLIN, stop, std::nullopt);
+        UniqueFd sender(::accept4(server.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (sender) {
+            noticeVanishing(sender.get());
+            return {std::move(sender), stop, kAnyTime};
+        }
+        // Whoever has connected may have gone again.
+        if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+            failErrno("accept a sender");
+    }
 }
 
 }  // namespace criu::engine

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/memory/page_connection.hpp"
 
 namespace criu {
 class StopRequest;
@@ -16,14 +17,21 @@ struct Options;
 /// The two ends of a connection to a page server, as options describe it.
 namespace criu::engine {
 
-/// The sender's: what --ps-socket names, or a new connection to --address and --port. Throws Error.
-[[nodiscard]] UniqueFd connectToPageServer(const model::Options& options);
+/// The sender's: what --ps-socket names, or a new connection to --address and --port. No wait for the server, that for
+/// the connection included, is longer than --timeout. Throws Error.
+[[nodiscard]] memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop);
 
 /// The server's socket, which listens at --address and --port. Throws Error.
 struct ListeningPageServer {
-    UniqueFd socket;
+    UniqueFd socket;         ///< doesn't block
     std::uint16_t port = 0;  ///< the one that was chosen, if the option leaves that open
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
+
+/// The one sender of a server: whoever connects first, or what --ps-socket names. It may take the time it likes, since
+/// nothing stands still for it here; the server goes on until it closes the connection, its machine doesn't answer any
+/// more, or a stop is requested. Throws Error.
+[[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
+                                                  StopRequest& stop);
 
 }  // namespace criu::engine

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/memory_object.hpp"
@@ -47,16 +43,5 @@ constexpr std::uint32_t wordOf(PageCommand command, PageFlags flags = PageFlags:
 /// Between objects and their numbers in messages; nothing for a kind that nobody knows.
 [[nodiscard]] std::uint64_t objectNumber(const MemoryObject& object) noexcept;
 [[nodiscard]] std::optional<MemoryObject> objectOf(std::uint64_t number) noexcept;
-
-/// Sends all of it, at once or together with what follows. Throws Error.
-void sendAll(int socket, std::span<const std::byte> bytes, bool moreFollows = false);
-/// Receives exactly so much. False if the other side has closed the connection before the first byte. Throws Error.
-[[nodiscard]] bool receiveAll(int socket, std::span<std::byte> bytes);
-/// An answer: one number. Throws Error.
-template <typename Number>
-[[nodiscard]] Number receiveNumber(int socket);
-
-/// Numbers are sent at once, not gathered with what comes after them.
-void sendAtOnce(int socket) noexcept;
 
 }  // namespace criu::memory

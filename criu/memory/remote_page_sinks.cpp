@@ -96,9 +96,7 @@ private:
     bool abandoned_ = false;
 };
 
-RemotePageSinks::RemotePageSinks(UniqueFd socket, bool reused) : socket_(std::move(socket)), reused_(reused) {
-    sendAtOnce(socket_.get());
-}
+RemotePageSinks::RemotePageSinks(PageConnection server, bool reused) : server_(std::move(server)), reused_(reused) {}
 
 std::unique_ptr<PageSink> RemotePageSinks::open(const MemoryObject& object, std::uint64_t /*expected*/) {
     {
@@ -134,15 +132,15 @@ void RemotePageSinks::finish() {
 
 void RemotePageSinks::send(const PageMessage& message, std::span<const std::byte> content) {
     const std::lock_guard lock(talking_);
-    sendAll(socket_.get(), std::as_bytes(std::span(&message, 1)), true);
-    sendAll(socket_.get(), content);
+    server_.send(std::as_bytes(std::span(&message, 1)), true);
+    server_.send(content);
 }
 
 template <typename Number>
 Number RemotePageSinks::ask(const PageMessage& question) {
     const std::lock_guard lock(talking_);
-    sendAll(socket_.get(), std::as_bytes(std::span(&question, 1)));
-    return receiveNumber<Number>(socket_.get());
+    server_.send(std::as_bytes(std::span(&question, 1)));
+    return server_.receiveNumber<Number>();
 }
 
 }  // namespace criu::memory

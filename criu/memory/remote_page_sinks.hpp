@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "criu/base/unique_fd.hpp"
+#include "criu/memory/page_connection.hpp"
 #include "criu/memory/page_server_protocol.hpp"
 #include "criu/memory/page_sink.hpp"
 
@@ -15,7 +15,7 @@ namespace criu::memory {
 class RemotePageSinks final : public PageSinks {
 public:
     /// `reused`: the connection goes on after finish(), for further dumps.
-    RemotePageSinks(UniqueFd socket, bool reused);
+    RemotePageSinks(PageConnection server, bool reused);
 
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
@@ -29,7 +29,7 @@ private:
     Number ask(const PageMessage& question);
     void close() noexcept;
 
-    UniqueFd socket_;
+    PageConnection server_;
     bool reused_;
     std::mutex talking_;  ///< for a message with its pages, or with its answer
     std::mutex turns_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/memory/remote_page_sinks.hpp"
 
 using namespace criu;
@@ -15,26 +16,28 @@ using namespace criu::memory;
 namespace {
 
 constexpr MemoryObject kObject{MemoryObject::Kind::Process, 7};
+constexpr std::chrono::seconds kPatience{10};
 
 /// A sender and the other end of its connection.
 struct Connection {
     Connection() {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-        server.reset(ends[0]);
-        sinks.emplace(UniqueFd(ends[1]), false);
+        server.emplace(UniqueFd(ends[0]), stop, kPatience);
+        sinks.emplace(PageConnection(UniqueFd(ends[1]), stop, kPatience), false);
     }
     PageMessage next() {
         PageMessage message;
-        REQUIRE(receiveAll(server.get(), std::as_writable_bytes(std::span(&message, 1))));
+        REQUIRE(server->receive(std::as_writable_bytes(std::span(&message, 1))));
         return message;
     }
     template <typename Number>
     void answer(Number number) {
-        sendAll(server.get(), std::as_bytes(std::span(&number, 1)));
+        server->send(std::as_bytes(std::span(&number, 1)));
     }
 
-    UniqueFd server;
+    StopRequest stop;
+    std::optional<PageConnection> server;
     std::optional<RemotePageSinks> sinks;
 };
 
@@ -75,11 +78,11 @@ TEST_CASE("pages are sent in order of addresses whatever the order of blocks", "
     CHECK(connection.next().word == wordOf(PageCommand::AddFlagged, PageFlags::Parent));
     PageMessage message = connection.next();
     CHECK((message.address == 0x2000 && message.flags() == 4 && message.pages == 1));
-    REQUIRE(receiveAll(connection.server.get(), got));
+    REQUIRE(connection.server->receive(got));
     CHECK(got == first);
     message = connection.next();
     CHECK((message.address == 0x8000 && message.flags() == 6 && message.object == 0x701));
-    REQUIRE(receiveAll(connection.server.get(), got));
+    REQUIRE(connection.server->receive(got));
     CHECK(got == second);
     message = connection.next();
     CHECK((message.address == 0x9000 && message.flags() == 1 && message.pages == 2));
