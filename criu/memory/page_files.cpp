@@ -17,10 +17,6 @@
 namespace criu::memory {
 namespace {
 
-ImageKind pagemapOf(const MemoryObject& object) noexcept {
-    return object.kind == MemoryObject::Kind::Process ? ImageKind::Pagemap : ImageKind::ShmemPagemap;
-}
-
 /// Each piece of a stripe is written by one thread, in one go.
 constexpr std::uint64_t kPiece = kContentBlock;
 
@@ -74,10 +70,26 @@ private:
     std::deque<File> files_;
 };
 
+/// Removes up to `bytes` bytes of targets from the front, and hands each piece to `use`. A target that has more is left
+/// with its rest.
+template <typename Use>
+void removeFront(std::span<iovec>& targets, std::uint64_t bytes, const Use& use) {
+    while (!targets.empty() && bytes != 0) {
+        iovec& target = targets.front();
+        const iovec piece{target.iov_base, std::min<std::uint64_t>(bytes, target.iov_len)};
+        use(piece);
+        bytes -= piece.iov_len;
+        target.iov_base = static_cast<char*>(target.iov_base) + piece.iov_len;
+        target.iov_len -= piece.iov_len;
+        if (target.iov_len == 0)
+            targets = targets.subspan(1);
+    }
+}
+
 void readFrom(int file, std::uint64_t offset, std::span<iovec> targets) {
     while (!targets.empty()) {
         const auto count = static_cast<int>(std::min<std::size_t>(targets.size(), IOV_MAX));
-        ssize_t got = ::preadv(file, targets.data(), count, static_cast<off_t>(offset));
+        const ssize_t got = ::preadv(file, targets.data(), count, static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -85,31 +97,14 @@ void readFrom(int file, std::uint64_t offset, std::span<iovec> targets) {
         if (got == 0)
             fail("the pages file ends at {:#x}, within the memory's content", offset);
         offset += static_cast<std::uint64_t>(got);
-        while (got > 0) {
-            iovec& target = targets.front();
-            const std::size_t part = std::min(static_cast<std::size_t>(got), target.iov_len);
-            target.iov_base = static_cast<char*>(target.iov_base) + part;
-            target.iov_len -= part;
-            got -= static_cast<ssize_t>(part);
-            if (target.iov_len == 0)
-                targets = targets.subspan(1);
-        }
+        removeFront(targets, static_cast<std::uint64_t>(got), [](const iovec&) {});
     }
 }
 
 /// Takes targets of `bytes` bytes altogether from the front. One that has more is cut in two.
 std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes) {
     std::vector<iovec> front;
-    while (!targets.empty() && bytes != 0) {
-        iovec& target = targets.front();
-        const std::size_t part = std::min<std::uint64_t>(bytes, target.iov_len);
-        front.push_back({target.iov_base, part});
-        target.iov_base = static_cast<char*>(target.iov_base) + part;
-        target.iov_len -= part;
-        bytes -= part;
-        if (target.iov_len == 0)
-            targets = targets.subspan(1);
-    }
+    removeFront(targets, bytes, [&front](const iovec& piece) { front.push_back(piece); });
     return front;
 }
 

@@ -8,9 +8,12 @@
 
 namespace criu::memory {
 
+ImageKind pagemapOf(const MemoryObject& object) noexcept {
+    return object.kind == MemoryObject::Kind::Process ? ImageKind::Pagemap : ImageKind::ShmemPagemap;
+}
+
 std::optional<ParentPages> ParentPages::in(const ImageDir& parent, const MemoryObject& object) {
-    const ImageKind kind = object.kind == MemoryObject::Kind::Process ? ImageKind::Pagemap : ImageKind::ShmemPagemap;
-    auto pagemap = Pagemap::load(parent, kind, object.id);
+    auto pagemap = Pagemap::load(parent, pagemapOf(object), object.id);
     if (!pagemap)
         return std::nullopt;
     return ParentPages(std::move(pagemap));

@@ -15,6 +15,9 @@ namespace criu::memory {
 
 struct MemoryObject;
 
+/// Of what kind the image is that says which pages of an object there are. Its number is that of the object.
+[[nodiscard]] ImageKind pagemapOf(const MemoryObject& object) noexcept;
+
 /// Which pages of one memory object the parent of a dump has, itself or by its own parents.
 class ParentPages {
 public:
