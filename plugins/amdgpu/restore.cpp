@@ -9,11 +9,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "criu/base/machine.hpp"
-#include "criu/base/mapping.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
-#include "images/fdinfo.hpp"
 #include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
@@ -21,9 +18,6 @@
 
 namespace criu::amdgpu {
 namespace {
-
-/// Numbers of objects in images that have none.
-constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 UniqueFd copyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
@@ -56,309 +50,51 @@ AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std
                              std::function<std::uint64_t()> bufferLimit)
     : kernel_(kernel),
       context_(context),
-      rules_(std::move(rules)),
       bufferLimit_(std::move(bufferLimit)),
+      plan_(kernel, context_, std::move(rules)),
       contents_(kernel) {}
 
 void AmdgpuRestore::prepare(files::FileRestore& files) {
-    for (const FileEntry* const entry : files.entries(FD_TYPES__EXT)) {
-        const FileId id{entry->id};
-        if (auto kfd = readMessage<CriuKfd>(context_.images, kfdImageName(id)))
-            kfds_.emplace(id, std::move(*kfd));
-        else if (auto node = readMessage<CriuRenderNode>(context_.images, renderImageName(id)))
-            nodes_.emplace(id, std::move(*node));
-        else if (auto dmabuf = readMessage<CriuDmabufNode>(context_.images, dmabufImageName(id)))
-            dmabufs_.emplace(id, std::move(*dmabuf));
-    }
-    if (kfds_.empty() && nodes_.empty() && dmabufs_.empty())
+    if (!plan_.prepare(files))
         return;
-    chooseCompanions(files);
     kernel_.loadLibraries();  // processes that fill their own buffers have other paths
-    here_ = Topology::read(kernel_.topology());
-    for (const auto& [id, image] : kfds_) {
-        if (image->has_primary != 0)
-            continue;
-        const ErrorContext context([&, &id = id] { return kfdImageName(id); });
-        sources_.emplace(id, Topology::fromImage(*image));
-        allowed_.emplace(id, here_);
-        const std::vector<TreePid> users = files.users(id);
-        const TreePid noted(static_cast<pid_t>(image->pid));
-        holders_.emplace(id, users.empty() ? noted : users.front());
-        pids_.insert(noted);
-    }
-    chooseGpus();  // those that fit nowhere are refused before anything is made
-    numberObjects();
-    collectObjects();
+    objects_.emplace(plan_.imported());
 }
 
-/// Which render node has the address space of a process' compute state is noted in images, if it was found out. Where
-/// it isn't, as in those of CRIU 4.2, all files of that node become one description, as with 4.2's own restore: then
-/// none of them is the wrong one. Only files with buffers stay by themselves, since both may have a buffer of the same
-/// handle.
-void AmdgpuRestore::chooseCompanions(files::FileRestore& files) {
-    for (const auto& [id, image] : kfds_) {
-        if (image->has_primary != 0)
-            continue;
-        // A process' own render nodes before such as it has in common with others.
-        std::vector<std::pair<std::size_t, FileId>> candidates;
-        for (const FileId other : files.besides(id))
-            if (nodes_.contains(other))
-                candidates.emplace_back(files.users(other).size(), other);
-        std::stable_sort(candidates.begin(), candidates.end(),
-                         [](const auto& one, const auto& other) { return one.first < other.first; });
-        std::vector<FileId>& companions = companions_[id];
-        for (const auto& [users, other] : candidates)
-            companions.push_back(other);
-        for (const KfdDeviceEntry* const gpu : list(image->device_entries, image->n_device_entries)) {
-            std::vector<FileId> same;
-            for (const FileId other : companions)
-                if (gpu->gpu_id != 0 && nodes_.at(other)->drm_render_minor == gpu->drm_render_minor)
-                    same.push_back(other);
-            if (same.empty())
-                continue;
-            if (gpu->has_drm_file != 0) {
-                if (std::find(same.begin(), same.end(), FileId{gpu->drm_file}) != same.end())
-                    drmFiles_.emplace(std::pair(id, gpu->gpu_id), FileId{gpu->drm_file});
-                continue;
-            }
-            const auto hasBuffers = [&](FileId other) { return nodes_.at(other)->n_bo_entries != 0; };
-            const auto owner = std::find_if(same.begin(), same.end(), hasBuffers);
-            const FileId chosen = owner != same.end() ? *owner : same.front();
-            drmFiles_.emplace(std::pair(id, gpu->gpu_id), chosen);
-            for (const FileId other : same)
-                if (other != chosen && !hasBuffers(other))
-                    sameAs_.emplace(other, chosen);
-        }
-    }
-}
-
-namespace {
-
-bool hasGpu(const Topology& topology, const std::string& name) {
-    try {
-        (void)topology.named(name);
-        return true;
-    } catch (const Error&) {
-        return false;
-    }
-}
-
-}  // namespace
-
-std::vector<model::GpuMapping> AmdgpuRestore::mapped(const Topology& source) const {
-    std::vector<model::GpuMapping> found;
-    for (const model::GpuMapping& mapping : context_.options.gpuMap) {
-        const bool ofOthers = std::any_of(sources_.begin(), sources_.end(),
-                                          [&](const auto& one) { return hasGpu(one.second, mapping.from); });
-        if (!ofOthers || hasGpu(source, mapping.from))
-            found.push_back(mapping);
-    }
-    return found;
-}
-
-/// Processes of one tree shared GPUs, under whatever ids: what is chosen for one holds for all. Those that may use the
-/// fewest GPUs have the least choice, so they come first.
-void AmdgpuRestore::chooseGpus() {
-    std::vector<FileId> order;
-    for (const auto& [id, source] : sources_)
-        order.push_back(id);
-    std::stable_sort(order.begin(), order.end(), [&](FileId one, FileId other) {
-        return allowed_.at(one).gpus().size() < allowed_.at(other).gpus().size();
-    });
-    maps_.clear();
-    for (const FileId id : order) {
-        const ErrorContext context([&] { return kfdImageName(id); });
-        const Topology& source = sources_.at(id);
-        std::vector<model::GpuMapping> wanted;
-        const auto isWanted = [&](const Node& gpu) {
-            return std::any_of(wanted.begin(), wanted.end(),
-                               [&](const model::GpuMapping& known) { return &source.named(known.from) == &gpu; });
-        };
-        for (const auto& [other, map] : maps_)
-            for (const auto& [user, local] : map)
-                for (const Node* const gpu : source.gpus())
-                    if (gpu->id == sources_.at(other).findGpu(user)->id && !isWanted(*gpu))
-                        wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
-        for (const model::GpuMapping& mapping : mapped(source))
-            if (!hasGpu(source, mapping.from) || !isWanted(source.named(mapping.from)))
-                wanted.push_back(mapping);
-        maps_.emplace(id, matchGpus(source, allowed_.at(id), rules_(), wanted));
-    }
-}
-
-/// Of several device control groups that a process is in each may forbid a GPU. Only the driver knows what comes of
-/// that, and shows it to those in the group: by the files of its topology that can be read. To restore a process it
-/// wants exactly as many GPUs as the process may open.
 void AmdgpuRestore::visitGroups(const device::InGroupsOf& inGroupsOf) {
-    struct Seen {
-        std::uint32_t count;
-        GpuId ids[1];
-    };
-    const std::size_t most = here_.gpus().size();
-    const Mapping memory = Mapping::anonymous(pageAlignUp(sizeof(Seen) + most * sizeof(GpuId)), MAP_SHARED);
-    auto& seen = *memory.as<Seen>();
-    for (const auto& [id, source] : sources_) {
-        const TreePid holder = holders_.at(id);
-        seen.count = 0;
-        inGroupsOf(holder, [&] {
-            const Topology inGroups = Topology::read(kernel_.topology());
-            for (const Node* const gpu : inGroups.gpus())
-                if (gpu->hasRenderNode() && seen.count < most)
-                    seen.ids[seen.count++] = gpu->gpuId;
-        });
-        const std::set<GpuId> ids(seen.ids, seen.ids + std::min<std::size_t>(seen.count, most));
-        allowed_.at(id) = here_.restrictedTo(ids);
-        const std::size_t had = source.gpus().size();
-        if (ids.size() == had)
-            continue;
-        Error error(0, fmt::format("process {} had {} GPUs, and its control group lets it use {} here", holder, had,
-                                   ids.size()));
-        error.addHint(
-            "the driver restores it only where it may use exactly as many: see devices(4), or the device "
-            "options of the container's runtime");
-        throw error;
-    }
-    chooseGpus();
-    for (const auto& [id, map] : maps_)
-        for (const auto& [user, local] : map)
-            context_.log.info("amdgpu: {} becomes {}", sources_.at(id).findGpu(user)->describe(),
-                              here_.findGpu(local)->describe());
-}
-
-const Node& AmdgpuRestore::newGpu(std::uint32_t oldMinor, GpuId user) const {
-    for (const auto& [id, source] : sources_)
-        if (const Node* const gpu = source.findMinor(oldMinor))
-            return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
-    // Nobody computes: there is nothing to match by but the id.
-    for (const model::GpuMapping& mapping : context_.options.gpuMap)
-        if (mapping.from == fmt::format("{}", user) || mapping.from == fmt::format("{:#x}", user))
-            return here_.named(mapping.to);
-    if (const Node* const gpu = here_.findGpu(user))
-        return *gpu;
-    Error error(0, fmt::format("there is no GPU {:#06x} here, whose render node was in use", user));
-    error.addHint("choose one by --gpu-map");
-    throw error;
-}
-
-bool AmdgpuRestore::isImported(const DrmBoEntry& buffer) const {
-    return buffer.is_import != 0;
-}
-
-/// Images of CRIU 4.2 have handles only, of several tables that all count from 1: what imports and what it imports must
-/// have the same size, too. A buffer that 4.2 took for an import because of its number alone is one of its own.
-void AmdgpuRestore::numberObjects() {
-    struct Owner {
-        std::uint32_t handle = 0;
-        std::uint64_t size = 0;
-        std::uint32_t object = 0;
-    };
-    std::vector<Owner> owners;
-    std::uint32_t next = kFirstOwnNumber;
-    const auto own = [&](auto& buffer) {
-        buffer.has_object = 1;
-        buffer.object = next++;
-        owners.push_back({buffer.handle, buffer.size, buffer.object});
-    };
-    for (auto& [id, image] : kfds_)
-        for (KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (buffer->has_object == 0)
-                own(*buffer);
-    for (const bool imports : {false, true})
-        for (auto& [id, image] : nodes_)
-            for (DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries)) {
-                if (buffer->has_object != 0 || isImported(*buffer) != imports)
-                    continue;
-                const auto owner = std::find_if(owners.begin(), owners.end(), [&](const Owner& candidate) {
-                    return candidate.handle == buffer->handle && candidate.size == buffer->size;
-                });
-                buffer->is_import = imports && owner != owners.end() ? 1 : 0;
-                if (buffer->is_import == 0) {
-                    own(*buffer);
-                    continue;
-                }
-                context_.log.warn(
-                    "amdgpu: {}: buffer {} is taken for an import of another one of {} bytes, as images of "
-                    "CRIU 4.2 don't tell for sure",
-                    renderImageName(id), buffer->handle, buffer->size);
-                buffer->has_object = 1;
-                buffer->object = owner->object;
-            }
-    for (auto& [id, image] : dmabufs_) {
-        if (image->has_object != 0)
-            continue;
-        const auto owner = std::find_if(owners.begin(), owners.end(), [&, &image = image](const Owner& candidate) {
-            return candidate.handle == image->gem_handle;
-        });
-        if (owner == owners.end())
-            fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
-        // 4.2 asks the files that it has dumped so far, the last one first, for a number, and takes it for that of
-        // whatever buffer has the same number in any file.
-        if (nodes_.size() > 1)
-            context_.log.warn(
-                "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "
-                "several render nodes don't tell for sure",
-                dmabufImageName(id), image->gem_handle);
-        image->has_object = 1;
-        image->object = owner->object;
-    }
-}
-
-void AmdgpuRestore::collectObjects() {
-    std::set<Object> wanted;
-    for (const auto& [id, image] : kfds_)
-        for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (!owned_.insert(buffer->object).second && buffer->object != 0)
-                fail("{}: buffer {} is in another process, too: the driver would make two of it", kfdImageName(id),
-                     buffer->object);
-    for (const auto& [id, image] : nodes_)
-        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (!isImported(*buffer))
-                owned_.insert(buffer->object);
-    const auto want = [&](Object object, const std::string& who) {
-        if (!owned_.contains(object))
-            fail("{} refers to GPU buffer {}, which no image has", who, object);
-        wanted.insert(object);
-    };
-    for (const auto& [id, image] : nodes_)
-        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (isImported(*buffer))
-                want(buffer->object, renderImageName(id));
-    for (const auto& [id, image] : dmabufs_)
-        want(image->object, dmabufImageName(id));
-    wanted_ = wanted.size();
-    objects_.emplace(wanted);
+    plan_.visitGroups(inGroupsOf);
 }
 
 std::size_t AmdgpuRestore::descriptors() const {
     std::size_t own = device::ContentChannel::kDescriptors;
-    for (const auto& [id, image] : kfds_)
+    for (const auto& [id, image] : plan_.images().kfds)
         own += 1 + image->num_of_gpus;
-    if (!kfds_.empty())
-        own += here_.gpus().size();
-    return own + wanted_ + nodes_.size();
+    if (!plan_.images().kfds.empty())
+        own += plan_.here().gpus().size();
+    return own + plan_.imported().size() + plan_.images().nodes.size();
 }
 
 void AmdgpuRestore::share(kernel::FdStore& store) {
     // Which of them the processes get isn't known before there are control groups.
-    if (!sources_.empty())
-        for (const Node* const gpu : here_.gpus())
+    if (plan_.computes())
+        for (const Node* const gpu : plan_.here().gpus())
             if (gpu->hasRenderNode() && kernel_.device(renderPath(gpu->renderMinor)) != 0)
                 hostNodes_.emplace(gpu->renderMinor, store.inherit(kernel::FdKey::Device,
                                                                    kernel_.open(renderPath(gpu->renderMinor), O_PATH)));
-    const bool content = !kfds_.empty() || !nodes_.empty();
+    const bool content = !plan_.images().kfds.empty() || !plan_.images().nodes.empty();
     if (content && context_.options.gpuParallel)
         channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, store);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
-    return kfds_.contains(id) || nodes_.contains(id) || dmabufs_.contains(id);
+    return plan_.images().kfds.contains(id) || plan_.images().nodes.contains(id) || plan_.images().dmabufs.contains(id);
 }
 
 std::vector<FileId> AmdgpuRestore::needs(FileId id, const files::FileRestore&) const {
-    if (const auto same = sameAs_.find(id); same != sameAs_.end())
-        return {same->second};
-    const auto found = companions_.find(id);
-    return found == companions_.end() ? std::vector<FileId>{} : found->second;
+    if (const auto same = plan_.sameAs(id))
+        return {*same};
+    const std::vector<FileId>* const companions = plan_.companions(id);
+    return companions == nullptr ? std::vector<FileId>{} : *companions;
 }
 
 void AmdgpuRestore::forked() {
@@ -408,11 +144,11 @@ void AmdgpuRestore::addContent(std::vector<device::ContentRequest>& requests) {
 }
 
 device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& opener) {
-    if (const auto kfd = kfds_.find(id); kfd != kfds_.end()) {
+    if (const auto kfd = plan_.images().kfds.find(id); kfd != plan_.images().kfds.end()) {
         openKfd(id, *kfd->second, opener);
-    } else if (const auto node = nodes_.find(id); node != nodes_.end()) {
+    } else if (const auto node = plan_.images().nodes.find(id); node != plan_.images().nodes.end()) {
         openRender(id, *node->second, opener);
-    } else if (const auto dmabuf = dmabufs_.find(id); dmabuf != dmabufs_.end()) {
+    } else if (const auto dmabuf = plan_.images().dmabufs.find(id); dmabuf != plan_.images().dmabufs.end()) {
         opener.provide(id, objects_->fetch(dmabuf->second->object));
     } else {
         return Opened::NotMine;
@@ -429,19 +165,19 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     const Kfd kfd(kernel_, file.get());
     kfd.requireCriu();
 
-    const Topology& source = sources_.at(id);
-    const GpuMap& map = maps_.at(id);
+    const Topology& source = plan_.source(id);
+    const GpuMap& map = plan_.map(id);
     KfdState state;
     state.objects = image.num_of_objects;
     const auto privateData = bytesOf(image.priv_data);
     state.privateData.assign(privateData.begin(), privateData.end());
     std::map<GpuId, int> drmFds;
     for (const Node* const gpu : source.gpus()) {
-        const Node& to = *here_.findGpu(map.at(gpu->gpuId));
+        const Node& to = *plan_.here().findGpu(map.at(gpu->gpuId));
         // The process goes on to map new buffers by the render node that its address space belongs to.
         int drm = -1;
-        if (const auto noted = drmFiles_.find({id, gpu->gpuId}); noted != drmFiles_.end())
-            if (const auto open = own().renderFds.find(noted->second); open != own().renderFds.end())
+        if (const auto noted = plan_.drmFile(id, gpu->gpuId))
+            if (const auto open = own().renderFds.find(*noted); open != own().renderFds.end())
                 drm = open->second;
         if (drm < 0)
             drm = holdOpen(opener, openForDriver(to.renderMinor));
@@ -480,11 +216,11 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
             continue;
         if (!dmabufs[at])
             fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
-        if (const Object object = entry.object; objects_->wants(object))
+        if (const std::uint64_t object = entry.object; objects_->wants(object))
             objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
         std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
-        contents.push_back({here_.findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id), offset,
-                            entry.size, std::move(dmabufs[at])});
+        contents.push_back({plan_.here().findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id),
+                            offset, entry.size, std::move(dmabufs[at])});
         offset += entry.size;
     }
     dmabufs.clear();
@@ -507,9 +243,9 @@ UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
 }
 
 void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener) {
-    const Node& to = newGpu(image.drm_render_minor, image.gpu_id);
-    if (const auto same = sameAs_.find(id); same != sameAs_.end())
-        if (const auto open = own().renderFds.find(same->second); open != own().renderFds.end()) {
+    const Node& to = plan_.newGpu(image.drm_render_minor, image.gpu_id);
+    if (const auto same = plan_.sameAs(id))
+        if (const auto open = own().renderFds.find(*same); open != own().renderFds.end()) {
             opener.provide(id, copyOf(open->second));
             return;
         }
@@ -550,7 +286,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
             continue;
         }
         UniqueFd dmabuf = drm.exportBuffer(entry.handle);
-        if (const Object object = entry.object; objects_->wants(object))
+        if (const std::uint64_t object = entry.object; objects_->wants(object))
             objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
         restoreBuffer(id, image, at, fd, {});
         contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at), kContentStart,
@@ -604,8 +340,8 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
 }
 
 void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
-    const auto node = nodes_.find(id);
-    if (node == nodes_.end())
+    const auto node = plan_.images().nodes.find(id);
+    if (node == plan_.images().nodes.end())
         return;
     const CriuRenderNode& image = *node->second;
     std::map<std::uint32_t, std::size_t> imports;
@@ -643,11 +379,11 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
     if (channel_ && channel_->finish())
         channel_->report(context_.log);
-    if (pids_.empty())
+    if (plan_.pids().empty())
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
-    if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && pids_.contains(pid))
+    if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && plan_.pids().contains(pid))
         fail("the driver doesn't know of the process' compute state");
 }
 

@@ -10,14 +10,12 @@
 #include "criu/device/content_channel.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/files/file_opener.hpp"
-#include "criu/files/file_restore.hpp"
 #include "criu/files/placed_files.hpp"
-#include "criu/image/record.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/kfd.hpp"
-#include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/object_table.hpp"
+#include "plugins/amdgpu/restore_plan.hpp"
 
 namespace criu::amdgpu {
 
@@ -34,8 +32,10 @@ public:
     [[nodiscard]] std::size_t descriptors() const override;
     [[nodiscard]] bool owns(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const override;
-    [[nodiscard]] bool late(FileId id) const override { return dmabufs_.contains(id); }
-    [[nodiscard]] bool early(FileId id) const override { return kfds_.contains(id) || nodes_.contains(id); }
+    [[nodiscard]] bool late(FileId id) const override { return plan_.images().dmabufs.contains(id); }
+    [[nodiscard]] bool early(FileId id) const override {
+        return plan_.images().kfds.contains(id) || plan_.images().nodes.contains(id);
+    }
     void visitGroups(const device::InGroupsOf& inGroupsOf) override;
     void forked() override;
 
@@ -45,9 +45,6 @@ public:
     void resume(compel::FrozenProcess& process, TreePid pid) override;
 
 private:
-    /// Like AmdgpuDump::Object; buffers in images of 4.2 are given one when they are read.
-    using Object = std::uint64_t;
-
     /// Where a range of mmap offsets has gone.
     struct Moved {
         std::uint32_t oldMinor = 0;  ///< 0: of /dev/kfd
@@ -56,15 +53,6 @@ private:
         std::uint64_t newOffset = 0;
         int fd = -1;
     };
-
-    void chooseCompanions(files::FileRestore& files);
-    void chooseGpus();
-    /// --gpu-map, as far as it is about GPUs of `source`.
-    [[nodiscard]] std::vector<model::GpuMapping> mapped(const Topology& source) const;
-    void numberObjects();
-    void collectObjects();
-    [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;
-    [[nodiscard]] bool isImported(const DrmBoEntry& buffer) const;
 
     void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
@@ -81,28 +69,10 @@ private:
 
     Kernel& kernel_;
     device::Context context_;
-    std::function<MatchRules()> rules_;  ///< both are asked for when the images have something of GPUs
-    std::function<std::uint64_t()> bufferLimit_;
-
-    std::map<FileId, Record<CriuKfd>> kfds_;
-    std::map<FileId, Record<CriuRenderNode>> nodes_;
-    std::map<FileId, Record<CriuDmabufNode>> dmabufs_;
-    Topology here_;
-    std::map<FileId, Topology> sources_;
-    std::map<FileId, GpuMap> maps_;
-    std::map<FileId, TreePid> holders_;   ///< of compute state: the process
-    std::map<FileId, Topology> allowed_;  ///< what its control groups leave of here_; all of it until they were visited
+    std::function<std::uint64_t()> bufferLimit_;  ///< asked for when the images have something of GPUs
+    RestorePlan plan_;
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
-    /// A process' compute state and its render nodes have GPU address spaces in common: these must be open before.
-    std::map<FileId, std::vector<FileId>> companions_;
-    /// By image of compute state and user id of the GPU: the render node whose address space it has.
-    std::map<std::pair<FileId, GpuId>, FileId> drmFiles_;
-    /// Render nodes that are restored as another one's description: see chooseCompanions().
-    std::map<FileId, FileId> sameAs_;
-    std::set<TreePid> pids_;
-    std::set<Object> owned_;
     std::optional<ObjectTable> objects_;
-    std::size_t wanted_ = 0;
     GpuContents contents_;
     std::optional<device::ContentChannel> channel_;
     UniqueFd masterKfd_;

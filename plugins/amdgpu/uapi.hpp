@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// Layouts and numbers of the kernel's interface that can't be had from headers everywhere: Debian's kfd_ioctl.h lacks
-/// a header it includes, and that of libdrm doesn't have the calls of newer kernels (6.17) yet.
+/// a header it includes, and that of libdrm doesn't have the calls of newer kernels (6.18) yet.
 namespace criu::amdgpu::uapi {
 
 // The compute driver, /dev/kfd.

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/dump_buffers.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "plugins/amdgpu/drm.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// What can neither be exported nor mapped, or is no memory. The kernel's rules are those of amdgpu_gem_prime_export()
+/// and amdgpu_mode_dumb_mmap() of Linux 6.18.
+void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
+    std::string_view what;
+    if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
+        what = "is no memory, but a part of the GPU itself";
+    else if ((buffer.entry.allocFlags & AMDGPU_GEM_CREATE_ENCRYPTED) != 0)
+        what = "is encrypted";
+    else if (!buffer.dmabuf && (buffer.entry.allocFlags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0)
+        what = "is memory of a process (GEM_USERPTR), whose address the driver doesn't tell";
+    else if (!buffer.dmabuf && !buffer.mmapOffset)
+        what = "is always valid in its address space, and hidden from processors: nobody else reaches it";
+    else
+        return;
+    const NoOuterContexts whole;
+    fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
+}
+
+}  // namespace
+
+/// A process may have a render node open several times, and the driver doesn't say which of the files it was given. It
+/// lets a buffer of the compute driver be mapped by that one only: EACCES is the answer to all others (drm_gem_mmap()
+/// of Linux, with the files that amdgpu_amdkfd_gpuvm.c allows), whatever may come after it.
+void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<RenderNode>& nodes,
+                  const Topology& topology) {
+    for (const uapi::KfdDevice& device : process.state.devices) {
+        const Node* const gpu = topology.findGpu(device.actualGpuId);
+        const auto buffer =
+            std::find_if(process.state.buffers.begin(), process.state.buffers.end(),
+                         [&](const uapi::KfdBuffer& one) { return one.gpuId == device.userGpuId && hasContent(one); });
+        if (gpu == nullptr || buffer == process.state.buffers.end())
+            continue;
+        for (const RenderNode& node : nodes)
+            if (node.minor == gpu->renderMinor && kernel.tryMap(node.fd.get(), buffer->offset) != EACCES) {
+                process.drmFiles.emplace(device.userGpuId, node.id);
+                break;
+            }
+    }
+}
+
+void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& log) {
+    const Drm drm(kernel, node.fd.get());
+    const auto entries = drm.buffers();
+    if (!entries) {
+        // Compute processes have render nodes open without any; a mapping of one that is there is refused below.
+        log.warn(
+            "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
+            "are lost",
+            node.pid, renderPath(node.minor));
+        return;
+    }
+    for (const uapi::GemListEntry& entry : *entries) {
+        RenderBuffer buffer;
+        buffer.entry = entry;
+        {
+            const ErrorContext context([&] {
+                return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
+            });
+            buffer.mappings = drm.mappings(entry.handle);
+            buffer.mmapOffset = drm.tryMmapOffset(entry.handle);
+            buffer.dmabuf = drm.tryExport(entry.handle);
+            refuseUnreachable(node, buffer);
+            if (buffer.dmabuf)
+                buffer.object = objects.add(buffer.dmabuf.get());
+            else
+                buffer.object = objects.addPrivate();
+        }
+        node.buffers.push_back(std::move(buffer));
+    }
+    std::sort(node.buffers.begin(), node.buffers.end(),
+              [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
+}
+
+/// RESTORE makes a buffer of its own for each entry of each process (kfd_chardev.c), so the processes would go on with
+/// different memory.
+void refuseSharing(const std::vector<DumpedProcess>& processes, const Topology& topology) {
+    std::map<Object, std::pair<const DumpedProcess*, const uapi::KfdBuffer*>> first;
+    for (const DumpedProcess& process : processes)
+        for (std::size_t at = 0; at < process.objects.size(); ++at) {
+            const uapi::KfdBuffer& buffer = process.state.buffers[at];
+            if (process.objects[at] == 0)
+                continue;
+            const auto [known, fresh] = first.try_emplace(process.objects[at], &process, &buffer);
+            if (fresh)
+                continue;
+            const auto& [other, its] = known->second;
+            const Node* const gpu = topology.findMinor(minorOf(process, buffer, topology));
+            Error error(
+                0, fmt::format("{} and {} share memory of {}: {} bytes at {:#x} and {:#x}. The compute driver would "
+                               "restore them as two separate buffers",
+                               nameOf(other->pid), nameOf(process.pid),
+                               gpu != nullptr ? gpu->describe() : std::string("a GPU"), buffer.size, its->address,
+                               buffer.address));
+            error.addHint(
+                "it is shared by hipIpcOpenMemHandle() or the like; when the handle is closed, the dump can be "
+                "made");
+            throw error;
+        }
+}
+
+void checkMappings(const DumpedTree& tree, const Topology& topology) {
+    for (const MappedRange& mapped : tree.mapped) {
+        if (mapped.minor == 0) {
+            if (std::none_of(tree.processes.begin(), tree.processes.end(),
+                             [&](const DumpedProcess& process) { return process.pid == mapped.pid; }))
+                fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
+                     kKfdPath);
+            continue;
+        }
+        const auto within = [&](std::uint64_t offset, std::uint64_t size) {
+            return mapped.offset >= offset && mapped.offset - offset < size;
+        };
+        const bool known =
+            std::any_of(tree.processes.begin(), tree.processes.end(),
+                        [&](const DumpedProcess& process) {
+                            return process.pid == mapped.pid &&
+                                   std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
+                                               [&](const uapi::KfdBuffer& buffer) {
+                                                   // Each render node counts its offsets by itself.
+                                                   return minorOf(process, buffer, topology) == mapped.minor &&
+                                                          within(buffer.offset, buffer.size);
+                                               });
+                        }) ||
+            std::any_of(tree.nodes.begin(), tree.nodes.end(), [&](const RenderNode& node) {
+                return node.minor == mapped.minor &&
+                       std::any_of(node.buffers.begin(), node.buffers.end(), [&](const RenderBuffer& buffer) {
+                           return buffer.mmapOffset && within(*buffer.mmapOffset, buffer.entry.size);
+                       });
+            });
+        if (known)
+            continue;
+        Error error(0, fmt::format("memory at {:#x} of process {} maps offset {:#x} of {}, where no buffer of the "
+                                   "process is",
+                                   mapped.start, mapped.pid, mapped.offset, renderPath(mapped.minor)));
+        error.addHint("if it has just freed the buffer and is about to unmap it, another try will do");
+        throw error;
+    }
+}
+
+}  // namespace criu::amdgpu

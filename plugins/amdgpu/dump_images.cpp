@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/dump_images.hpp"
+
+#include "criu/device/content_mover.hpp"
+#include "criu/image/arena.hpp"
+#include "plugins/amdgpu/content_driver.hpp"
+#include "plugins/amdgpu/cpu_copier.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/shared_memory.hpp"
+
+namespace criu::amdgpu {
+
+void DumpImages::writeDmabufs() const {
+    for (const DumpedDmabuf& dmabuf : tree_.dmabufs) {
+        CriuDmabufNode image = CRIU_DMABUF_NODE__INIT;
+        image.object = objects_.find(dmabuf.fd.get());
+        if (image.object == 0)
+            fail("{} is a DMA-BUF of a buffer that nobody in the tree has", dmabuf.name);
+        image.has_object = 1;
+        image.gem_handle = objects_.handleOf(image.object);
+        writeImage(context_.images, dmabufImageName(dmabuf.id), image.base);
+    }
+}
+
+void DumpImages::writeFiles() const {
+    for (const DumpedProcess& process : tree_.processes)
+        writeKfd(process);
+    for (const FurtherKfd& further : tree_.further)
+        writeFurther(further);
+    for (const RenderNode& node : tree_.nodes)
+        writeRender(node);
+}
+
+void DumpImages::writeFurther(const FurtherKfd& further) const {
+    CriuKfd image = CRIU_KFD__INIT;
+    for (const DumpedProcess& process : tree_.processes)
+        if (process.id == further.primary)
+            image.pid = static_cast<std::uint32_t>(process.info.pid);
+    image.has_primary = 1;
+    image.primary = further.primary.value;
+    writeImage(context_.images, kfdImageName(further.id), image.base);
+}
+
+/// What the images call a GPU: as the first process that uses it does.
+GpuId DumpImages::userId(GpuId local) const {
+    for (const DumpedProcess& process : tree_.processes)
+        for (const uapi::KfdDevice& device : process.state.devices)
+            if (device.actualGpuId == local)
+                return device.userGpuId;
+    return local;
+}
+
+void DumpImages::saveContents(std::uint64_t bufferLimit) {
+    std::vector<UniqueFd> files;
+    GpuContents contents(kernel_);
+    device::ContentMover mover(contents, device::Direction::Save, bufferLimit, &context_.stop);
+    for (DumpedProcess& process : tree_.processes)
+        for (const uapi::KfdDevice& device : process.state.devices) {
+            const Node* const gpu = topology_.findGpu(device.actualGpuId);
+            if (gpu == nullptr)
+                fail("process {} uses GPU {:#06x}, which {} doesn't show", process.pid, device.actualGpuId,
+                     kernel_.topology());
+            const auto isHere = [&](const uapi::KfdBuffer& buffer) {
+                return buffer.gpuId == device.userGpuId && hasContent(buffer);
+            };
+            std::uint64_t size = 0;
+            for (const uapi::KfdBuffer& buffer : process.state.buffers)
+                size += isHere(buffer) ? buffer.size : 0;
+            files.push_back(createContent(context_.images, pagesImageName(process.id, device.userGpuId), size));
+            std::uint64_t offset = kContentStart;
+            for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
+                const uapi::KfdBuffer& buffer = process.state.buffers[at];
+                if (!isHere(buffer))
+                    continue;
+                if (!process.dmabufs[at])
+                    fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address,
+                         process.pid);
+                mover.add(gpu->renderMinor, {std::move(process.dmabufs[at]), buffer.size, files.back().get(), offset});
+                offset += buffer.size;
+            }
+        }
+    for (RenderNode& node : tree_.nodes)
+        for (std::size_t at = 0; at < node.buffers.size(); ++at) {
+            RenderBuffer& buffer = node.buffers[at];
+            files.push_back(
+                createContent(context_.images, renderPagesImageName(node.id, node.minor, at), buffer.entry.size));
+            if (buffer.dmabuf)
+                mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
+            else
+                saveMapped(kernel_, node.fd.get(), *buffer.mmapOffset, buffer.entry.size, files.back().get(),
+                           kContentStart, [this] { context_.stop.throwIfRequested(); });
+        }
+    mover.finish();
+    mover.report(context_.log);
+}
+
+void DumpImages::writeKfd(const DumpedProcess& process) const {
+    Arena arena;
+    auto& image = *arena.make<CriuKfd>();
+    image.pid = static_cast<std::uint32_t>(process.info.pid);  // as the process itself is called
+    std::vector<Topology::ImageGpu> gpus;
+    for (const uapi::KfdDevice& device : process.state.devices)
+        gpus.push_back({device.actualGpuId, device.userGpuId});
+    topology_.toImage(gpus, image, arena);
+    for (KfdDeviceEntry* const entry : list(image.device_entries, image.n_device_entries))
+        if (const auto file = process.drmFiles.find(entry->gpu_id);
+            entry->gpu_id != 0 && file != process.drmFiles.end()) {
+            entry->has_drm_file = 1;
+            entry->drm_file = file->second.value;
+        }
+    image.num_of_bos = image.n_bo_entries = process.state.buffers.size();
+    image.bo_entries = arena.messages<KfdBoEntry>(process.state.buffers.size());
+    for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
+        const uapi::KfdBuffer& buffer = process.state.buffers[at];
+        KfdBoEntry& entry = *image.bo_entries[at];
+        entry.addr = buffer.address;
+        entry.size = buffer.size;
+        entry.offset = buffer.offset;
+        entry.alloc_flags = buffer.flags;
+        entry.gpu_id = buffer.gpuId;
+        const Object object = process.objects[at];
+        entry.handle = object != 0 ? objects_.handleOf(object) : kNoDmabuf;
+        entry.has_object = object != 0;
+        entry.object = object;
+    }
+    image.num_of_objects = process.state.objects;
+    const SharedMemory shared = readSharedMemory();
+    image.shared_mem_size = shared.size;
+    image.shared_mem_magic = shared.magic;
+    image.priv_data = arena.bytes(process.state.privateData);
+    writeImage(context_.images, kfdImageName(process.id), image.base);
+}
+
+void DumpImages::writeRender(const RenderNode& node) const {
+    Arena arena;
+    auto& image = *arena.make<CriuRenderNode>();
+    const Node* const gpu = topology_.findMinor(node.minor);
+    image.gpu_id = gpu != nullptr ? userId(gpu->gpuId) : 0;
+    image.id = node.id.value;
+    image.drm_render_minor = node.minor;
+    image.num_of_bos = image.n_bo_entries = node.buffers.size();
+    image.bo_entries = arena.messages<DrmBoEntry>(node.buffers.size());
+    for (std::size_t at = 0; at < node.buffers.size(); ++at) {
+        const RenderBuffer& buffer = node.buffers[at];
+        DrmBoEntry& entry = *image.bo_entries[at];
+        entry.addr = buffer.mappings.empty() ? 0 : buffer.mappings.front().address;
+        entry.size = buffer.entry.size;
+        entry.offset = buffer.mmapOffset.value_or(0);
+        entry.alloc_flags = buffer.entry.allocFlags;
+        // The driver lists it in pages (ttm_buffer_object), and takes it in bytes.
+        entry.alignment = buffer.entry.alignment * kGpuPageSize;
+        entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
+        entry.handle = buffer.entry.handle;
+        entry.is_import = buffer.imported ? 1 : 0;
+        entry.has_object = 1;
+        entry.object = buffer.object;
+        entry.num_of_vms = static_cast<std::uint32_t>(buffer.mappings.size());
+        entry.n_vm_entries = buffer.mappings.size();
+        entry.vm_entries = arena.messages<DrmVmEntry>(buffer.mappings.size());
+        for (std::size_t vm = 0; vm < buffer.mappings.size(); ++vm) {
+            entry.vm_entries[vm]->addr = buffer.mappings[vm].address;
+            entry.vm_entries[vm]->size = buffer.mappings[vm].size;
+            entry.vm_entries[vm]->offset = buffer.mappings[vm].offset;
+            entry.vm_entries[vm]->flags = buffer.mappings[vm].flags;
+        }
+    }
+    writeImage(context_.images, renderImageName(node.id), image.base);
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/restore_objects.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// Numbers of objects in images that have none.
+constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
+
+}  // namespace
+
+bool isImported(const DrmBoEntry& buffer) noexcept {
+    return buffer.is_import != 0;
+}
+
+/// Images of CRIU 4.2 have handles only, of several tables that all count from 1: what imports and what it imports must
+/// have the same size, too. A buffer that 4.2 took for an import because of its number alone is one of its own.
+void numberObjects(RestoreImages& images, Log& log) {
+    struct Owner {
+        std::uint32_t handle = 0;
+        std::uint64_t size = 0;
+        std::uint32_t object = 0;
+    };
+    std::vector<Owner> owners;
+    std::uint32_t next = kFirstOwnNumber;
+    const auto own = [&](auto& buffer) {
+        buffer.has_object = 1;
+        buffer.object = next++;
+        owners.push_back({buffer.handle, buffer.size, buffer.object});
+    };
+    for (auto& [id, image] : images.kfds)
+        for (KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (buffer->has_object == 0)
+                own(*buffer);
+    for (const bool imports : {false, true})
+        for (auto& [id, image] : images.nodes)
+            for (DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries)) {
+                if (buffer->has_object != 0 || isImported(*buffer) != imports)
+                    continue;
+                const auto owner = std::find_if(owners.begin(), owners.end(), [&](const Owner& candidate) {
+                    return candidate.handle == buffer->handle && candidate.size == buffer->size;
+                });
+                buffer->is_import = imports && owner != owners.end() ? 1 : 0;
+                if (buffer->is_import == 0) {
+                    own(*buffer);
+                    continue;
+                }
+                log.warn(
+                    "amdgpu: {}: buffer {} is taken for an import of another one of {} bytes, as images of "
+                    "CRIU 4.2 don't tell for sure",
+                    renderImageName(id), buffer->handle, buffer->size);
+                buffer->has_object = 1;
+                buffer->object = owner->object;
+            }
+    for (auto& [id, image] : images.dmabufs) {
+        if (image->has_object != 0)
+            continue;
+        const auto owner = std::find_if(owners.begin(), owners.end(), [&, &image = image](const Owner& candidate) {
+            return candidate.handle == image->gem_handle;
+        });
+        if (owner == owners.end())
+            fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
+        // 4.2 asks the files that it has dumped so far, the last one first, for a number, and takes it for that of
+        // whatever buffer has the same number in any file.
+        if (images.nodes.size() > 1)
+            log.warn(
+                "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "
+                "several render nodes don't tell for sure",
+                dmabufImageName(id), image->gem_handle);
+        image->has_object = 1;
+        image->object = owner->object;
+    }
+}
+
+std::set<std::uint64_t> importedObjects(const RestoreImages& images) {
+    std::set<std::uint64_t> owned;
+    std::set<std::uint64_t> wanted;
+    for (const auto& [id, image] : images.kfds)
+        for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (!owned.insert(buffer->object).second && buffer->object != 0)
+                fail("{}: buffer {} is in another process, too: the driver would make two of it", kfdImageName(id),
+                     buffer->object);
+    for (const auto& [id, image] : images.nodes)
+        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (!isImported(*buffer))
+                owned.insert(buffer->object);
+    const auto want = [&](std::uint64_t object, const std::string& who) {
+        if (!owned.contains(object))
+            fail("{} refers to GPU buffer {}, which no image has", who, object);
+        wanted.insert(object);
+    };
+    for (const auto& [id, image] : images.nodes)
+        for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (isImported(*buffer))
+                want(buffer->object, renderImageName(id));
+    for (const auto& [id, image] : images.dmabufs)
+        want(image->object, dmabufImageName(id));
+    return wanted;
+}
+
+}  // namespace criu::amdgpu

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/restore_plan.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/base/mapping.hpp"
+#include "images/fdinfo.hpp"
+#include "plugins/amdgpu/image_file.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+bool hasGpu(const Topology& topology, const std::string& name) {
+    try {
+        (void)topology.named(name);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+bool RestorePlan::prepare(files::FileRestore& files) {
+    for (const FileEntry* const entry : files.entries(FD_TYPES__EXT)) {
+        const FileId id{entry->id};
+        if (auto kfd = readMessage<CriuKfd>(context_.images, kfdImageName(id)))
+            images_.kfds.emplace(id, std::move(*kfd));
+        else if (auto node = readMessage<CriuRenderNode>(context_.images, renderImageName(id)))
+            images_.nodes.emplace(id, std::move(*node));
+        else if (auto dmabuf = readMessage<CriuDmabufNode>(context_.images, dmabufImageName(id)))
+            images_.dmabufs.emplace(id, std::move(*dmabuf));
+    }
+    if (images_.empty())
+        return false;
+    chooseCompanions(files);
+    here_ = Topology::read(kernel_.topology());
+    for (const auto& [id, image] : images_.kfds) {
+        if (image->has_primary != 0)
+            continue;
+        const ErrorContext context([&, &id = id] { return kfdImageName(id); });
+        sources_.emplace(id, Topology::fromImage(*image));
+        allowed_.emplace(id, here_);
+        const std::vector<TreePid> users = files.users(id);
+        const TreePid noted(static_cast<pid_t>(image->pid));
+        holders_.emplace(id, users.empty() ? noted : users.front());
+        pids_.insert(noted);
+    }
+    chooseGpus();  // those that fit nowhere are refused before anything is made
+    numberObjects(images_, context_.log);
+    imported_ = importedObjects(images_);
+    return true;
+}
+
+/// Which render node has the address space of a process' compute state is noted in images, if it was found out. Where
+/// it isn't, as in those of CRIU 4.2, all files of that node become one description, as with 4.2's own restore: then
+/// none of them is the wrong one. Only files with buffers stay by themselves, since both may have a buffer of the same
+/// handle.
+void RestorePlan::chooseCompanions(files::FileRestore& files) {
+    for (const auto& [id, image] : images_.kfds) {
+        if (image->has_primary != 0)
+            continue;
+        // A process' own render nodes before such as it has in common with others.
+        std::vector<std::pair<std::size_t, FileId>> candidates;
+        for (const FileId other : files.besides(id))
+            if (images_.nodes.contains(other))
+                candidates.emplace_back(files.users(other).size(), other);
+        std::stable_sort(candidates.begin(), candidates.end(),
+                         [](const auto& one, const auto& other) { return one.first < other.first; });
+        std::vector<FileId>& companions = companions_[id];
+        for (const auto& [users, other] : candidates)
+            companions.push_back(other);
+        for (const KfdDeviceEntry* const gpu : list(image->device_entries, image->n_device_entries)) {
+            std::vector<FileId> same;
+            for (const FileId other : companions)
+                if (gpu->gpu_id != 0 && images_.nodes.at(other)->drm_render_minor == gpu->drm_render_minor)
+                    same.push_back(other);
+            if (same.empty())
+                continue;
+            if (gpu->has_drm_file != 0) {
+                if (std::find(same.begin(), same.end(), FileId{gpu->drm_file}) != same.end())
+                    drmFiles_.emplace(std::pair(id, gpu->gpu_id), FileId{gpu->drm_file});
+                continue;
+            }
+            const auto hasBuffers = [&](FileId other) { return images_.nodes.at(other)->n_bo_entries != 0; };
+            const auto owner = std::find_if(same.begin(), same.end(), hasBuffers);
+            const FileId chosen = owner != same.end() ? *owner : same.front();
+            drmFiles_.emplace(std::pair(id, gpu->gpu_id), chosen);
+            for (const FileId other : same)
+                if (other != chosen && !hasBuffers(other))
+                    sameAs_.emplace(other, chosen);
+        }
+    }
+}
+
+std::vector<model::GpuMapping> RestorePlan::mapped(const Topology& source) const {
+    std::vector<model::GpuMapping> found;
+    for (const model::GpuMapping& mapping : context_.options.gpuMap) {
+        const bool ofOthers = std::any_of(sources_.begin(), sources_.end(),
+                                          [&](const auto& one) { return hasGpu(one.second, mapping.from); });
+        if (!ofOthers || hasGpu(source, mapping.from))
+            found.push_back(mapping);
+    }
+    return found;
+}
+
+/// Processes of one tree shared GPUs, under whatever ids: what is chosen for one holds for all. Those that may use the
+/// fewest GPUs have the least choice, so they come first.
+void RestorePlan::chooseGpus() {
+    std::vector<FileId> order;
+    for (const auto& [id, source] : sources_)
+        order.push_back(id);
+    std::stable_sort(order.begin(), order.end(), [&](FileId one, FileId other) {
+        return allowed_.at(one).gpus().size() < allowed_.at(other).gpus().size();
+    });
+    maps_.clear();
+    for (const FileId id : order) {
+        const ErrorContext context([&] { return kfdImageName(id); });
+        const Topology& source = sources_.at(id);
+        std::vector<model::GpuMapping> wanted;
+        const auto isWanted = [&](const Node& gpu) {
+            return std::any_of(wanted.begin(), wanted.end(),
+                               [&](const model::GpuMapping& known) { return &source.named(known.from) == &gpu; });
+        };
+        for (const auto& [other, map] : maps_)
+            for (const auto& [user, local] : map)
+                for (const Node* const gpu : source.gpus())
+                    if (gpu->id == sources_.at(other).findGpu(user)->id && !isWanted(*gpu))
+                        wanted.push_back({fmt::format("{}", gpu->gpuId), fmt::format("{}", local)});
+        for (const model::GpuMapping& mapping : mapped(source))
+            if (!hasGpu(source, mapping.from) || !isWanted(source.named(mapping.from)))
+                wanted.push_back(mapping);
+        maps_.emplace(id, matchGpus(source, allowed_.at(id), rules_(), wanted));
+    }
+}
+
+/// Of several device control groups that a process is in each may forbid a GPU. Only the driver knows what comes of
+/// that, and shows it to those in the group: by the files of its topology that can be read. To restore a process it
+/// wants exactly as many GPUs as the process may open.
+void RestorePlan::visitGroups(const device::InGroupsOf& inGroupsOf) {
+    struct Seen {
+        std::uint32_t count;
+        GpuId ids[1];
+    };
+    const std::size_t most = here_.gpus().size();
+    const Mapping memory = Mapping::anonymous(pageAlignUp(sizeof(Seen) + most * sizeof(GpuId)), MAP_SHARED);
+    auto& seen = *memory.as<Seen>();
+    for (const auto& [id, source] : sources_) {
+        const TreePid holder = holders_.at(id);
+        seen.count = 0;
+        inGroupsOf(holder, [&] {
+            const Topology inGroups = Topology::read(kernel_.topology());
+            for (const Node* const gpu : inGroups.gpus())
+                if (gpu->hasRenderNode() && seen.count < most)
+                    seen.ids[seen.count++] = gpu->gpuId;
+        });
+        const std::set<GpuId> ids(seen.ids, seen.ids + std::min<std::size_t>(seen.count, most));
+        allowed_.at(id) = here_.restrictedTo(ids);
+        const std::size_t had = source.gpus().size();
+        if (ids.size() == had)
+            continue;
+        Error error(0, fmt::format("process {} had {} GPUs, and its control group lets it use {} here", holder, had,
+                                   ids.size()));
+        error.addHint(
+            "the driver restores it only where it may use exactly as many: see devices(4), or the device "
+            "options of the container's runtime");
+        throw error;
+    }
+    chooseGpus();
+    for (const auto& [id, map] : maps_)
+        for (const auto& [user, local] : map)
+            context_.log.info("amdgpu: {} becomes {}", sources_.at(id).findGpu(user)->describe(),
+                              here_.findGpu(local)->describe());
+}
+
+const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {
+    for (const auto& [id, source] : sources_)
+        if (const Node* const gpu = source.findMinor(oldMinor))
+            return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
+    // Nobody computes: there is nothing to match by but the id.
+    for (const model::GpuMapping& mapping : context_.options.gpuMap)
+        if (mapping.from == fmt::format("{}", user) || mapping.from == fmt::format("{:#x}", user))
+            return here_.named(mapping.to);
+    if (const Node* const gpu = here_.findGpu(user))
+        return *gpu;
+    Error error(0, fmt::format("there is no GPU {:#06x} here, whose render node was in use", user));
+    error.addHint("choose one by --gpu-map");
+    throw error;
+}
+
+const std::vector<FileId>* RestorePlan::companions(FileId id) const {
+    const auto found = companions_.find(id);
+    return found == companions_.end() ? nullptr : &found->second;
+}
+
+std::optional<FileId> RestorePlan::sameAs(FileId id) const {
+    const auto found = sameAs_.find(id);
+    return found == sameAs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<FileId> RestorePlan::drmFile(FileId id, GpuId user) const {
+    const auto found = drmFiles_.find({id, user});
+    return found == drmFiles_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace criu::amdgpu
