@@ -51,7 +51,7 @@ timed() {
     busybox time -v -o "$dir/$name.time" /bin/criu restore -d -D "$dir/images" -v4 -o "$dir/$name.log" "$@" \
         </dev/null >"$dir/$name.log.out" 2>&1 || fail "restore failed: $(errors "$dir/$name.log")"
     took=$(($(now) - began))
-    filled=$(sed -n 's/.*of GPU memory restored in \([0-9]*\) ms.*/\1/p' "$dir/$name.log" | sort -n | tail -n 1)
+    filled=$(sed -n 's/.*of device memory restored in \([0-9]*\) ms.*/\1/p' "$dir/$name.log" | sort -n | tail -n 1)
     peak=$(sed -n 's/.*Maximum resident set size.*: //p' "$dir/$name.time")
     echo 0 >$controls/bandwidth # the program is checked as fast as it goes
     bounce=$(awk '/^system_peak/ {print int($2 / 1024)}' $controls/state)
