@@ -53,6 +53,7 @@ BULK = [("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8")
 UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
+           ("refused", "closed_files", "inherited"),
            ("refused_sharing", "kfd_shared", ""), ("refused_sharing", "kfd_shared", "render"), ("refused_kind", "mesa_buffers", "userptr"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 

@@ -299,8 +299,12 @@ mode_refused() {
     start
     dump images
     [ $code = 1 ] || fail "the dump ended with $code"
-    grep -q "Error.*process $pid.*which the process has closed\|Error.*process $pid maps.*no buffer" \
-        "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+    case $arguments in
+        kfd) said="process $pid.*which the process has closed" ;;
+        render) said="process $pid maps.*no buffer" ;;
+        *) said="process $(cat "/proc/$pid/task/$pid/children")(.*) has /dev/kfd of the process that is $pid" ;;
+    esac
+    grep -q "Error.*$said" "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
     [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
     still_works "the dump that was refused"
     verify

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory of a GPU whose file has been closed: what the mapping is of can't be asked for any more.
-// usage: closed_files FOLDER render|kfd
+// Memory of a GPU whose file has been closed: what the mapping is of can't be asked for any more. And a /dev/kfd that
+// only a child of the process that opened it has: the child has no compute state.
+// usage: closed_files FOLDER render|kfd|inherited
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -31,6 +33,24 @@ void with_kfd(gpu::Subject& subject) {
     subject.wait([&] { static_cast<void>(*reinterpret_cast<volatile std::uint32_t*>(doorbells.address)); });
 }
 
+void with_inherited_kfd(gpu::Subject& subject) {
+    const gpu::Kfd kfd;
+    int ends[2];
+    gpu::require(pipe(ends), "pipe");
+    const pid_t child = gpu::require(fork(), "fork");
+    if (child == 0) {
+        char end = 0;
+        close(ends[1]);
+        _exit(read(ends[0], &end, 1) == 0 ? 0 : 1);
+    }
+    close(ends[0]);
+    close(kfd.fd());
+    subject.wait([&] { gpu::expect(waitpid(child, nullptr, WNOHANG) == 0, "the child is gone"); });
+    close(ends[1]);
+    int status = 0;
+    gpu::expect(waitpid(child, &status, 0) == child && status == 0, "the child ended badly");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,6 +58,8 @@ int main(int argc, char** argv) {
         gpu::expect(argc == 3, "one argument is wanted");
         if (argv[2] == std::string("kfd")) {
             with_kfd(subject);
+        } else if (argv[2] == std::string("inherited")) {
+            with_inherited_kfd(subject);
         } else {
             with_render(subject);
         }
