@@ -33,6 +33,7 @@
 #include "images/sk-packet.hpp"
 #include "images/stats.hpp"
 #include "images/timens.hpp"
+#include "images/tmpfs-files.hpp"
 #include "images/userns.hpp"
 #include "images/utsns.hpp"
 
@@ -68,6 +69,7 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
 
     {Pagemap, "pagemap-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
     {ShmemPagemap, "pagemap-shmem-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
+    {FilesPagemap, "pagemap-tmpfs-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
     {Pages, "pages-{}.img", "", 0, Raw, nullptr},
     {Memfd, "memfd.img", "MEMFD_INODE", 0x48453499, Common, of<MemfdInodeEntry>()},
 
@@ -95,6 +97,7 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Mountpoints, "mountpoints-{}.img", "MNTS", 0x55563928, Common, of<MntEntry>()},
     {Tmpfs, "tmpfs-{}.tar.gz.img", "", 0, Raw, nullptr, true},
     {TmpfsDev, "tmpfs-dev-{}.tar.gz.img", "", 0, Raw, nullptr},
+    {TmpfsFiles, "tmpfs-files-{}.img", "TMPFS_FILES", 0x4c1d5e27, Common, of<TmpfsFileEntry>()},
     {Autofs, "autofs-{}.img", "AUTOFS", 0x49353943, Common, of<AutofsEntry>()},
     {BinfmtMisc, "binfmt-misc.img", "BINFMT_MISC", 0x67343323, Common, of<BinfmtMiscEntry>()},
     {BinfmtMiscOld, "binfmt-misc-{}.img", "BINFMT_MISC", 0x67343323, Common, of<BinfmtMiscEntry>(), true},

@@ -31,6 +31,7 @@ enum class ImageKind : std::uint8_t {
     // memory
     Pagemap,
     ShmemPagemap,
+    FilesPagemap,
     Pages,
     Memfd,
     // open files
@@ -58,6 +59,7 @@ enum class ImageKind : std::uint8_t {
     Mountpoints,
     Tmpfs,
     TmpfsDev,
+    TmpfsFiles,
     Autofs,
     BinfmtMisc,
     BinfmtMiscOld,

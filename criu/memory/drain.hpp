@@ -23,7 +23,7 @@ struct DrainJob {
     bool shared = false;  ///< other processes may have the pages, too, and are to go on sharing them
 };
 
-/// Where pages come from: the memory of a stopped process, or a file (a memfd, shared memory).
+/// Where pages come from: the memory of a stopped process, a file (a memfd, shared memory), or a function.
 struct DrainSource {
     HostPid pid;                               ///< whose memory; none for a file
     const kernel::ProcPid* process = nullptr;  ///< the same process: for pages without PROT_READ
@@ -32,6 +32,8 @@ struct DrainSource {
     /// of the process. What can't be read any more reads as zeroes, and is reported, from any thread.
     int runningMemory = -1;
     std::function<void(std::uint64_t address, std::uint64_t bytes)> lost = nullptr;
+    /// For what is neither memory nor one file: reads all that `into` has room for, in any thread; throws Error.
+    std::function<void(std::uint64_t address, std::span<std::byte> into)> content = nullptr;
 };
 
 /// Copies pages into sinks, in large blocks, by as many threads as pay off; small amounts by the calling thread.

@@ -20,7 +20,10 @@ void MemoryReader::read(std::span<const kernel::RemoteRange> ranges, const std::
         return part;
     };
     for (std::size_t at = 0; at < ranges.size();) {
-        if (source_.runningMemory >= 0) {
+        if (source_.content) {
+            source_.content(ranges[at].start, take(ranges[at].size));
+            ++at;
+        } else if (source_.runningMemory >= 0) {
             readRunning(ranges[at].start, take(ranges[at].size));
             ++at;
         } else if (!source_.pid) {

@@ -17,11 +17,14 @@ namespace criu::memory {
 
 /// The name in an inventory's extensions for content in several files (PageStripes).
 inline constexpr const char* kStripedPages = "striped-pages";
+/// The name for content of files apart from their archive (MemoryObject::Kind::Files).
+inline constexpr const char* kFilesPages = "tmpfs-files";
 
 /// How many pages files an object with much content gets.
 struct Striping {
     unsigned files = 1;       ///< one: the form that CRIU 4.2 has
     std::uint64_t least = 0;  ///< bytes of content below which one file does
+    bool extended = false;    ///< other forms that CRIU 4.2 hasn't got may be chosen as well
 
     /// As it pays off on this machine: a file for each core, up to what tmpfs and ext4 were seen to gain from, for
     /// content that takes longer than opening files.
@@ -41,12 +44,14 @@ public:
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::vector<std::string> extensions() const override;
     [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
+    [[nodiscard]] bool takesFiles() const noexcept override { return striping_.extended; }
 
 private:
     const ImageDir& images_;
     const Striping striping_;
     std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
+    std::atomic<bool> files_{false};  ///< it was given some of MemoryObject::Kind::Files
 };
 
 }  // namespace criu::memory

@@ -159,11 +159,11 @@ bool needsParent(std::span<const PagemapRange> ranges) {
 Striping Striping::usual() {
     constexpr unsigned kMost = 16;
     constexpr std::uint64_t kLeast = std::uint64_t{256} << 20;
-    return {std::clamp(availableCores(), 1U, kMost), kLeast};
+    return {std::clamp(availableCores(), 1U, kMost), kLeast, true};
 }
 
 Striping Striping::asWished(unsigned files) {
-    return {files, files * kPiece};
+    return {files, files * kPiece, true};
 }
 
 std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
@@ -176,11 +176,18 @@ std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::u
         stripes.piece = kPiece;
         striped_ = true;
     }
+    if (object.kind == MemoryObject::Kind::Files)
+        files_ = true;
     return std::make_unique<FileSink>(images_, object, std::move(stripes));
 }
 
 std::vector<std::string> FilePageSinks::extensions() const {
-    return striped_ ? std::vector<std::string>{kStripedPages} : std::vector<std::string>{};
+    std::vector<std::string> names;
+    if (striped_)
+        names.emplace_back(kStripedPages);
+    if (files_)
+        names.emplace_back(kFilesPages);
+    return names;
 }
 
 std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {

@@ -98,6 +98,9 @@ public:
     /// once, also while sinks are open. Throws Error.
     [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
 
+    /// Whether objects of MemoryObject::Kind::Files may be stored.
+    [[nodiscard]] virtual bool takesFiles() const noexcept { return false; }
+
     /// All sinks have been finished: returns when everything is stored. Throws Error.
     virtual void finish() {}
 };

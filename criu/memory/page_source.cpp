@@ -108,8 +108,8 @@ PageSource PageSources::openRequired(const MemoryObject& object) const {
 }
 
 std::string PageSources::describe(const MemoryObject& object) const {
-    return fmt::format("pages of {} {}", object.kind == MemoryObject::Kind::Process ? "process" : "shared memory",
-                       object.id);
+    constexpr const char* kNames[] = {"process", "shared memory", "the files of device"};
+    return fmt::format("pages of {} {}", kNames[static_cast<std::size_t>(object.kind)], object.id);
 }
 
 }  // namespace criu::memory

@@ -9,7 +9,15 @@
 namespace criu::memory {
 
 ImageKind pagemapOf(const MemoryObject& object) noexcept {
-    return object.kind == MemoryObject::Kind::Process ? ImageKind::Pagemap : ImageKind::ShmemPagemap;
+    switch (object.kind) {
+        case MemoryObject::Kind::Process:
+            return ImageKind::Pagemap;
+        case MemoryObject::Kind::Shared:
+            return ImageKind::ShmemPagemap;
+        case MemoryObject::Kind::Files:
+            return ImageKind::FilesPagemap;
+    }
+    return ImageKind::Pagemap;
 }
 
 std::optional<ParentPages> ParentPages::in(const ImageDir& parent, const MemoryObject& object) {

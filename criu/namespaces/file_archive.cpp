@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/xattr.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/namespaces/archive_functions.hpp"
+#include "criu/namespaces/file_contents.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -50,8 +52,8 @@ constexpr int kDeepest = 1000;
 
 class ArchiveWriter {
 public:
-    ArchiveWriter(const ArchiveFunctions& lib, int to, const model::IdMap& ids, StopRequest& stop)
-        : lib_(lib), ids_(ids), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
+    ArchiveWriter(const ArchiveFunctions& lib, int to, const model::IdMap& ids, FileContents* apart, StopRequest& stop)
+        : lib_(lib), ids_(ids), apart_(apart), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
         archive* const writer = writer_.get();
         lib_.check(lib_.archive_write_set_format_pax(writer), writer, "choose the format of an archive");
         // Names are bytes, whatever the locale of criu is.
@@ -107,6 +109,7 @@ private:
         stop_.throwIfRequested();
         struct stat stat {};
         sys(::fstatat(directory, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW), "stat {}", path);
+        const struct stat original = stat;
         stat.st_uid = ids_.seenUid(stat.st_uid);
         stat.st_gid = ids_.seenGid(stat.st_gid);
         if (S_ISSOCK(stat.st_mode)) {
@@ -125,10 +128,13 @@ private:
                 return false;
             }
         }
-        addAttributes(entry.get(), pathAt(directory, name), path);
+        const bool hasCapabilities = addAttributes(entry.get(), pathAt(directory, name), path);
         if (S_ISLNK(stat.st_mode))
             addTarget(entry.get(), directory, name, path);
-        if (S_ISREG(stat.st_mode))
+        if (S_ISREG(stat.st_mode) && apart_ != nullptr && apart_->take(path, original, hasCapabilities)) {
+            lib_.archive_entry_set_size(entry.get(), 0);
+            header(entry, path);
+        } else if (S_ISREG(stat.st_mode))
             addFile(entry, directory, name, path, stat.st_size, stat.st_ino);
         else
             header(entry, path);
@@ -148,18 +154,22 @@ private:
         lib_.archive_entry_copy_symlink(entry, target.data());
     }
 
-    void addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
+    /// Whether whoever runs the file gets capabilities by it (capabilities(7)).
+    bool addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
+        bool hasCapabilities = false;
         std::vector<char> names(XATTR_LIST_MAX);
         const ssize_t length = ::llistxattr(name.c_str(), names.data(), names.size());
         if (length < 0 && errno == ENOTSUP)
-            return;
+            return false;
         sys(length, "list extended attributes of {}", path);
         std::vector<char> value(XATTR_SIZE_MAX);
         for (const char* at = names.data(); at < names.data() + length; at += std::strlen(at) + 1) {
             const ssize_t size = sys(::lgetxattr(name.c_str(), at, value.data(), value.size()),
                                      "read extended attribute {} of {}", at, path);
             lib_.archive_entry_xattr_add_entry(entry, at, value.data(), static_cast<std::size_t>(size));
+            hasCapabilities |= std::strcmp(at, XATTR_NAME_CAPS) == 0;
         }
+        return hasCapabilities;
     }
 
     void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size,
@@ -233,6 +243,7 @@ private:
 
     const ArchiveFunctions& lib_;
     const model::IdMap& ids_;
+    FileContents* const apart_;
     StopRequest& stop_;
     std::unique_ptr<archive, FreeWriter> writer_;
     std::vector<std::byte> block_;
@@ -268,8 +279,9 @@ void FileArchives::load() noexcept {
 
 FileArchives::~FileArchives() = default;
 
-std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::IdMap& ids, StopRequest& stop) const {
-    ArchiveWriter writer(*library_, to, ids, stop);
+std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
+                                           StopRequest& stop) const {
+    ArchiveWriter writer(*library_, to, ids, apart, stop);
     writer.addTree(directory, ".");
     return writer.finish();
 }

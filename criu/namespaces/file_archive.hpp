@@ -24,6 +24,7 @@ struct SocketFile {
 };
 
 struct ArchiveFunctions;
+class FileContents;
 
 /// Packs and unpacks archives by libarchive, which is loaded when the first object is made.
 class FileArchives {
@@ -38,9 +39,11 @@ public:
 
     /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices,
     /// owners, modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it.
-    /// Returns what isn't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no
+    /// `apart`: takes the bytes of files, which are empty in the archive then; may be null. Returns the sockets, which
+    /// aren't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no
     /// end.
-    [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, StopRequest& stop) const;
+    [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
+                                               StopRequest& stop) const;
 
     /// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
     /// other thread: it goes there for the time. Throws Error.

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,9 @@
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/scan.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/namespaces/file_contents.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -39,6 +43,13 @@ kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
 kernel::MountTable mountsOf(const kernel::ProcPid& task) {
     kernel::ProcBuffer buffer;
     return kernel::readMountInfo(task, buffer);
+}
+
+/// What the files of a file system take.
+std::uint64_t usedBytes(int directory) {
+    struct statvfs system {};
+    sys(::fstatvfs(directory, &system), "look at the file system");
+    return (system.f_blocks - system.f_bfree) * system.f_frsize;
 }
 
 /// A path as the kernel shows it, from the root of the calling thread: no link is on its way.
@@ -465,16 +476,20 @@ bool MountDump::hasContent(const Mount& mount) const {
     return mount.device != root().device || (isRoot(mount) && !rootOutside_);
 }
 
-std::vector<SocketFile> MountDump::writeContent(const ImageDir& images, const Mount& mount, const model::IdMap& ids,
+std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, const Mount& mount, const model::IdMap& ids,
                                                 int opened, StopRequest& stop) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
-    const UniqueFd image = images.createRaw(ImageKind::TmpfsDev, mount.device);
+    const UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
-    return FileArchives().pack(directory.get(), image.get(), ids, stop);
+    FileContents apart;
+    const bool isApart = outputs.pages.takesFiles() && usedBytes(directory.get()) >= FileContents::kWorthwhile;
+    auto sockets = FileArchives().pack(directory.get(), image.get(), ids, isApart ? &apart : nullptr, stop);
+    apart.write(directory.get(), outputs.images, mount.device, outputs.pages, stop);
+    return sockets;
 }
 
-void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {
+void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin &&
                (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
@@ -486,13 +501,13 @@ void MountDump::write(const ImageDir& images, const model::IdMap& ids, bool ownQ
             wanted.insert(mount->id);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
-        writeSpace(images, space, ids, opened, stop);
+        writeSpace(outputs, space, ids, opened, stop);
 }
 
-void MountDump::writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
+void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
                            const std::map<int, UniqueFd>& opened, StopRequest& stop) const {
     Arena arena;
-    ImageWriter image = images.create(ImageKind::Mountpoints, space.number);
+    ImageWriter image = outputs.images.create(ImageKind::Mountpoints, space.number);
     for (const Mount& mount : space.mounts.all()) {
         MntEntry& entry = *entryOf(mount, arena);
         if (ids.isOwnNamespace() && entry.options != nullptr)
@@ -502,7 +517,7 @@ void MountDump::writeSpace(const ImageDir& images, const Space& space, const mod
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                const std::vector<SocketFile> sockets = writeContent(images, mount, ids, found->second.get(), stop);
+                const std::vector<SocketFile> sockets = writeContent(outputs, mount, ids, found->second.get(), stop);
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

@@ -21,6 +21,8 @@
 
 namespace criu::namespaces {
 
+struct DumpOutputs;
+
 /// What stands for mounts that aren't the tree's own: --external, --ext-mount-map.
 class ExternalMounts {
 public:
@@ -65,7 +67,7 @@ public:
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
     /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
     /// Throws Error, also as soon as `stop` is requested.
-    void write(const ImageDir& images, const model::IdMap& ids, bool ownQueues, StopRequest& stop);
+    void write(const DumpOutputs& outputs, const model::IdMap& ids, bool ownQueues, StopRequest& stop);
 
 private:
     struct Space {
@@ -88,9 +90,9 @@ private:
     void checkSource(Mount& mount, const Plugins& plugins);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    void writeSpace(const ImageDir& images, const Space& space, const model::IdMap& ids,
+    void writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
-    [[nodiscard]] static std::vector<SocketFile> writeContent(const ImageDir& images, const Mount& mount,
+    [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
                                                               const model::IdMap& ids, int opened, StopRequest& stop);
 
     const model::Options& options_;

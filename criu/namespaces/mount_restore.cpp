@@ -24,6 +24,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/file_contents.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 
@@ -112,7 +113,11 @@ bool isNewInstance(const Mount& mount) {
 }  // namespace
 
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
-    : options_(inputs.options), log_(inputs.log), images_(inputs.images), helpers_(std::move(helpers)) {
+    : options_(inputs.options),
+      log_(inputs.log),
+      images_(inputs.images),
+      pages_(inputs.pages),
+      helpers_(std::move(helpers)) {
     const auto ofCriu = numberOf(*inputs.outside, kernel::NamespaceKind::Mount);
     trees_.push_back(read(images_, numbers.own, options_));
     for (const std::uint32_t number : numbers.others) {
@@ -630,6 +635,7 @@ void MountRestore::fillFileSystem(const Mount& mount, int directory) const {
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
     archives_.value().unpack(archive->get(), files.get());
+    restoreFileContents(files.get(), images_, mount.device, pages_);
     for (const Mount* const other : all()) {
         const MntEntry* const entry = entryFor(*other);
         if (other->device != mount.device || entry == nullptr)

@@ -92,6 +92,7 @@ private:
     const model::Options& options_;
     Log& log_;
     const ImageDir& images_;
+    const memory::PageSources& pages_;
     MountHelpers helpers_;
     kernel::FdStore* store_ = nullptr;      ///< from prepare() on
     std::vector<Tree> trees_;               ///< that of the first process first

@@ -36,7 +36,7 @@ TEST_CASE("a requested stop ends the packing of a file system") {
     ::raise(SIGTERM);
     CHECK_THAT(errorOf([&] {
                    (void)criu::namespaces::FileArchives().pack(directory.get(), archive.get(), criu::model::IdMap(),
-                                                               stop);
+                                                               nullptr, stop);
                }),
                Contains(kStopped));
 }

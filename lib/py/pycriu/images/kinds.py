@@ -45,6 +45,7 @@ KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
     Kind("FILE_LOCKS", 0x54323616, "file_lock_entry"),
     # memory
     Kind("PAGEMAP", 0x56084025, "pagemap_entry", first="pagemap_head"),
+    Kind("TMPFS_FILES", 0x4c1d5e27, "tmpfs_file_entry"),
     Kind("MEMFD_INODE", 0x48453499, "memfd_inode_entry"),
     # open files
     Kind("FILES", 0x56303138, "file_entry"),
