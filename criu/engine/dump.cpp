@@ -4,6 +4,7 @@
 #include "criu/engine/dump_complete.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/dump_root.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/namespace_kinds.hpp"
@@ -25,7 +26,7 @@ int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) 
 }  // namespace
 
 int dump(Run& run) {
-    refuseOwnTree(*run.options.tree);
+    requireDumpableRoot(*run.options.tree);
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
     std::optional<TrackingLink> link = TrackingLink::find(root, run.log);

@@ -21,7 +21,12 @@ void refuseForeignSession(const FrozenTask& root, const model::Options& options)
         return;
     Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
                                root.status.name, root.stat.session));
-    error.addHint("start it with setsid, or dump with --shell-job");
+    if (root.session())
+        error.addHint("start it with setsid, or dump with --shell-job");
+    else
+        error.addHint(
+            "which isn't in the pid namespace of the tree: let its first process call setsid, "
+            "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
     throw error;
 }
 
@@ -102,8 +107,14 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
-        if (!task->session())
-            fail("process {} is in a session of an outer pid namespace", task->pid());
+        if (!task->session()) {
+            Error error(0, fmt::format("{} is in session {}, which isn't in the pid namespace of the tree",
+                                       task->describe(), task->stat.session));
+            error.addHint(
+                "let the first process of the namespace call setsid, "
+                "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
+            throw error;
+        }
         if (ownLabel) {
             const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
             task::refuseOtherLabel(task->dir, *ownLabel);

@@ -20,7 +20,6 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/kernel/stat.hpp"
 
 namespace criu::engine {
 namespace {
@@ -146,18 +145,6 @@ void stopWithGuardian(const kernel::PidFd& guardian) {
 }
 
 }  // namespace
-
-void refuseOwnTree(HostPid root) {
-    const kernel::ProcDir proc;
-    kernel::ProcBuffer buffer;
-    for (HostPid self(::getpid()); self.value > 0;) {
-        const kernel::TaskStat stat = kernel::readStat(proc.open(self.value), buffer);
-        if (self == root)
-            fail("process {} ({}) is {}: The criu itself is within dumped tree", root, stat.comm,
-                 root.value == ::getpid() ? "criu" : "an ancestor of criu");
-        self = HostPid(stat.ppid);
-    }
-}
 
 GuardedRoot::GuardedRoot(HostPid root) : process(root.value) {
     const kernel::ProcDir proc;

@@ -24,9 +24,6 @@ struct GuardedRoot {
     kernel::NamespaceIds home;  ///< those of criu
 };
 
-/// Throws Error if criu is below `root`: whoever dumps must not stand still. Clients look for the end of the message.
-void refuseOwnTree(HostPid root);
-
 /// The other process, as the one that does the work sees it: it watches, and notifies listeners of stages, with all
 /// that they were given there.
 class Guardian {

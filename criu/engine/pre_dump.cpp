@@ -2,6 +2,7 @@
 #include "criu/base/log.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/dump_root.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/pre_dump_memory.hpp"
@@ -26,7 +27,7 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> lin
 }  // namespace
 
 int preDump(Run& run) {
-    refuseOwnTree(*run.options.tree);
+    requireDumpableRoot(*run.options.tree);
     const GuardedRoot root(*run.options.tree);
     std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
     if (!link)

@@ -102,7 +102,10 @@ pid_t createAs(TreePid wanted, std::uint64_t flags) {
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
                                         holder ? describeHolder(*holder, wanted.value) : "a process group or session"));
-        error.addHint("end that process, or restore in a pid namespace");
+        error.addHint(
+            fmt::format("end {}, or restore in a pid namespace of its own: criu-ns restore, with the same "
+                        "options",
+                        holder && isEnding(*holder) ? fmt::format("process {}", holder->ppid) : "that process"));
         throw error;
     }
 }

@@ -12,13 +12,26 @@ namespace {
 class PidDump final : public NamespaceDump {
 public:
     explicit PidDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Pid, with) {
-        requireOne();
+        requireSameAsRoot();
         requireSameForChildren(&kernel::NamespaceIds::pidForChildren);
         if (isOwn())
             requireWholeNamespace();
     }
 
 private:
+    void requireSameAsRoot() const {
+        const SeenTree& tree = inputs().tree;
+        for (const SeenProcess& process : tree.processes) {
+            if (process.ids.of(kind()) == tree.root().ids.of(kind()))
+                continue;
+            Error error(0, fmt::format("{} is in another pid namespace than the root of the tree, {}",
+                                       process.describe(), tree.root().describe()));
+            if (process.treePid == TreePid(1))
+                error.addHint(fmt::format("dump that process, with which the namespace begins: -t {}", process.pid));
+            throw error;
+        }
+    }
+
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
     void requireWholeNamespace() const {
         const SeenTree& tree = inputs().tree;

@@ -136,9 +136,11 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
         try {
             settings = readConfigFile(file);
         } catch (const Error& error) {
-            if (named || error.code() != EPERM)
+            // $HOME is often still that of whoever became another user, who may not look into it.
+            if (named || (error.code() != EPERM && error.code() != EACCES))
                 throw;
-            log.warn("{}: it isn't used", error.what());
+            if (error.code() == EPERM)
+                log.warn("{}: it isn't used", error.what());
             return;
         }
         if (settings)

@@ -40,6 +40,18 @@ void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) 
     words.clear();
 }
 
+void refuseWords(Command command, const std::vector<std::string>& words) {
+    if (words.empty())
+        return;
+    Error error(0, fmt::format("{} takes no such word: {}", commandName(command), fmt::join(words, " ")));
+    const bool isNumber = words.front().find_first_not_of("0123456789") == std::string::npos;
+    if ((command == Command::Dump || command == Command::PreDump) && isNumber)
+        error.addHint(fmt::format("the process to dump is an option: -t {}", words.front()));
+    else if (command == Command::Restore)
+        error.addHint("the images directory is an option: -D DIR; a command to become stands behind --exec-cmd and --");
+    throw error;
+}
+
 }  // namespace
 
 Command takeCommand(std::vector<std::string>& words) {
@@ -77,8 +89,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     refuseMissing(invocation.settings, command);
     takeExecCommand(invocation, words);
     takeRequestSocket(invocation, words);
-    if (!words.empty())
-        fail("{} takes no such word: {}", commandName(command), fmt::join(words, " "));
+    refuseWords(command, words);
 
     if ((command == Command::Dump || command == Command::PreDump) && !options.tree)
         fail("{} needs the root of the process tree: -t PID", commandName(command));

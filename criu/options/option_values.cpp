@@ -116,9 +116,18 @@ LogLevel parseVerbosity(std::optional<std::string_view> text, LogLevel present) 
         const std::size_t more = text ? text->size() + 1 : 1;
         level = static_cast<int>(present) + static_cast<int>(std::min<std::size_t>(more, most));
     } else {
-        const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), level);
+        // "-verbosity=0", with one dash too few, was always taken for a level.
+        std::string_view digits = *text;
+        if (digits.starts_with("erbosity="))
+            digits.remove_prefix(digits.find('=') + 1);
+        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
         if (problem == std::errc::result_out_of_range)
-            level = text->starts_with('-') ? 0 : most;
+            level = digits.starts_with('-') ? 0 : most;
+        else if (!digits.empty() && (problem != std::errc{} || end != digits.data() + digits.size()))
+            fail(
+                "'{}' is not a level of messages: use -v0 to -v4, or -v, -vv ...; other letters are options of their "
+                "own (-v -{})",
+                *text, *text);
     }
     return static_cast<LogLevel>(std::clamp(level, 0, most));
 }

@@ -41,6 +41,7 @@ TEST_CASE("verbosity is counted in v's or given as a number") {
     CHECK(parseVerbosity("99999999999", Warning) == Debug);
     CHECK(parseVerbosity("-1", Warning) == Message);
     CHECK(parseVerbosity("erbosity=0", Warning) == Message);
+    CHECK_THROWS_WITH(parseVerbosity("x", Warning), Contains("not a level"));
     CHECK(parseVerbosity("", Warning) == Message);
 }
 
