@@ -2,6 +2,7 @@
 #include "criu/base/log.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <iterator>
@@ -46,6 +47,7 @@ void Log::open(const std::string& path) {
     } else {
         fd_ = createLog(path);
     }
+    isFile_ = !path.empty() && path != "-";
     opened_ = true;
     writeAll(fd_.get(), early_);
     early_.clear();
@@ -55,6 +57,25 @@ void Log::flushEarly() noexcept {
     if (!opened_)
         writeAll(STDERR_FILENO, early_);
     early_.clear();
+}
+
+void Log::repeatCause() const noexcept {
+    struct stat file {};
+    struct stat shown {};
+    if (!isFile_ || cause().text.empty() || !enabled(LogLevel::Error) || ::fstat(fd_.get(), &file) != 0 ||
+        (::fstat(STDERR_FILENO, &shown) == 0 && file.st_dev == shown.st_dev && file.st_ino == shown.st_ino))
+        return;
+    try {
+        char path[4096];
+        const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
+        const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+        writeAll(STDERR_FILENO, fmt::format("Error: {}\n", cause().text));
+        if (length > 0)
+            writeAll(STDERR_FILENO,
+                     fmt::format("All messages: {}\n", printable({path, static_cast<std::size_t>(length)})));
+    } catch (const std::exception&) {
+        // Out of memory: the log has it.
+    }
 }
 
 void Log::failure(const Error& error) {

@@ -48,6 +48,10 @@ public:
     /// From now on lines carry this pid (used in restored tasks). 0 removes it.
     void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
 
+    /// For whoever started a command with a log file and looks at the terminal: why it failed, and where the log is, on
+    /// standard error. Does nothing if that is the log, if messages aren't wanted at all, or if nothing went wrong.
+    void repeatCause() const noexcept;
+
     /// Time since the log was started.
     [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
     /// So much has passed, whatever the clock says: it was changed.
@@ -100,6 +104,7 @@ private:
     LogLevel level_ = LogLevel::Warning;
     int pidPrefix_ = 0;
     bool opened_ = false;
+    bool isFile_ = false;  ///< one with a name
     UniqueFd fd_;
     std::string early_;
     Cause firstError_;

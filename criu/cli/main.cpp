@@ -171,5 +171,7 @@ int main(int argc, char* argv[]) {
         log.failure(error);
     }
     log.flushEarly();
+    if (status != 0)
+        log.repeatCause();
     return status;
 }

@@ -2,7 +2,6 @@
 #include "criu/engine/check_basics.hpp"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/magic.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -22,7 +21,6 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -55,12 +53,6 @@ public:
 private:
     pid_t pid_;
 };
-
-void capabilities() {
-    kernel::requireCapability(CAP_SYS_PTRACE, "trace processes");
-    if (!kernel::hasCapability(CAP_SYS_ADMIN))
-        kernel::requireCapability(CAP_CHECKPOINT_RESTORE, "choose pids");
-}
 
 void procMount() {
     struct statfs info {};
@@ -189,7 +181,6 @@ void memoryFiles() {
 }
 
 constexpr BasicCheck kChecks[] = {
-    {"capabilities", capabilities},
     {"the mount of /proc", procMount},
     {"/proc/PID/map_files", mapFiles},
     {"/proc/PID/task/TID/children", children},

@@ -67,7 +67,8 @@ public:
                 end();
             finish();
         } catch (const Error& error) {
-            run_.log.failure(error);
+            // The master writes it as the error of the restore, unless another process has failed before.
+            run_.log.info("Failed: {}", error.what());
             run_.control.reportFailure(error.what(), error.code());
         } catch (const std::exception& error) {
             run_.control.reportFailure(error.what(), 0);
