@@ -16,6 +16,8 @@
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/check.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/own_rights.hpp"
+#include "criu/kernel/runnable.hpp"
 
 namespace criu::engine {
 namespace {
@@ -104,6 +106,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
                 std::vector<model::StageListener*> listeners, const model::Client& client) {
     const model::Options& options = invocation.options;
     options::requireAllowed(invocation.settings, client);
+    if (!options.feature)
+        requireOwnRights(invocation.command);
     Run run{options, log, stop, devices, {}};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
@@ -120,6 +124,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     run.listeners = model::StageListeners(std::move(listeners));
     run.listeners.setImagesDir(run.imagesDir.get());
 
+    if (!options.execCommand.empty())
+        kernel::requireRunnable(options.execCommand);  // there is no way back once the tree runs
     switch (invocation.command) {
         case Command::Dump:
         case Command::Restore:

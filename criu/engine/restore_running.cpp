@@ -112,11 +112,13 @@ int RunningRestore::awaitRoot() const {
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);
         ::sigtimedwait(&child, &info, &limit);
-        if (planned.run.stop.requested())
+        if (planned.run.stop.requested()) {
+            planned.log().warn("criu stops waiting for the restored process {}, which goes on", root);
             return 1;
+        }
     }
     planned.log().info("Restored process {} has ended with status {:#x}", root, status);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
 }
 
 }  // namespace criu::engine

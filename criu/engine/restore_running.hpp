@@ -15,8 +15,8 @@ public:
     RunningRestore(const RunningRestore&) = delete;
     RunningRestore& operator=(const RunningRestore&) = delete;
 
-    /// Waits for the end of the tree's first process, or until a stop is asked for. Returns what criu is to exit with:
-    /// the status of that process, 128 + N if signal N has killed it.
+    /// Waits for the end of the tree's first process, or until a stop is asked for, which ends the wait only. Returns
+    /// what criu is to exit with: 0 whatever the process ended with, as CRIU 4.2 does; 1 after a stop.
     [[nodiscard]] int awaitRoot() const;
 
 private:
