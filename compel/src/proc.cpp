@@ -92,7 +92,8 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
     return ThreadStatus{.state = state.empty() ? '?' : state.front(),
                         .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
                         .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10),
-                        .threads = parseNumber<std::size_t>(statusField(*text, "Threads"), 10)};
+                        .threads = parseNumber<std::size_t>(statusField(*text, "Threads"), 10),
+                        .seccomp = parseNumber<int>(statusField(*text, "Seccomp"), 10) != 0};
 }
 
 bool isKernelWorker(pid_t tid) {

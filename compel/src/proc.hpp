@@ -19,6 +19,8 @@ struct ThreadStatus {
     pid_t tracer = 0;
     /// Of its process, zombies included.
     std::size_t threads = 0;
+    /// It has seccomp filters, or is in strict mode.
+    bool seccomp = false;
 };
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/remote_memory.hpp>
+#include <compel/remote_syscalls.hpp>
 #include <compel/single_thread_run.hpp>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "fail.hpp"
+#include "proc.hpp"
 
 namespace compel {
 namespace {
@@ -17,39 +20,55 @@ constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBi
 
 constexpr std::chrono::milliseconds kLookEvery{1};
 
-/// Runs a thread to the next entry to or exit from a system call. All its signals are blocked.
-void stepToCall(Tracee& thread) {
-    for (;;) {
-        thread.syscallStep();
-        const StopInfo stop = thread.waitStop();
-        if (stop.kind == StopInfo::Kind::Syscall)
-            return;
-        if (stop.kind == StopInfo::Kind::Exited)
-            throw TraceeGone(ESRCH, join("thread ", thread.tid(), " in a system call of its tracer"));
-        if (stop.kind == StopInfo::Kind::Signal)
-            fail("thread ", thread.tid(), " got signal ", stop.signal, " in a system call of its tracer");
+/// A thread's seccomp filters and strict mode let everything pass while this lives.
+class SeccompSuspended {
+public:
+    /// Throws Error if that isn't allowed and the thread has something to suspend.
+    explicit SeccompSuspended(Tracee& thread) : thread_(thread), before_(thread.options()) {
+        SeizeOptions suspended = before_;
+        suspended.suspendSeccomp = true;
+        try {
+            thread_.setOptions(suspended);
+        } catch (const TraceeGone&) {
+            throw;
+        } catch (const Error&) {
+            const auto status = readThreadStatus(thread.tid());
+            if (!status || status->seccomp)
+                throw;
+        }
     }
+    ~SeccompSuspended() {
+        try {
+            thread_.setOptions(before_);
+        } catch (const std::exception&) {
+            // The thread has died; or it runs, since a call didn't come to its end and it couldn't be stopped.
+            return;
+        }
+    }
+    SeccompSuspended(const SeccompSuspended&) = delete;
+    SeccompSuspended& operator=(const SeccompSuspended&) = delete;
+
+private:
+    Tracee& thread_;
+    SeizeOptions before_;
+};
+
+/// The system call instruction by which a thread has entered the call it returns from.
+std::optional<RemoteAddress> instructionUsed(const Tracee& thread) {
+    const RemoteAddress instruction = thread.registers().ip() - syscallInstructionBytes.size();
+    std::array<std::byte, syscallInstructionBytes.size()> there{};
+    if (RemoteMemory(thread.tid()).readSome(instruction, there) != there.size() || there != syscallInstructionBytes)
+        return std::nullopt;
+    return instruction;
 }
 
 }  // namespace
 
 std::int64_t insertCall(Tracee& thread, std::int64_t number, const SyscallArguments& arguments) {
-    const Registers before = thread.registers();
-    const RemoteAddress instruction = before.ip() - syscallInstructionBytes.size();
-    std::array<std::byte, syscallInstructionBytes.size()> there{};
-    RemoteMemory(thread.tid()).read(instruction, there);
-    if (there != syscallInstructionBytes || !before.isNative())
-        fail("thread ", thread.tid(), " has entered its system call by another way than a system call instruction");
-    const SignalMask mask = thread.signalMask();
-    thread.setSignalMask(allSignals);
-    Registers registers = before;
-    registers.setCall(number, arguments, instruction);
-    thread.setRegisters(registers);
-    stepToCall(thread);
-    stepToCall(thread);
-    const std::int64_t result = thread.registers().syscallResult();
-    thread.setRegisters(before);
-    thread.setSignalMask(mask);
+    const SeccompSuspended suspended(thread);
+    RemoteSyscalls calls(thread, instructionUsed(thread));
+    const std::int64_t result = calls.call(number, arguments);
+    calls.restore();
     return result;
 }
 

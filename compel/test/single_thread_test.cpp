@@ -16,9 +16,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "child.hpp"
 
@@ -96,22 +99,46 @@ int live(const Child::Talk& talk) {
     return talk.hear() == "end" ? 7 : 1;
 }
 
-/// A process with a helper thread that does as it is told, and another one that counts.
-class Served {
+/// Memory of the test that a child it forks shares with it, and a page of the child that faults.
+class SharedMemory {
 public:
-    Served() : memory_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    SharedMemory() : memory_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
         shared = new (memory_) Shared;
         shared->hidden = static_cast<char*>(::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     }
-    ~Served() {
+    ~SharedMemory() {
         ::munmap(shared->hidden, kPage);
         ::munmap(memory_, kPage);
     }
-    Served(const Served&) = delete;
-    Served& operator=(const Served&) = delete;
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
 
 private:
     void* memory_;
+};
+
+/// A process with a helper thread that does as it is told, and another one that counts.
+class Served {
+public:
+    explicit Served(const std::function<int(const Child::Talk&)>& body = live) : child_(body) {
+        REQUIRE(child_.hear() == "ready");
+        REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return child_.pid(); }
+    [[nodiscard]] FrozenProcess freeze(const FreezeOptions& options = {}) const {
+        return FrozenProcess::freeze(pid(), options);
+    }
+    void awaitState(char state) const { child_.awaitState(state); }
+    /// The process is asked to end, and does.
+    void requireEnd() {
+        child_.say("end");
+        CHECK(child_.exitCode() == 7);
+    }
+
+private:
+    SharedMemory memory_;
+    Child child_;
 };
 
 bool goesOn(const std::atomic<long>& count) {
@@ -138,21 +165,17 @@ Tracee& traceeOf(FrozenProcess& process, pid_t tid) {
     throw std::runtime_error("no such thread");
 }
 
-void endWell(Child& child) {
+void endWell(Served& served) {
     CHECK(goesOn(shared->helperRuns));
     CHECK(goesOn(shared->otherRuns));
-    child.say("end");
-    CHECK(child.exitCode() == 7);
+    served.requireEnd();
 }
 
 }  // namespace
 
 TEST_CASE("one thread of a frozen process runs, and stops again") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     const SignalMask mask = traceeOf(process, shared->helper).signalMask();
     REQUIRE(standsStill(shared->helperRuns));
     for (int round = 0; round < 3; ++round) {
@@ -168,7 +191,7 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
     CHECK(traceeOf(process, shared->helper).signalMask() == mask);
     CHECK(process.threads().size() == 3);
     process.detach();
-    endWell(child);
+    endWell(served);
 }
 
 namespace {
@@ -205,11 +228,8 @@ private:
 }  // namespace
 
 TEST_CASE("the system calls of a thread that runs alone can be watched and changed") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     const SignalMask mask = traceeOf(process, shared->helper).signalMask();
     SECTION("to the end") {
         Liar liar(-1);
@@ -241,25 +261,22 @@ TEST_CASE("the system calls of a thread that runs alone can be watched and chang
     }
     CHECK(traceeOf(process, shared->helper).signalMask() == mask);
     process.detach();
-    endWell(child);
+    endWell(served);
 }
 
 TEST_CASE("signals wait while one thread runs, but for its own faults") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     const SignalMask mask = traceeOf(process, shared->helper).signalMask();
-    REQUIRE(::syscall(SYS_tgkill, child.pid(), shared->helper.load(), SIGUSR1) == 0);
+    REQUIRE(::syscall(SYS_tgkill, served.pid(), shared->helper.load(), SIGUSR1) == 0);
     {
         SingleThreadRun run(process, shared->helper);
         awaitRounds(run);
-        REQUIRE(::kill(child.pid(), SIGUSR1) == 0);
+        REQUIRE(::kill(served.pid(), SIGUSR1) == 0);
         shared->order = Order::Fault;
         run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 10s);
         // Sent by somebody it isn't a fault, though it has the same number.
-        REQUIRE(::syscall(SYS_tgkill, child.pid(), shared->helper.load(), SIGSEGV) == 0);
+        REQUIRE(::syscall(SYS_tgkill, served.pid(), shared->helper.load(), SIGSEGV) == 0);
         awaitRounds(run);
         CHECK(shared->handled == 0);
         CHECK(shared->faults == 1);
@@ -271,42 +288,36 @@ TEST_CASE("signals wait while one thread runs, but for its own faults") {
     CHECK(helper.pendingSignals(SignalQueue::Process).size() == 1);
     process.detach();
     CHECK(test::eventually([] { return shared->handled == 2 && shared->faults == 2; }));
-    endWell(child);
+    endWell(served);
 }
 
 TEST_CASE("a process that was stopped is so after one of its threads ran") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    Served served;
     const bool before = GENERATE(true, false);
     if (before) {
-        ::kill(child.pid(), SIGSTOP);
-        child.awaitState('T');
+        ::kill(served.pid(), SIGSTOP);
+        served.awaitState('T');
     }
-    auto process = FrozenProcess::freeze(child.pid());
+    auto process = served.freeze();
     {
         SingleThreadRun run(process, shared->helper);
         awaitRounds(run);
         if (!before)
-            ::kill(child.pid(), SIGSTOP);
+            ::kill(served.pid(), SIGSTOP);
         awaitRounds(run);
         CHECK(standsStill(shared->otherRuns));
     }
     CHECK(standsStill(shared->helperRuns));
     process.detach();
-    child.awaitState('T');
+    served.awaitState('T');
     CHECK(standsStill(shared->helperRuns));
-    ::kill(child.pid(), SIGCONT);
-    endWell(child);
+    ::kill(served.pid(), SIGCONT);
+    endWell(served);
 }
 
 TEST_CASE("the end of a thread that runs alone is an error") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     SECTION("of the thread") {
         {
             SingleThreadRun run(process, shared->helper);
@@ -317,8 +328,7 @@ TEST_CASE("the end of a thread that runs alone is an error") {
         CHECK(process.threads().size() == 2);
         process.detach();
         CHECK(goesOn(shared->otherRuns));
-        child.say("end");
-        CHECK(child.exitCode() == 7);
+        served.requireEnd();
     }
     SECTION("of its process") {
         {
@@ -327,25 +337,22 @@ TEST_CASE("the end of a thread that runs alone is an error") {
             CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
         }
         process.kill();
-        CHECK(test::stateOf(child.pid()) == '?');
+        CHECK(test::stateOf(served.pid()) == '?');
     }
     SECTION("by SIGKILL") {
         {
             SingleThreadRun run(process, shared->helper);
-            ::kill(child.pid(), SIGKILL);
+            ::kill(served.pid(), SIGKILL);
             CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
         }
         process.kill();
-        CHECK(test::stateOf(child.pid()) == '?');
+        CHECK(test::stateOf(served.pid()) == '?');
     }
 }
 
 TEST_CASE("waiting for a thread that runs alone ends") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     {
         SingleThreadRun run(process, shared->helper);
         try {
@@ -358,30 +365,24 @@ TEST_CASE("waiting for a thread that runs alone ends") {
     }
     CHECK(standsStill(shared->helperRuns));
     process.detach();
-    endWell(child);
+    endWell(served);
 }
 
 TEST_CASE("only a stopped thread of the process can be let run") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     CHECK_THROWS_WITH(SingleThreadRun(process, ::getpid()), Catch::Contains("no stopped thread"));
     {
         const SingleThreadRun run(process, shared->helper);
         CHECK_THROWS_WITH(SingleThreadRun(process, shared->helper), Catch::Contains("no stopped thread"));
     }
     process.detach();
-    endWell(child);
+    endWell(served);
 }
 
 TEST_CASE("threads that a thread creates while it runs alone are stopped with it") {
-    const Served served;
-    Child child(live);
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
-    auto process = FrozenProcess::freeze(child.pid());
+    Served served;
+    auto process = served.freeze();
     {
         SingleThreadRun run(process, shared->helper);
         shared->order = Order::CreateThread;
@@ -391,29 +392,94 @@ TEST_CASE("threads that a thread creates while it runs alone are stopped with it
     CHECK(standsStill(shared->createdRuns));
     process.detach();
     CHECK(goesOn(shared->createdRuns));
-    endWell(child);
+    endWell(served);
+}
+
+namespace {
+
+/// Has a filter of the process deal with one system call by `action`.
+int liveWithout(const Child::Talk& talk, unsigned call, unsigned action) {
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{4, code};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 3;
+    return live(talk);
+}
+
+/// Has the thread make one more system call when the next one returns, once.
+class Inserting : public SystemCallWatch {
+public:
+    Inserting(std::int64_t number, const SyscallArguments& arguments) : number_(number), arguments_(arguments) {}
+
+    void enter(Tracee&) override {}
+    bool leave(Tracee& thread) override {
+        if (std::exchange(tried_, true))
+            return false;
+        mask = thread.signalMask();
+        result = insertCall(thread, number_, arguments_);
+        maskAfter = thread.signalMask();
+        return false;
+    }
+
+    std::optional<std::int64_t> result;
+    SignalMask mask = 0;
+    SignalMask maskAfter = 0;
+
+private:
+    std::int64_t number_;
+    SyscallArguments arguments_;
+    bool tried_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("filters of a process don't see a call that is inserted, and hold for its own") {
+    Served served(
+        [](const Child::Talk& talk) { return liveWithout(talk, SYS_madvise, SECCOMP_RET_KILL_PROCESS); });
+    auto process = served.freeze();
+    {
+        Inserting watch(SYS_madvise, {reinterpret_cast<std::uint64_t>(shared->hidden), kPage, MADV_HUGEPAGE});
+        SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
+        run.await([&] { return watch.result.has_value(); }, 10s);
+        CHECK(*watch.result == 0);
+        CHECK(watch.mask == watch.maskAfter);
+        awaitRounds(run);
+        CHECK_FALSE(traceeOf(process, shared->helper).options().suspendSeccomp);
+    }
+    process.detach();
+    endWell(served);
+}
+
+TEST_CASE("a thread goes on as before when a call that was inserted doesn't come to an end") {
+    Served served;
+    FreezeOptions options;
+    options.seize.longestWait = 200ms;
+    auto process = served.freeze(options);
+    const SignalMask mask = traceeOf(process, shared->helper).signalMask();
+    {
+        Inserting watch(SYS_pause, {});
+        SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
+        CHECK_THROWS_AS(run.await([] { return false; }, 10s), Error);
+        CHECK_FALSE(watch.result.has_value());
+        awaitRounds(run);
+        CHECK(shared->parent == ::getpid());
+    }
+    CHECK(traceeOf(process, shared->helper).signalMask() == mask);
+    process.detach();
+    endWell(served);
 }
 
 TEST_CASE("seccomp filters hold while one thread runs, and are suspended again afterwards") {
-    const Served served;
-    Child child([](const Child::Talk& talk) {
-        sock_filter code[] = {
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        };
-        const sock_fprog program{4, code};
-        if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-            return 3;
-        return live(talk);
-    });
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([] { return shared->helper != 0; }));
+    Served served(
+        [](const Child::Talk& talk) { return liveWithout(talk, SYS_getppid, SECCOMP_RET_ERRNO | ENOSYS); });
     FreezeOptions options;
     options.seize.suspendSeccomp = true;
-    auto process = FrozenProcess::freeze(child.pid(), options);
+    auto process = served.freeze(options);
     {
         SingleThreadRun run(process, shared->helper);
         const long wanted = shared->helperRuns + 2;
@@ -425,5 +491,5 @@ TEST_CASE("seccomp filters hold while one thread runs, and are suspended again a
         CHECK(remote.call(SYS_getppid) == ::getpid());
     }
     process.detach();
-    endWell(child);
+    endWell(served);
 }

@@ -153,7 +153,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
     std::deque<StagingWatch> watches;
     for (auto& [pid, process] : processes_)
         if (process.before != State::Checkpointed) {
-            targets.push_back({process.frozen, process.thread, &watches.emplace_back(pid)});
+            targets.push_back({process.frozen, process.thread, &watches.emplace_back(pid, context_.log)});
             sizes.push_back(dataSize(pid));
             process.touched = true;
         }

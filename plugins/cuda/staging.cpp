@@ -7,12 +7,13 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/signals_blocked.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/kernel/process_vm.hpp"
@@ -72,12 +73,26 @@ bool StagingWatch::leave(compel::Tracee& thread) {
     if (compel::isSyscallError(start))
         return true;
     size_ = asked_;
-    // Where it fails pages are small ones; and a page that isn't made now is made when the thread writes to it.
-    (void)compel::insertCall(thread, SYS_madvise, {static_cast<std::uint64_t>(start), size_, MADV_HUGEPAGE});
+    wantHugePages(thread, static_cast<std::uint64_t>(start));
     makePages(static_cast<std::uint64_t>(start));
     return false;
 }
 
+/// An attempt: where it fails pages are small ones, and the driver's thread goes on.
+void StagingWatch::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
+    try {
+        const std::int64_t result = compel::insertCall(thread, SYS_madvise, {start, size_, MADV_HUGEPAGE});
+        if (compel::isSyscallError(result))
+            log_.debug("cuda: process {} gets no huge pages for contents: {}", pid_,
+                       ::strerror(static_cast<int>(-result)));
+    } catch (const compel::TraceeGone&) {
+        throw;
+    } catch (const compel::Error& error) {
+        log_.warn("cuda: process {} gets no huge pages for contents: {}", pid_, error.what());
+    }
+}
+
+/// An attempt as well: a page that isn't made now is made when the thread writes to it.
 void StagingWatch::makePages(std::uint64_t start) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();

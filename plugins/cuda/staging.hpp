@@ -7,6 +7,10 @@
 
 #include "criu/base/ids.hpp"
 
+namespace criu {
+class Log;
+}
+
 namespace criu::cuda {
 
 /// Helps the driver's thread in a process with the memory that it copies device contents into.
@@ -17,7 +21,8 @@ namespace criu::cuda {
 /// make them before the thread goes on.
 class StagingWatch final : public compel::SystemCallWatch {
 public:
-    explicit StagingWatch(HostPid pid) noexcept : pid_(pid) {}
+    /// Of process `pid`. `log` outlives this object.
+    StagingWatch(HostPid pid, Log& log) noexcept : pid_(pid), log_(log) {}
 
     void enter(compel::Tracee& thread) override;
     [[nodiscard]] bool leave(compel::Tracee& thread) override;
@@ -26,9 +31,11 @@ public:
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
 private:
+    void wantHugePages(compel::Tracee& thread, std::uint64_t start) const;
     void makePages(std::uint64_t start) const noexcept;
 
     HostPid pid_;
+    Log& log_;
     std::uint64_t asked_ = 0;  ///< bytes of the mapping that is being made; 0: none
     std::uint64_t size_ = 0;
     int calls_ = 0;
