@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -8,12 +9,16 @@
 #include <cstring>
 
 #include "criu/base/mapping.hpp"
+#include "criu/base/ready_wait.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/pidfd.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/inventory.hpp"
 
@@ -27,6 +32,21 @@ std::uint32_t setOfProcess(const PlannedRestore& planned, TreePid pid) {
         if (task->pid == pid && task->alive())
             return cgroup::setOf(task->core());
     return 0;
+}
+
+/// Its wait status. The child is ended when a stop is requested.
+int awaitEnd(pid_t child, StopRequest& stop) {
+    int status = 0;
+    try {
+        const kernel::PidFd process(child);
+        (void)waitReady(process.fd(), POLLIN, stop, std::nullopt);
+    } catch (const Error&) {
+        ::kill(child, SIGKILL);
+        (void)::waitpid(child, &status, __WALL);
+        throw;
+    }
+    sys(::waitpid(child, &status, __WALL), "wait for process {}", child);
+    return status;
 }
 
 /// Runs `body` in a child that is in the control groups in which the process `pid` of the tree will be. Throws Error
@@ -53,10 +73,7 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
         }
         ::_exit(code);
     }
-    int status = 0;
-    while (::waitpid(child, &status, __WALL) < 0)
-        if (errno != EINTR)
-            failErrno("wait for process {}", child);
+    const int status = awaitEnd(child, planned.run.stop);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
     if (*said.as<char>() == '\0')

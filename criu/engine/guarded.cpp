@@ -68,7 +68,8 @@ public:
                                {channel_.get(), POLLIN, 0}};
             if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
-            if (events[1].revents != 0)
+            // A listener that waits for somebody takes notice of a request, too: then the descriptor says nothing.
+            if (!stopPassedOn_ && run_.stop.requested())
                 passStopOn();
             // Requests come first: one that came before the end is answered before it counts.
             if ((events[2].revents & POLLIN) != 0)

@@ -67,6 +67,11 @@ std::optional<Record<CriuReq>> Connection::receive(StopRequest& stop) {
     return decode<CriuReq>(std::span(bytes).first(static_cast<std::size_t>(got)));
 }
 
+bool Connection::hasLeft() const {
+    pollfd end{fd(), POLLRDHUP, 0};
+    return ::poll(&end, 1, 0) > 0;
+}
+
 void Connection::send(const CriuResp& reply, int passed) {
     std::vector<std::byte> bytes(encodedSize(reply.base));
     ::protobuf_c_message_pack(&reply.base, reinterpret_cast<std::uint8_t*>(bytes.data()));

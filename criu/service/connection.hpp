@@ -34,6 +34,9 @@ public:
     /// no valid request (it is gone from the queue then), or a stop was asked for meanwhile.
     std::optional<Record<CriuReq>> receive(StopRequest& stop);
 
+    /// Whether the client has closed its end, or shut down writing.
+    [[nodiscard]] bool hasLeft() const;
+
     /// Sends a reply, with a descriptor unless that is -1. Throws Error: the client is gone, or doesn't read.
     void send(const CriuResp& reply, int passed = -1);
 

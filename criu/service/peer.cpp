@@ -38,18 +38,40 @@ std::vector<gid_t> groupsOf(int socket) {
     return groups;
 }
 
+/// The process that connected. Before Linux 6.5 it is looked for by its number, which somebody else may have by now.
+std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
+    constexpr int kPeerPidFd = 77;  // SO_PEERPIDFD
+    int fd = -1;
+    socklen_t size = sizeof(fd);
+    if (pid == 0)
+        return nullptr;
+    if (::getsockopt(socket, SOL_SOCKET, kPeerPidFd, &fd, &size) == 0)
+        return std::make_shared<const kernel::PidFd>(UniqueFd(fd), pid);
+    if (errno != ENOPROTOOPT)
+        return nullptr;
+    try {
+        return std::make_shared<const kernel::PidFd>(pid);
+    } catch (const Error& error) {
+        if (error.code() != ESRCH)
+            throw;
+        return nullptr;
+    }
+}
+
 /// What the process that connected has now. It may have executed something with more rights since, which the one that
 /// holds the socket needn't have: a user but root is taken to have no capabilities.
-void describe(const ucred& credentials, model::Client& client) {
+void describe(const ucred& credentials, const kernel::PidFd* process, model::Client& client) {
     if (credentials.pid == 0)
         failWith(EPERM, "the client is in a pid namespace that isn't seen from here");
-    const kernel::PidFd process(credentials.pid);
+    if (process == nullptr)
+        failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
     const kernel::ProcDir proc;
     const kernel::ProcPid dir = proc.open(credentials.pid);
     kernel::ProcBuffer buffer;
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
     const auto users = kernel::readNamespaceId(dir, kernel::NamespaceKind::User);
-    if (process.waitExit(std::chrono::milliseconds(0)))
+    // As long as it lives, what /proc has said under its number was about it.
+    if (process->waitExit(std::chrono::milliseconds(0)))
         failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
     if (users != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::User))
         failWith(EPERM, "the client, process {}, is in another user namespace than criu", credentials.pid);
@@ -69,12 +91,14 @@ UniqueFd Peer::copyOf(int fd) const {
         failWith(EBADF, "this is no descriptor");
     if (pid == 0)
         failWith(ESRCH, "the client is in a pid namespace that isn't seen from here");
-    return kernel::PidFd(pid).getFd(fd);
+    if (!process)
+        failWith(ESRCH, "the client has ended");
+    return process->getFd(fd);
 }
 
 Peer peerOf(int socket, Origin origin) {
     const ucred credentials = credentialsOf(socket);
-    Peer peer{credentials.pid, origin, {}};
+    Peer peer{credentials.pid, origin, processOf(socket, credentials.pid), {}};
     // Whoever has executed criu has given it all its rights, unless criu's file has added some (set-user-id).
     if (origin == Origin::Client && ::getauxval(AT_SECURE) == 0)
         return peer;
@@ -82,7 +106,7 @@ Peer peerOf(int socket, Origin origin) {
     peer.client.uid = credentials.uid;
     peer.client.gid = credentials.gid;
     peer.client.groups = groupsOf(socket);
-    describe(credentials, peer.client);
+    describe(credentials, peer.process.get(), peer.client);
     return peer;
 }
 

@@ -3,8 +3,14 @@
 
 #include <sys/types.h>
 
+#include <memory>
+
 #include "criu/base/unique_fd.hpp"
 #include "criu/model/client.hpp"
+
+namespace criu::kernel {
+class PidFd;
+}
 
 namespace criu::service {
 
@@ -19,6 +25,8 @@ enum class Origin {
 struct Peer {
     pid_t pid = 0;  ///< 0: it is in no pid namespace that is seen from here
     Origin origin{};
+    /// It itself, whoever has the number later; null if it has ended already, or has no number here.
+    std::shared_ptr<const kernel::PidFd> process;
     /// A client that has all of criu's rights is its owner: whoever executed criu, and root in the user namespace of
     /// criu with all of criu's capabilities. Directories are yet to be opened.
     model::Client client;

@@ -112,8 +112,8 @@ void forgoCheckLog(const model::Options& base, model::Options& options) {
 void refuseFor(const model::Client& client, Command command) {
     if (!client.isOwner && command == Command::Restore)
         failWith(EPERM,
-                 "only clients with all of criu's rights may restore: links in an images directory of others "
-                 "could lead to files that aren't theirs");
+                 "only clients with all of criu's rights may restore: plugins, log and pid file are opened with "
+                 "these");
 }
 
 }  // namespace

@@ -2,17 +2,21 @@
 #include "criu/service/session.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <cstdio>
 #include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/base/version.hpp"
 #include "criu/engine/command.hpp"
 #include "criu/kernel/features.hpp"
+#include "criu/kernel/pidfd.hpp"
 #include "criu/service/client_listener.hpp"
 #include "criu/service/connection.hpp"
 #include "criu/service/request.hpp"
@@ -281,21 +285,32 @@ private:
     SessionEnd waitForChild(const CriuReq& request) {
         const auto pid = static_cast<pid_t>(request.pid);
         int status = 0;
-        pid_t ended = -1;
-        if (request.has_pid == 0 || pid <= 0)
-            errno = ECHILD;
-        else
-            do
-                ended = ::waitpid(pid, &status, 0);
-            while (ended < 0 && errno == EINTR);
-        if (ended < 0) {
-            const Error error(errno, fmt::format("wait for process {}", pid));
+        try {
+            status = waitForEnd(request.has_pid != 0 ? pid : 0);
+        } catch (const Error& error) {
+            surroundings_.log.failure(error);
             return {replyFailure(request, error.code(), error.what()) ? 0 : kFailure, {}};
         }
         CriuResp reply = replyTo(request, true);
         reply.has_status = 1;
         reply.status = status;
         return {send(reply) ? 0 : kFailure, {}};
+    }
+
+    /// Waits until a child of this process has ended, a stop is requested, or the client has left. Throws Error: ECHILD
+    /// if there is no such child.
+    int waitForEnd(pid_t pid) {
+        const ErrorContext context([&] { return fmt::format("wait for process {}", pid); });
+        siginfo_t info{};
+        if (pid <= 0 || ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+            failWith(ECHILD, "it is no child of criu");
+        const kernel::PidFd child(pid);
+        while (!waitReady(child.fd(), POLLIN, surroundings_.stop, std::chrono::milliseconds(1000)))
+            if (connection_.hasLeft())
+                fail("the client has left");
+        int status = 0;
+        sys(::waitpid(pid, &status, 0), "reap it");
+        return status;
     }
 
     const Surroundings& surroundings_;
