@@ -439,8 +439,7 @@ private:
 }  // namespace
 
 TEST_CASE("filters of a process don't see a call that is inserted, and hold for its own") {
-    Served served(
-        [](const Child::Talk& talk) { return liveWithout(talk, SYS_madvise, SECCOMP_RET_KILL_PROCESS); });
+    Served served([](const Child::Talk& talk) { return liveWithout(talk, SYS_madvise, SECCOMP_RET_KILL_PROCESS); });
     auto process = served.freeze();
     {
         Inserting watch(SYS_madvise, {reinterpret_cast<std::uint64_t>(shared->hidden), kPage, MADV_HUGEPAGE});
@@ -475,8 +474,7 @@ TEST_CASE("a thread goes on as before when a call that was inserted doesn't come
 }
 
 TEST_CASE("seccomp filters hold while one thread runs, and are suspended again afterwards") {
-    Served served(
-        [](const Child::Talk& talk) { return liveWithout(talk, SYS_getppid, SECCOMP_RET_ERRNO | ENOSYS); });
+    Served served([](const Child::Talk& talk) { return liveWithout(talk, SYS_getppid, SECCOMP_RET_ERRNO | ENOSYS); });
     FreezeOptions options;
     options.seize.suspendSeccomp = true;
     auto process = served.freeze(options);

@@ -52,19 +52,24 @@ static void forget(CriuResp* reply) {
     errno = code;
 }
 
-/* A request of which nothing but success is wanted. */
-static int ask_simply(criu_opts* opts, CriuReqType type, CriuOpts* rpc) {
+/* One request with these options, or none, on a new connection. `own`: see service_open(). `reply` as of ask_on(). */
+static int ask_once(criu_opts* opts, CriuReqType type, CriuOpts* rpc, bool own, CriuResp** reply) {
     CriuReq request = CRIU_REQ__INIT;
-    CriuResp* reply = NULL;
     struct service service;
     int ret;
 
     begin(opts);
     request.type = type;
     request.opts = rpc;
-    ret = service_open(&service, opts, false);
-    if (ret == 0)
-        ret = ask(&service, opts, &request, &reply);
+    ret = service_open(&service, opts, own);
+    return ret ? ret : ask(&service, opts, &request, reply);
+}
+
+/* A request of which nothing but success is wanted. */
+static int ask_simply(criu_opts* opts, CriuReqType type, CriuOpts* rpc) {
+    CriuResp* reply = NULL;
+    int ret = ask_once(opts, type, rpc, false, &reply);
+
     forget(reply);
     return ret;
 }
@@ -86,17 +91,9 @@ int criu_check(void) {
 }
 
 int criu_local_dump(criu_opts* opts) {
-    CriuReq request = CRIU_REQ__INIT;
     CriuResp* reply = NULL;
-    struct service service;
-    int ret;
+    int ret = ask_once(opts, CRIU_REQ_TYPE__DUMP, opts->rpc, !opts->rpc->has_pid, &reply);
 
-    begin(opts);
-    request.type = CRIU_REQ_TYPE__DUMP;
-    request.opts = opts->rpc;
-    ret = service_open(&service, opts, !opts->rpc->has_pid);
-    if (ret == 0)
-        ret = ask(&service, opts, &request, &reply);
     if (ret == 0 && reply->dump && reply->dump->has_restored && reply->dump->restored)
         ret = 1;
     forget(reply);
@@ -207,17 +204,9 @@ static int version_number(const CriuVersion* version) {
 }
 
 int criu_local_get_version(criu_opts* opts) {
-    CriuReq request = CRIU_REQ__INIT;
     CriuResp* reply = NULL;
-    struct service service;
-    int ret;
+    int ret = ask_once(opts, CRIU_REQ_TYPE__VERSION, opts->rpc, false, &reply);
 
-    begin(opts);
-    request.type = CRIU_REQ_TYPE__VERSION;
-    request.opts = opts->rpc;
-    ret = service_open(&service, opts, false);
-    if (ret == 0)
-        ret = ask(&service, opts, &request, &reply);
     if (ret == 0)
         ret = reply->version ? version_number(reply->version) : -EBADMSG;
     forget(reply);

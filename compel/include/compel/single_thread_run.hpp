@@ -21,11 +21,11 @@ public:
     [[nodiscard]] virtual bool leave(Tracee& thread) = 0;
 };
 
-/// Has a thread that is stopped at the exit of a system call make another one before it goes on: RemoteSyscalls with the
-/// rules of these. The thread's seccomp filters don't see it. Afterwards the thread is stopped where it was (no longer
-/// in a Syscall stop), also if this fails. Returns a raw result: a value, or -errno. Throws Error if the call couldn't be
-/// made: ETIMEDOUT if it took longer than SeizeOptions::longestWait, EPERM if the thread has filters that this process
-/// may not suspend, TraceeGone if the thread died.
+/// Has a thread that is stopped at the exit of a system call make another one before it goes on: RemoteSyscalls with
+/// the rules of these. The thread's seccomp filters don't see it. Afterwards the thread is stopped where it was (no
+/// longer in a Syscall stop), also if this fails. Returns a raw result: a value, or -errno. Throws Error if the call
+/// couldn't be made: ETIMEDOUT if it took longer than SeizeOptions::longestWait, EPERM if the thread has filters that
+/// this process may not suspend, TraceeGone if the thread died.
 std::int64_t insertCall(Tracee& thread, std::int64_t number, const SyscallArguments& arguments);
 
 /// Lets one thread of a frozen process run while all its other threads stay stopped: for drivers that have a helper

@@ -39,6 +39,7 @@ class X86(Machine):
     """A 64-bit program of x86."""
 
     elf = 62
+    _fp_note = ("CORE", NT_FPREGSET)  # whose content is the FXSAVE area
     _ORDER = ("r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss fs_base gs_base ds es fs gs"
               ).split()
 
@@ -74,7 +75,7 @@ class X86(Machine):
         return bytes(area[:end])
 
     def notes(self, core: Entry) -> list[Note]:
-        found: list[Note] = [("CORE", NT_FPREGSET, self._fxsave(core))]
+        found: list[Note] = [(*self._fp_note, self._fxsave(core))]
         if state := self._xstate(core):
             found.append(("LINUX", NT_X86_XSTATE, state))
         return found
@@ -86,17 +87,12 @@ class Compat(X86):
     elf = 3
     is_64 = False
     id_code = "H"
+    _fp_note = ("LINUX", NT_PRXFPREG)
     _ORDER = "bx cx dx si di bp ax ds es fs gs orig_ax ip cs flags sp ss".split()
 
     def registers(self, core: Entry) -> bytes:
         general = core["thread_info"]["gpregs"]
         return _words([general[name] & 0xFFFFFFFF for name in self._ORDER], "I", 17 * 4)
-
-    def notes(self, core: Entry) -> list[Note]:
-        found: list[Note] = [("LINUX", NT_PRXFPREG, self._fxsave(core))]
-        if state := self._xstate(core):
-            found.append(("LINUX", NT_X86_XSTATE, state))
-        return found
 
 
 class Aarch64(Machine):

@@ -294,35 +294,35 @@ mode_grouped_apart() {
     remove_groups
 }
 
-# What can't be dumped: an error that says so, and the program goes on.
-mode_refused() {
-    start
+# usage: refused_dump PATTERN: a dump fails with an error that says why, and the program goes on.
+refused_dump() {
     dump images
     [ $code = 1 ] || fail "the dump ended with $code"
-    case $arguments in
-        kfd) said="process $pid.*which the process has closed" ;;
-        render) said="process $pid maps.*no buffer" ;;
-        *) said="process $(cat "/proc/$pid/task/$pid/children")(.*) has /dev/kfd of the process that is $pid" ;;
-    esac
-    grep -q "Error.*$said" "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+    grep -q "Error.*$1" "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
     [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
     still_works "the dump that was refused"
     verify
 }
 
-# What other clients of the GPU have and can't be dumped is named. usage: refused_kind PATTERN
+# What can't be dumped.
+mode_refused() {
+    start
+    case $arguments in
+        kfd) said="process $pid.*which the process has closed" ;;
+        render) said="process $pid maps.*no buffer" ;;
+        *) said="process $(cat "/proc/$pid/task/$pid/children")(.*) has /dev/kfd of the process that is $pid" ;;
+    esac
+    refused_dump "$said"
+}
+
+# What other clients of the GPU have and can't be dumped is named.
 mode_refused_kind() {
     start
-    dump images
-    [ $code = 1 ] || fail "the dump ended with $code"
     case $arguments in
         userptr) said="is memory of a process" ;;
         *) said="is always valid in its address space, and hidden from processors" ;;
     esac
-    grep -q "Error.*buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) $said" "$dir/dump-images.log" ||
-        fail "the log doesn't name the kind: $(errors "$dir/dump-images.log")"
-    still_works "the dump that was refused"
-    verify
+    refused_dump "buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) $said"
 }
 
 # As in images of CRIU 4.2, nothing says which render file the driver was given: the field's number, 4202, is made another.
@@ -414,12 +414,7 @@ mode_refused_users() {
     [ -e "$dir/ready" ] || fail "the program ended while it set up: $(tail -n 3 "$dir/out")"
     pid=$(cat "/proc/$outside/task/$outside/children")
     pid=${pid% }
-    dump images
-    [ $code = 1 ] || fail "the dump ended with $code"
-    grep -q "Error.*process $pid ($program) is in a user namespace.*compute driver" "$dir/dump-images.log" ||
-        fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
-    still_works "the dump that was refused"
-    verify
+    refused_dump "process $pid ($program) is in a user namespace.*compute driver"
 }
 
 # Memory that two processes share would be separate after a restore.
@@ -427,13 +422,7 @@ mode_refused_sharing() {
     [ -z "$arguments" ] || reload_simulator interface=601 # each DMA-BUF of a buffer is another one
     start
     child=$(cat "/proc/$pid/task/$pid/children")
-    dump images
-    [ $code = 1 ] || fail "the dump ended with $code"
-    grep -q "Error.*process $pid ($program) and process ${child% } (.*) share memory of GPU" \
-        "$dir/dump-images.log" || fail "the log doesn't say who shares: $(errors "$dir/dump-images.log")"
-    [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
-    still_works "the dump that was refused"
-    verify
+    refused_dump "process $pid ($program) and process ${child% } (.*) share memory of GPU"
 }
 
 mode_leave_running() {
