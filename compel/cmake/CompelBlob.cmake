@@ -26,7 +26,7 @@ function(compel_add_blob)
   add_custom_command(
     OUTPUT ${generated}/${ARG_TARGET}.hpp ${generated}/${ARG_TARGET}.cpp
     COMMAND compel_tool hgen -f $<TARGET_FILE:${image}> -o ${generated}/${ARG_TARGET}.hpp
-            -s ${generated}/${ARG_TARGET}.cpp -p ${ARG_NAMESPACE}
+            --source ${generated}/${ARG_TARGET}.cpp -p ${ARG_NAMESPACE}
     DEPENDS ${image} compel_tool
     COMMENT "Making ${ARG_TARGET}.hpp"
     VERBATIM)

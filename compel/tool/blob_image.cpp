@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include "compel/tool/blob_image.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "compel/src/fail.hpp"
+#include "compel/tool/elf_file.hpp"
 
 namespace compel {
 
@@ -17,68 +15,6 @@ namespace {
 
 constexpr std::string_view startSymbol = "compel_blob_start";
 constexpr std::string_view endSymbol = "compel_blob_end";
-
-class ElfFile {
-public:
-    explicit ElfFile(std::span<const std::byte> file) : file_(file), header_(load<Elf64_Ehdr>(0)) {
-        if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_ident[EI_CLASS] != ELFCLASS64 ||
-            header_.e_ident[EI_DATA] != ELFDATA2LSB)
-            fail("not a little-endian 64-bit ELF file");
-        if (header_.e_type != ET_DYN || header_.e_shentsize != sizeof(Elf64_Shdr))
-            fail("not a linked position-independent image; link it with the flags of `compel ldflags`");
-        for (std::size_t index = 0; index < header_.e_shnum; ++index)
-            sections_.push_back(load<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr)));
-        if (header_.e_shstrndx >= sections_.size())
-            fail("it has no section names");
-    }
-
-    [[nodiscard]] const std::vector<Elf64_Shdr>& sections() const { return sections_; }
-
-    [[nodiscard]] const Elf64_Shdr& section(std::size_t index) const {
-        if (index >= sections_.size())
-            fail("section ", index, " doesn't exist");
-        return sections_[index];
-    }
-
-    [[nodiscard]] std::span<const std::byte> content(const Elf64_Shdr& section) const {
-        if (section.sh_type == SHT_NOBITS)
-            return {};
-        return bytes(section.sh_offset, section.sh_size);
-    }
-
-    [[nodiscard]] std::string_view name(const Elf64_Shdr& section) const {
-        return text(sections_[header_.e_shstrndx], section.sh_name);
-    }
-
-    [[nodiscard]] std::string_view text(const Elf64_Shdr& table, std::uint64_t offset) const {
-        const auto strings = content(table);
-        if (offset >= strings.size())
-            fail("a name lies outside of its table");
-        const auto rest = strings.subspan(offset);
-        const auto end = std::find(rest.begin(), rest.end(), std::byte{0});
-        if (end == rest.end())
-            fail("a name has no end");
-        return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
-    }
-
-    template <typename T>
-    [[nodiscard]] T load(std::uint64_t offset) const {
-        T value;
-        std::memcpy(&value, bytes(offset, sizeof(T)).data(), sizeof(T));
-        return value;
-    }
-
-private:
-    [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t size) const {
-        if (offset > file_.size() || size > file_.size() - offset)
-            fail("the file is cut off");
-        return file_.subspan(offset, size);
-    }
-
-    std::span<const std::byte> file_;
-    Elf64_Ehdr header_;
-    std::vector<Elf64_Shdr> sections_;
-};
 
 bool isPlainIdentifier(std::string_view name) {
     return !name.empty() && !name.starts_with("_") && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
@@ -113,6 +49,12 @@ void readSymbols(const ElfFile& elf, const Elf64_Shdr& table, std::size_t blobIn
 }
 
 }  // namespace
+
+bool isBlob(std::span<const std::byte> file) {
+    const ElfFile elf(file);
+    return std::any_of(elf.sections().begin(), elf.sections().end(),
+                       [&](const auto& section) { return elf.name(section) == ".blob"; });
+}
 
 BlobImage parseBlob(std::span<const std::byte> file) {
     const ElfFile elf(file);

@@ -22,6 +22,9 @@ struct BlobImage {
     std::vector<Symbol> symbols;
 };
 
+/// It is a blob that blob.lds has linked, and no other program. Throws as parseBlob() does.
+bool isBlob(std::span<const std::byte> file);
+
 /// Takes a linked blob apart. The file isn't trusted: anything malformed, relocated or left undefined is an Error.
 BlobImage parseBlob(std::span<const std::byte> file);
 

@@ -9,14 +9,14 @@ struct HgenOptions {
     std::string input;
     /// The header. Without `source` it holds the bytes too.
     std::string output;
-    /// Where the bytes go, if not into the header.
+    /// Where the bytes go, if not into the header; of blobs in C++ only.
     std::string source;
-    /// C++ namespace of what is generated.
+    /// C++ namespace of what is generated, or what names in C begin with.
     std::string prefix;
 };
 
-/// Makes C++ of a linked blob: `namespace PREFIX { const compel::Blob blob; }` and PREFIX::symbols, offsets of the
-/// global symbols. Throws Error.
+/// Makes a header of a linked blob. Of one in C++: `namespace PREFIX { const compel::Blob blob; }` and PREFIX::symbols,
+/// offsets of the global symbols; of one of the C interface what compel/infect.h wants. Throws Error.
 void generateHeader(const HgenOptions& options);
 
 /// A namespace's name made of a file's: "dir/parasite.po" gives "parasite". Empty if there is none in it.

@@ -18,50 +18,55 @@ constexpr int exitHgenFailed = 255;
 
 constexpr const char* usage =
     "Usage:\n"
-    "  compel includes [-c | --compat]\n"
-    "  compel cflags   [-c | --compat]\n"
-    "  compel ldflags  [-c | --compat]\n"
-    "  compel plugins  [NAME ...]\n"
-    "  compel libs     [-s | --static] [-c | --compat]\n"
-    "  compel hgen     -f FILE -o FILE [-s FILE] [-p NAME] [-l NUM]\n"
+    "  compel [--cxx] includes | cflags | ldflags\n"
+    "  compel [--cxx] plugins [NAME ...]\n"
+    "  compel [--static] libs\n"
+    "  compel -f FILE -o FILE [-p NAME] [-l NUM] [--source FILE] hgen\n"
     "\n"
-    "The first five print what compiles and links a blob, code that runs inside of another process.\n"
-    "hgen makes a C++ header of a linked blob:\n"
+    "The first four lines of actions print what compiles and links a blob, code that runs inside of another\n"
+    "process, and the program that puts it there. hgen makes a header of a linked blob.\n"
     "  -f, --file FILE       the linked blob\n"
     "  -o, --output FILE     the header\n"
-    "  -s, --source FILE     put the blob's bytes here, not into the header\n"
-    "  -p, --prefix NAME     its namespace; made of the names of the files if not given\n"
+    "  -p, --prefix NAME     what its names begin with; made of the names of the files if not given\n"
     "  -l, --log-level NUM   4 reports what is done\n"
-    "Others:\n"
+    "      --source FILE     put the bytes of a blob in C++ here, not into the header\n"
+    "  -x, --cxx             for blobs in C++ of compel/blob.hpp; otherwise those in C of compel/infect.h\n"
+    "  -s, --static          the static library\n"
     "  -c, --compat          for 32-bit code, which isn't supported\n"
-    "  -s, --static          the static library, which is the only one\n"
     "  -h, --help            this text\n"
     "  -V, --version         the version\n";
 
 struct Options {
     compel::HgenOptions hgen;
+    std::string action;
+    std::vector<std::string> names;
     bool compat = false;
     bool useStatic = false;
+    bool cxx = false;
+    bool help = false;
+    bool version = false;
     int logLevel = 2;
-    std::vector<std::string> names;
 };
 
 struct UsageError {
     std::string text;
 };
 
-Options parse(int argc, char** argv, std::string_view action) {
-    const bool isHgen = action == "hgen";
-    const std::vector<option> known = {
-        {"file", required_argument, nullptr, 'f'},   {"output", required_argument, nullptr, 'o'},
-        {"prefix", required_argument, nullptr, 'p'}, {"log-level", required_argument, nullptr, 'l'},
-        {"source", required_argument, nullptr, 's'}, {"compat", no_argument, nullptr, 'c'},
-        {"static", no_argument, nullptr, 's'},       {nullptr, 0, nullptr, 0}};
+Options parse(int argc, char** argv) {
+    constexpr int sourceOption = 256;
+    const std::vector<option> known = {{"file", required_argument, nullptr, 'f'},
+                                       {"output", required_argument, nullptr, 'o'},
+                                       {"prefix", required_argument, nullptr, 'p'},
+                                       {"log-level", required_argument, nullptr, 'l'},
+                                       {"compat", no_argument, nullptr, 'c'},
+                                       {"source", required_argument, nullptr, sourceOption},
+                                       {"static", no_argument, nullptr, 's'},
+                                       {"cxx", no_argument, nullptr, 'x'},
+                                       {"help", no_argument, nullptr, 'h'},
+                                       {"version", no_argument, nullptr, 'V'},
+                                       {nullptr, 0, nullptr, 0}};
     Options options;
-    for (int found = 0;
-         (found = getopt_long(argc, argv, isHgen ? "f:o:p:l:s:c" : "sc", known.data(), nullptr)) != -1;) {
-        if (found == '?' || (!isHgen && found != 'c' && found != 's'))
-            throw UsageError{"unknown option"};
+    for (int found = 0; (found = getopt_long(argc, argv, "f:o:p:l:csxhV", known.data(), nullptr)) != -1;) {
         const std::string value = optarg != nullptr ? optarg : "";
         switch (found) {
             case 'f':
@@ -76,71 +81,102 @@ Options parse(int argc, char** argv, std::string_view action) {
             case 'l':
                 options.logLevel = std::atoi(value.c_str());
                 break;
+            case sourceOption:
+                options.hgen.source = value;
+                break;
+            case 'c':
+                options.compat = true;
+                break;
             case 's':
-                if (isHgen)
-                    options.hgen.source = value;
-                else
-                    options.useStatic = true;
+                options.useStatic = true;
+                break;
+            case 'x':
+                options.cxx = true;
+                break;
+            case 'h':
+                options.help = true;
+                break;
+            case 'V':
+                options.version = true;
                 break;
             default:
-                options.compat = true;
+                throw UsageError{"unknown option"};
         }
     }
-    options.names.assign(argv + optind, argv + argc);
+    if (optind < argc) {
+        options.action = argv[optind];
+        options.names.assign(argv + optind + 1, argv + argc);
+    }
     return options;
 }
 
 int runHgen(Options& options) {
-    if (options.hgen.input.empty() || options.hgen.output.empty())
-        throw UsageError{"hgen needs -f and -o"};
+    if (options.hgen.input.empty())
+        throw UsageError{"option --file required"};
+    if (options.hgen.output.empty())
+        throw UsageError{"option --output required"};
     for (const auto* path : {&options.hgen.output, &options.hgen.input})
         if (options.hgen.prefix.empty())
             options.hgen.prefix = compel::guessPrefix(*path);
     if (options.hgen.prefix.empty()) {
-        std::cerr << "compel: no namespace can be made of the names of the files: give one with --prefix\n";
+        std::cerr << "Error: no prefix can be made of the names of the files: give one with --prefix\n";
         return exitNoPrefix;
     }
     try {
         compel::generateHeader(options.hgen);
     } catch (const std::exception& error) {
-        std::cerr << "compel: hgen: " << error.what() << "\n";
+        std::cerr << "Error: hgen: " << error.what() << "\n";
         return exitHgenFailed;
     }
     if (options.logLevel >= 4)
-        std::cerr << "compel: made " << options.hgen.output << " of " << options.hgen.input << "\n";
+        std::cout << options.hgen.output << " was made of " << options.hgen.input << "\n";
     return 0;
 }
 
-void printIncludes(const compel::Paths& paths) {
-    if (paths.includes != "/usr/include" && paths.includes != "/usr/local/include")
-        std::cout << "-I" << paths.includes << "\n";
+void printIncludes(const compel::Paths& paths, bool cxx) {
+    for (const auto& folder : cxx ? paths.cxxIncludes : paths.includes)
+        if (folder != "/usr/include" && folder != "/usr/local/include")
+            std::cout << "-I " << folder << "\n";
 }
 
-int run(std::string_view action, Options& options) {
+void printPlugins(const compel::Paths& paths, const Options& options) {
+    std::cout << paths.plugins << (options.cxx ? "/blob.lib.a\n" : "/std.lib.a\n");
+    for (const auto& name : options.names) {
+        if (name != "std" && name != "fds")
+            throw UsageError{"there is no plugin '" + name + "'"};
+        // Blobs in C++ pass descriptors by a header, and std is there in any case.
+        if (!options.cxx && name == "fds")
+            std::cout << paths.plugins << "/fds.lib.a\n";
+    }
+}
+
+int run(Options& options) {
+    const auto& action = options.action;
+    if (action.empty())
+        throw UsageError{"action argument required"};
     if (action == "hgen")
         return runHgen(options);
     const auto paths = compel::Paths::find();
     if (options.compat)
         throw UsageError{"32-bit code isn't supported"};
     if (action == "includes") {
-        printIncludes(paths);
+        printIncludes(paths, options.cxx);
     } else if (action == "cflags") {
-        std::cout << COMPEL_BLOB_CFLAGS << "\n";
-        printIncludes(paths);
+        std::cout << (options.cxx ? COMPEL_BLOB_CFLAGS : COMPEL_PARASITE_CFLAGS) << "\n";
+        printIncludes(paths, options.cxx);
     } else if (action == "ldflags") {
-        std::cout << COMPEL_BLOB_LDFLAGS << " -Wl,-T," << paths.scripts << "/blob.lds\n";
+        if (options.cxx)
+            std::cout << COMPEL_BLOB_LDFLAGS << " -Wl,-T," << paths.cxxScripts << "/blob.lds\n";
+        else
+            std::cout << COMPEL_PARASITE_LDFLAGS << " -T " << paths.scripts << "/compel-pack.lds.S\n";
     } else if (action == "plugins") {
-        std::cout << paths.plugins << "/std.lib.a\n";
-        // Passing descriptors needs no library of its own: it is all in <compel/blob/socket.hpp>.
-        for (const auto& name : options.names)
-            if (name != "std" && name != "fds")
-                throw UsageError{"there is no plugin '" + name + "'"};
+        printPlugins(paths, options);
     } else if (action == "libs") {
         if (!paths.installed && !options.useStatic)
-            throw UsageError{"in a source tree there is only the static library: libs --static"};
-        std::cout << paths.libraries << "/libcompel.a\n";  // there is no shared one
+            throw UsageError{"in a source tree there is only the static library (use --static)"};
+        std::cout << paths.libraries << (options.useStatic ? "/libcompel.a\n" : "/libcompel.so\n");
     } else {
-        throw UsageError{"unknown action '" + std::string(action) + "'"};
+        throw UsageError{"unknown action '" + action + "'"};
     }
     return 0;
 }
@@ -149,24 +185,21 @@ int run(std::string_view action, Options& options) {
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 2)
-            throw UsageError{"no action given"};
-        const std::string_view action = argv[1];
-        if (action == "-h" || action == "--help") {
+        auto options = parse(argc, argv);
+        if (options.help) {
             std::cout << usage;
             return 0;
         }
-        if (action == "-V" || action == "--version") {
+        if (options.version) {
             std::cout << "Version: " << COMPEL_VERSION << "\n";
             return 0;
         }
-        auto options = parse(argc - 1, argv + 1, action);
-        return run(action, options);
+        return run(options);
     } catch (const UsageError& error) {
-        std::cerr << "compel: " << error.text << "\n" << usage;
+        std::cerr << "Error: " << error.text << "\n" << usage;
         return exitUsage;
     } catch (const std::exception& error) {
-        std::cerr << "compel: " << error.what() << "\n";
+        std::cerr << "Error: " << error.what() << "\n";
         return exitUsage;
     }
 }

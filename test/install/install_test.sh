@@ -30,7 +30,7 @@ says() { # says TEXT COMMAND...
 expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1 || cat "$stage/log"
 expect "make install names what is loaded when it is needed" grep -q "needs them: libarchive13 " "$stage/log"
 for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/crit.1 share/man/man1/criu-ns.1 \
-    share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp libexec/compel/std.lib.a libexec/compel/scripts/blob.lds \
+    share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp include/compel/infect.h include/compel/asm/fpu.h include/compel/plugins/std/asm/syscall-types.h \
     include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h \
     share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu \
     share/zsh/site-functions/_criu share/fish/vendor_completions.d/criu.fish; do
@@ -38,10 +38,14 @@ for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/cri
 done
 library=$(cd "$stage$prefix" && find lib -name libcompel.a)
 expect "libcompel.a in lib or lib/TRIPLET" test -n "$library"
+for file in libcompel.so libcompel.so.1 compel/std.lib.a compel/fds.lib.a compel/blob.lib.a compel/scripts/blob.lds \
+    compel/scripts/compel-pack.lds.S; do
+    expect "installed" installed "$(dirname "$library")/$file"
+done
 outside=$(find "$stage" -type f ! -path "$stage$prefix/*" ! -path "$stage/log")
 expect "nothing outside of the prefix: $outside" test -z "$outside"
 expect "criu runs" says "Version: " "$stage$prefix/sbin/criu" --version
-expect "compel names what is installed" says "$prefix/libexec/compel" "$stage$prefix/bin/compel" plugins
+expect "compel names what is installed" says "$prefix/$(dirname "$library")/compel/std.lib.a" "$stage$prefix/bin/compel" plugins
 if says "" /usr/bin/python3 -c "import google.protobuf"; then
     expect "crit runs" says "4.2" "$stage$prefix/bin/crit" --version
     expect "crit finds the messages" says "Unknown magic" "$stage$prefix/bin/crit" info "$stage/log"

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Types of the kernel's that C libraries have otherwise or not at all. */
+#ifndef COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
+#define COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
+
+#include <signal.h>
+#include <stdint.h>
+
+typedef void rt_signalfn_t(int, siginfo_t*, void*);
+typedef rt_signalfn_t* rt_sighandler_t;
+typedef void rt_restorefn_t(void);
+typedef rt_restorefn_t* rt_sigrestore_t;
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+#define _KNSIG 64
+#ifndef _NSIG_BPW
+#define _NSIG_BPW 64
+#endif
+#define _KNSIG_WORDS (_KNSIG / _NSIG_BPW)
+
+typedef struct {
+    uint64_t sig[_KNSIG_WORDS];
+} k_rtsigset_t;
+
+typedef struct {
+    rt_sighandler_t rt_sa_handler;
+    unsigned long rt_sa_flags;
+    rt_sigrestore_t rt_sa_restorer;
+    k_rtsigset_t rt_sa_mask;
+} rt_sigaction_t;
+
+typedef struct __attribute__((__packed__)) {
+    unsigned int rt_sa_handler;
+    unsigned int rt_sa_flags;
+    unsigned int rt_sa_restorer;
+    k_rtsigset_t rt_sa_mask;
+} rt_sigaction_t_compat;
+
+/* A segment, as set_thread_area(2) takes it. */
+typedef struct {
+    unsigned int entry_number;
+    unsigned int base_addr;
+    unsigned int limit;
+    unsigned int seg_32bit : 1;
+    unsigned int contents : 2;
+    unsigned int read_exec_only : 1;
+    unsigned int limit_in_pages : 1;
+    unsigned int seg_not_present : 1;
+    unsigned int usable : 1;
+    unsigned int lm : 1;
+} user_desc_t;
+
+#endif

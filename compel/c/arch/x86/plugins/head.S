@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Where a run of a blob begins. Its service returns the stack pointer for sigreturn(2), or what a command of a thread
+ * has ended with, which is 0 or negative: then the library waits for a breakpoint.
+ */
+#include <asm/unistd.h>
+
+	.section .head.text, "ax", @progbits
+	.globl	__export_parasite_head_start
+	.type	__export_parasite_head_start, @function
+__export_parasite_head_start:
+	call	parasite_service
+	testq	%rax, %rax
+	jle	1f
+	movq	%rax, %rsp
+	movl	$__NR_rt_sigreturn, %eax
+	syscall
+1:	int3
+	.size	__export_parasite_head_start, . - __export_parasite_head_start
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Everything that the plugin `std` offers to blobs. */
+#ifndef COMPEL_PLUGINS_STD_H
+#define COMPEL_PLUGINS_STD_H
+
+#include <compel/plugins.h>
+#include <compel/plugins/std/fds.h>
+#include <compel/plugins/std/infect.h>
+#include <compel/plugins/std/log.h>
+#include <compel/plugins/std/string.h>
+#include <compel/plugins/std/syscall.h>
+
+#endif

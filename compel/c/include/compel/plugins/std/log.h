@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Messages of a blob. */
+#ifndef COMPEL_PLUGINS_STD_LOG_H
+#define COMPEL_PLUGINS_STD_LOG_H
+
+#include <compel/common/compiler.h>
+#include <compel/loglevels.h>
+#include <sys/time.h>
+
+#define STD_LOG_SIMPLE_CHUNK 256
+
+COMPEL_BEGIN_C
+
+/* The blob owns the descriptor from now on; the one before is closed. */
+extern void std_log_set_fd(int fd);
+extern void std_log_set_loglevel(enum __compel_log_levels level);
+/* Lines begin with the time since then. */
+extern void std_log_set_start(struct timeval* start);
+
+typedef int (*gettimeofday_t)(struct timeval* tv, struct timezone* tz);
+/* What to ask for the time instead of the kernel; null: the kernel. */
+extern void std_log_set_gettimeofday(gettimeofday_t function);
+extern int std_gettimeofday(struct timeval* tv, struct timezone* tz);
+
+/* Writes a number to the end of a buffer. Returns how many characters it has, the zero behind included, and where. */
+extern int std_vprint_num(char* buffer, int size, int number, char** begin);
+extern void std_sprintf(char output[STD_LOG_SIMPLE_CHUNK], const char* format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+extern void print_on_level(unsigned int level, const char* format, ...) __attribute__((__format__(__printf__, 2, 3)));
+
+COMPEL_END_C
+
+#endif

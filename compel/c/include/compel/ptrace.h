@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* What ptrace(2) doesn't offer by one call, and constants that older C libraries lack. */
+#ifndef COMPEL_PTRACE_H
+#define COMPEL_PTRACE_H
+
+#include <compel/asm/breakpoints.h>
+#include <compel/common/compiler.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+
+#ifndef PTRACE_EVENT_STOP
+#define PTRACE_EVENT_STOP 128
+#endif
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+#ifndef PTRACE_SECCOMP_GET_FILTER
+#define PTRACE_SECCOMP_GET_FILTER 0x420c
+#endif
+#ifndef PTRACE_SECCOMP_GET_METADATA
+#define PTRACE_SECCOMP_GET_METADATA 0x420d
+#endif
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+struct __ptrace_rseq_configuration {
+    uint64_t rseq_abi_pointer;
+    uint32_t rseq_abi_size;
+    uint32_t signature;
+    uint32_t flags;
+    uint32_t pad;
+};
+#endif
+
+/* Argument of PTRACE_SECCOMP_GET_METADATA. */
+typedef struct {
+    uint64_t filter_off; /* which filter */
+    uint64_t flags;      /* the kernel's answer */
+} seccomp_metadata_t;
+
+COMPEL_BEGIN_C
+
+/* Lets everything pass the filters of a stopped tracee, and marks its system call stops (PTRACE_O_TRACESYSGOOD). 0 or
+ * -1. */
+extern int ptrace_suspend_seccomp(pid_t pid);
+/*
+ * Memory of a stopped tracee, in whole words (`bytes`: a multiple of 8). swap exchanges what `ours` and the tracee
+ * have. 0, -1 for a size that isn't whole, or -errno; a swap that fails has changed nothing in the tracee.
+ */
+extern int __must_check ptrace_peek_area(pid_t pid, void* into, void* address, long bytes);
+extern int __must_check ptrace_poke_area(pid_t pid, void* from, void* address, long bytes);
+extern int __must_check ptrace_swap_area(pid_t pid, void* address, void* ours, long bytes);
+
+COMPEL_END_C
+
+#endif

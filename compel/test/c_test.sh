@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-only
+# usage: c_test.sh COMPEL CC SOURCE_DIR SHARED_LIBRARY: builds a program and a blob of the C interface as their authors do,
+# and runs them, with the static and the shared library.
+compel=$1
+compiler=$2
+sources=$3/test/c
+shared=$4
+export COMPEL_UNINSTALLED_ROOTDIR="$3"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+set -e
+options="-O2 -g -Wall -Wextra -Werror"
+# shellcheck disable=SC2046,SC2086 # several words are wanted
+{
+    $compiler $options $($compel cflags) -I "$sources" -c "$sources/parasite.c" -o parasite.o
+    ld $($compel ldflags) -o parasite.po parasite.o $($compel plugins fds)
+    $compel hgen -f parasite.po -o parasite.h
+    $compiler $options -D_GNU_SOURCE $($compel includes) -I. -I "$sources" "$sources/infect.c" -o static \
+        $($compel --static libs) -pthread
+    $compiler $options -D_GNU_SOURCE $($compel includes) -I. -I "$sources" "$sources/infect.c" -o shared \
+        "$shared" -Wl,-rpath,"$(dirname "$shared")" -pthread
+}
+./static
+./shared
