@@ -25,6 +25,7 @@
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/remote_page_sinks.hpp"
 #include "criu/model/options.hpp"
+#include "criu/options/option_values.hpp"
 
 namespace criu::engine {
 namespace {
@@ -90,6 +91,7 @@ struct FrozenPhase::Parts {
     ImageDir images;
     std::unique_ptr<memory::PageSinks> pages;
     MemoryTracking tracking;
+    std::optional<model::Options> widened;  ///< with what listeners have named as external
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     FrozenTree tree;
@@ -108,6 +110,20 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     const Stopwatch watch(statistics().freezing);
     parts_->since = std::chrono::steady_clock::now();
     tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
+    if (purpose == Purpose::Dump)
+        takeExternals(guardian_.nameExternals());
+}
+
+void FrozenPhase::takeExternals(const std::vector<std::string>& names) {
+    if (names.empty())
+        return;
+    if (!client().isOwner)
+        failWith(EPERM, "only clients with all of criu's rights may name external resources");
+    parts_->widened = run_.options;
+    for (const std::string& name : names) {
+        log().info("A client names an external resource: {}", name);
+        parts_->widened->externals.push_back(options::parseExternal(name));
+    }
 }
 
 FrozenPhase::~FrozenPhase() = default;
@@ -141,7 +157,7 @@ const cgroup::PropertyTable& FrozenPhase::cgroupProperties() const noexcept {
 }
 
 const model::Options& FrozenPhase::options() const noexcept {
-    return run_.options;
+    return parts_->widened ? *parts_->widened : run_.options;
 }
 
 const model::Client& FrozenPhase::client() const noexcept {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace criu {
 class ImageDir;
@@ -85,6 +87,8 @@ private:
     struct Parts;
 
     void noteTime() noexcept;
+    /// Adds to the options what is outside of the tree (--external).
+    void takeExternals(const std::vector<std::string>& names);
 
     Run& run_;
     Guardian& guardian_;

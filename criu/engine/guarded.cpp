@@ -36,17 +36,22 @@ struct Report {
 };
 
 /// The guardian's answer to a request, which is the number of the Stage that listeners are to be notified of: one
-/// packet.
+/// packet. To QueryExtFiles as many packets of text as `status` says come after it.
 struct Answer {
     std::int32_t status = 0;
     std::int32_t failed = 0;  ///< 1: `text` says why
     std::array<char, 500> text{};
 };
 
-Answer answerTo(model::StageListeners& listeners, Stage stage) {
+Answer answerTo(model::StageListeners& listeners, Stage stage, std::vector<std::string>* externals = nullptr) {
     Answer answer;
     try {
-        answer.status = listeners.notify(stage);
+        if (externals != nullptr) {
+            *externals = listeners.nameExternals();
+            answer.status = static_cast<std::int32_t>(externals->size());
+        } else {
+            answer.status = listeners.notify(stage);
+        }
     } catch (const std::exception& error) {
         answer.failed = 1;
         std::string_view(error.what()).copy(answer.text.data(), answer.text.size() - 1);
@@ -121,10 +126,14 @@ private:
             return;
         }
         const auto stage = static_cast<Stage>(request);
-        const Answer answer = answerTo(run_.listeners, stage);
+        std::vector<std::string> externals;
+        const Answer answer = answerTo(run_.listeners, stage, stage == Stage::QueryExtFiles ? &externals : nullptr);
         if (stage == Stage::NetworkLock || stage == Stage::NetworkUnlock)
             networkLocked_ = stage == Stage::NetworkLock;
-        if (::send(channel_.get(), &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+        bool heard = ::send(channel_.get(), &answer, sizeof(answer), MSG_NOSIGNAL) >= 0;
+        for (const std::string& name : externals)
+            heard = heard && ::send(channel_.get(), name.data(), name.size(), MSG_NOSIGNAL) >= 0;
+        if (!heard)
             channel_.reset();  // nobody wants to know any more
     }
 
@@ -165,15 +174,31 @@ int Guardian::ask(Stage stage) {
     if (::send(channel_.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request))
         failErrno("talk to the process that watches this one");
     Answer answer;
-    ssize_t got;
-    do {
-        got = ::recv(channel_.get(), &answer, sizeof(answer), 0);
-    } while (got < 0 && errno == EINTR);
-    if (got != sizeof(answer))
+    if (receive(&answer, sizeof(answer)) != sizeof(answer))
         fail("the process that watches this one is gone");
     if (answer.failed != 0)
         fail("{}", answer.text.data());
     return answer.status;
+}
+
+std::size_t Guardian::receive(void* into, std::size_t size) {
+    ssize_t got;
+    do {
+        got = ::recv(channel_.get(), into, size, 0);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+std::vector<std::string> Guardian::nameExternals() {
+    if (!listeners_.namesExternals())
+        return {};
+    constexpr std::size_t kLongest = std::size_t{1} << 16;
+    std::vector<std::string> all(static_cast<std::size_t>(ask(Stage::QueryExtFiles)));
+    for (std::string& name : all) {
+        name.resize(kLongest);
+        name.resize(receive(name.data(), name.size()));
+    }
+    return all;
 }
 
 int Guardian::notify(Stage stage) {

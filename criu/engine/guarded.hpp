@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
@@ -38,12 +40,15 @@ public:
     /// As StageListeners::notify() and require().
     int notify(model::Stage stage);
     void require(model::Stage stage);
+    /// As StageListeners::nameExternals(); costs nothing if nobody names any.
+    std::vector<std::string> nameExternals();
 
     /// What the work failed of, for whoever watches; does nothing if that process is gone.
     void report(const Log::Cause& cause) noexcept;
 
 private:
     int ask(model::Stage stage);
+    [[nodiscard]] std::size_t receive(void* into, std::size_t size);
 
     const GuardedRoot& root_;
     UniqueFd channel_;

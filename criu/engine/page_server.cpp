@@ -202,6 +202,7 @@ int pageServer(Run& run) {
     ListeningPageServer listening;
     if (run.options.pageServerSocket < 0) {
         listening = listenForPages(run.options);
+        run.listeners.setPort(listening.port);
         run.log.info("Page server listens at port {}", listening.port);
     }
     if (!run.options.detached) {

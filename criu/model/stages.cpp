@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/model/stages.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "criu/base/error.hpp"
 
 namespace criu::model {
@@ -44,7 +47,7 @@ void StageListeners::append(const StageListeners& others) {
 }
 
 int StageListeners::notify(Stage stage) {
-    const StageEvent event{stage, root_, imagesDir_};
+    const StageEvent event{stage, root_, imagesDir_, port_};
     int status = 0;
     for (StageListener* const listener : listeners_) {
         status |= listener->reached(event);
@@ -63,6 +66,18 @@ void StageListeners::handOverOrphanMaster(UniqueFd master) {
         if (listener->takeOrphanMaster(master))
             return;
     fail("nobody takes the master of a terminal that nobody in the tree has");
+}
+
+bool StageListeners::namesExternals() const noexcept {
+    return std::any_of(listeners_.begin(), listeners_.end(), [](const auto* each) { return each->namesExternals(); });
+}
+
+std::vector<std::string> StageListeners::nameExternals() {
+    std::vector<std::string> all;
+    for (StageListener* const listener : listeners_)
+        for (std::string& name : listener->nameExternals())
+            all.push_back(std::move(name));
+    return all;
 }
 
 void requireConsent(Stage stage, int status) {

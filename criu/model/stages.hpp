@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace criu::model {
 /// objection does:
 ///
 ///     dump     PreDump            nothing is stopped yet; fails the dump
+///              QueryExtFiles      the tree stands still; listeners may name what is outside of it; fails the dump
 ///              NetworkLock        the tree has a network namespace of its own, which is about to be locked; fails it
 ///              PostDump           the images are complete; the tree goes on, and the dump ends with the status
 ///              NetworkUnlock      after NetworkLock, if the tree goes on, also after a failure; is only logged
@@ -27,8 +29,9 @@ namespace criu::model {
 ///              PreResume          processes run from now on
 ///              PostResume         they run
 ///
-/// PreStream, StatusReady, OrphanPtsMaster and QueryExtFiles are further names that clients of CRIU know. Dump and
-/// restore don't come by them; a master is offered by takeOrphanMaster().
+/// PreStream, StatusReady (a server listens) and OrphanPtsMaster are further names that clients of CRIU know. Dump and
+/// restore don't come by them; a master is offered by takeOrphanMaster(), and what is outside is asked for by
+/// nameExternals().
 enum class Stage : std::uint8_t {
     PreStream,
     PreDump,
@@ -52,8 +55,9 @@ std::string_view stageName(Stage stage) noexcept;
 /// What a listener is told.
 struct StageEvent {
     Stage stage{};
-    HostPid root;        ///< of the tree; none as long as it doesn't exist
-    int imagesDir = -1;  ///< descriptor of the images directory, open while the listener is told
+    HostPid root;            ///< of the tree; none as long as it doesn't exist
+    int imagesDir = -1;      ///< descriptor of the images directory, open while the listener is told
+    std::uint16_t port = 0;  ///< where a server listens, at StatusReady; 0 if it doesn't listen at a port
 };
 
 /// Whoever wants to be told of stages: the user's programs, a client of the service, a driver.
@@ -69,6 +73,12 @@ public:
     /// (Options::orphanPtsMaster), before the tree runs. Returns whether it has been taken out of `master`. Throws
     /// Error to fail the restore.
     virtual bool takeOrphanMaster(UniqueFd& /*master*/) { return false; }
+
+    /// Whether nameExternals() is worth being called.
+    [[nodiscard]] virtual bool namesExternals() const noexcept { return false; }
+    /// Stage QueryExtFiles: names resources outside of the tree, as arguments of --external. Throws Error to fail the
+    /// dump.
+    virtual std::vector<std::string> nameExternals() { return {}; }
 };
 
 /// The listeners of a command, in the order in which they are told. They must outlive it.
@@ -82,6 +92,7 @@ public:
 
     void setRoot(HostPid root) noexcept { root_ = root; }
     void setImagesDir(int fd) noexcept { imagesDir_ = fd; }
+    void setPort(std::uint16_t port) noexcept { port_ = port; }
 
     /// Tells all until one objects, and returns its status; 0 if nobody does. Of NetworkUnlock all are told in any
     /// case: it takes back what they have done. Throws what a listener throws.
@@ -93,10 +104,15 @@ public:
     /// Gives the master to the first who takes it; throws Error if nobody does.
     void handOverOrphanMaster(UniqueFd master);
 
+    /// Of all listeners. Both as in StageListener.
+    [[nodiscard]] bool namesExternals() const noexcept;
+    std::vector<std::string> nameExternals();
+
 private:
     std::vector<StageListener*> listeners_;
     HostPid root_;
     int imagesDir_ = -1;
+    std::uint16_t port_ = 0;
 };
 
 /// Throws the Error of an objection with a status other than 0.

@@ -28,7 +28,16 @@ bool ClientListener::takeOrphanMaster(UniqueFd& master) {
     return true;
 }
 
-bool ClientListener::ask(Stage stage, pid_t pid, int passed) {
+std::vector<std::string> ClientListener::nameExternals() {
+    const auto answer = answerTo(Stage::QueryExtFiles, 0, -1);
+    if (!agrees(Stage::QueryExtFiles, *answer))
+        fail("{}", objection_);
+    if (answer->opts == nullptr)
+        return {};
+    return {answer->opts->external, answer->opts->external + answer->opts->n_external};
+}
+
+Record<CriuReq> ClientListener::answerTo(Stage stage, pid_t pid, int passed) {
     const ErrorContext context([&] { return fmt::format("notification of {}", model::stageName(stage)); });
     std::string name(model::stageName(stage));
     CriuNotify notify = CRIU_NOTIFY__INIT;
@@ -41,14 +50,18 @@ bool ClientListener::ask(Stage stage, pid_t pid, int passed) {
     message.notify = &notify;
     connection_.send(message, passed);
 
-    const auto answer = connection_.receive(stop_);
+    auto answer = connection_.receive(stop_);
     if (!answer)
         fail("the client has left without an answer");
     if ((*answer)->type != CRIU_REQ_TYPE__NOTIFY)
         failWith(EBADRQC, "the client answers with a request of type {}", static_cast<int>((*answer)->type));
-    if ((*answer)->has_notify_success != 0 && (*answer)->notify_success != 0)
+    return std::move(*answer);
+}
+
+bool ClientListener::agrees(Stage stage, const CriuReq& answer) {
+    if (answer.has_notify_success != 0 && answer.notify_success != 0)
         return true;
-    objection_ = fmt::format("the client has objected at {}", name);
+    objection_ = fmt::format("the client has objected at {}", model::stageName(stage));
     return false;
 }
 

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "criu/base/ids.hpp"
+#include "criu/image/record.hpp"
 #include "criu/model/stages.hpp"
+#include "images/rpc.hpp"
 
 namespace criu {
 class StopRequest;
@@ -23,6 +25,8 @@ public:
     /// Returns 0, or 1 if the client objects. Throws Error when it has left, or answers with something else.
     int reached(const model::StageEvent& event) override;
     bool takeOrphanMaster(UniqueFd& master) override;
+    [[nodiscard]] bool namesExternals() const noexcept override { return wanted_; }
+    std::vector<std::string> nameExternals() override;
 
     /// The root of the tree, as soon as it is known.
     [[nodiscard]] HostPid root() const noexcept { return root_; }
@@ -31,7 +35,10 @@ public:
 
 private:
     /// Whether the client agrees. `pid`: 0 for none. `passed`: a descriptor, -1 for none.
-    bool ask(model::Stage stage, pid_t pid, int passed);
+    bool ask(model::Stage stage, pid_t pid, int passed) { return agrees(stage, *answerTo(stage, pid, passed)); }
+    /// Notifies it, and waits for what it says.
+    Record<CriuReq> answerTo(model::Stage stage, pid_t pid, int passed);
+    bool agrees(model::Stage stage, const CriuReq& answer);
 
     Connection& connection_;
     StopRequest& stop_;

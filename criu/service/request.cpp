@@ -114,6 +114,8 @@ void refuseFor(const model::Client& client, Command command) {
         failWith(EPERM,
                  "only clients with all of criu's rights may restore: plugins, log and pid file are opened with "
                  "these");
+    if (!client.isOwner && command == Command::PageServer)
+        failWith(EPERM, "only clients with all of criu's rights may start page servers, which listen with these");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "criu/kernel/pidfd.hpp"
 #include "criu/service/client_listener.hpp"
 #include "criu/service/connection.hpp"
+#include "criu/service/page_server_start.hpp"
 #include "criu/service/request.hpp"
 
 namespace criu::service {
@@ -132,8 +133,8 @@ private:
         }
     }
 
-    /// Carries out a command. Whatever goes wrong is in the result, and in the log.
-    RunResult carryOut(const CriuReq& request, Command command) {
+    /// Carries out a command. Whatever goes wrong is in the result, and in the log. `server`: for Command::PageServer.
+    RunResult carryOut(const CriuReq& request, Command command, PageServerReport* server = nullptr) {
         RunResult result;
         // Runtimes don't expect notifications of a pre-dump, and lose the reply over them.
         const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
@@ -148,8 +149,12 @@ private:
         }
         try {
             if (run) {
-                const auto [status, text] = engine::execute(run->invocation, surroundings_.log, surroundings_.stop,
-                                                            surroundings_.makeDevices(), {&listener}, run->client);
+                std::vector<model::StageListener*> listeners{&listener};
+                if (server != nullptr)
+                    server->take(run->invocation.options, listeners);
+                const auto [status, text] =
+                    engine::execute(run->invocation, surroundings_.log, surroundings_.stop, surroundings_.makeDevices(),
+                                    std::move(listeners), run->client);
                 std::fwrite(text.data(), 1, text.size(), stdout);
                 std::fflush(stdout);
                 result.success = status == 0;
@@ -244,12 +249,28 @@ private:
         return {result.success && told ? 0 : failure, {}};
     }
 
+    /// The server is a process of its own, in which the client may wait for it if it is a child (_CHLD). When it
+    /// listens this one answers; a server that can't has told the client why.
     SessionEnd pageServer(const CriuReq& request) {
         CriuReq answered = request;
         answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients know the answer of both by this type
-        const bool told =
-            replyFailure(answered, ENOTSUP, "page servers are started by the command page-server, not by requests yet");
-        return {told ? 0 : kFailure, {}};
+        const auto started = startPageServer(
+            request.type == CRIU_REQ_TYPE__PAGE_SERVER_CHLD, surroundings_.stop, [&](PageServerReport& report) {
+                report.whenReady([this] { connection_.close(); });  // the client sees its end when this process leaves
+                const RunResult result = carryOut(answered, Command::PageServer, &report);
+                if (!result.success && !report.isReady())
+                    replyFailure(answered, result.code, result.text);
+                return result.success;
+            });
+        if (!started)
+            return {kFailure, {}};
+        CriuPageServerInfo info = CRIU_PAGE_SERVER_INFO__INIT;
+        info.has_pid = info.has_port = 1;
+        info.pid = started->pid;
+        info.port = started->port;
+        CriuResp reply = replyTo(answered, true);
+        reply.ps = &info;
+        return {send(reply) ? 0 : kFailure, {}};
     }
 
     /// The same answers as those of `criu check --feature`.

@@ -152,12 +152,12 @@ struct infect_ctx {
     unsigned long remote_map_addr; /* where the blob shall lie; 0: anywhere */
 };
 
-#define INFECT_NO_MEMFD (1ul << 0)             /* shared anonymous memory instead of a memfd */
-#define INFECT_FAIL_CONNECT (1ul << 1)         /* for tests: the blob can't connect */
-#define INFECT_NO_BREAKPOINTS (1ul << 2)       /* no debug registers */
-#define INFECT_COMPATIBLE (1ul << 3)           /* 32-bit processes as well; this library refuses them all the same */
+#define INFECT_NO_MEMFD (1ul << 0)       /* shared anonymous memory instead of a memfd */
+#define INFECT_FAIL_CONNECT (1ul << 1)   /* for tests: the blob can't connect */
+#define INFECT_NO_BREAKPOINTS (1ul << 2) /* no debug registers */
+#define INFECT_COMPATIBLE (1ul << 3)     /* 32-bit processes as well; this library refuses them all the same */
 /* 1ul << 4 is the processor's, see <compel/asm/infect-types.h>. */
-#define INFECT_CORRUPT_EXTREGS (1ul << 5)      /* for tests: fill extended registers with noise after they were read */
+#define INFECT_CORRUPT_EXTREGS (1ul << 5) /* for tests: fill extended registers with noise after they were read */
 
 extern struct infect_ctx* compel_infect_ctx(struct parasite_ctl* ctl);
 
