@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <mutex>
-
 #include "plugins/amdgpu/libdrm_gpu.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
@@ -35,7 +33,7 @@ public:
         return EAGAIN;
     }
     std::unique_ptr<Gpu> openGpu(std::uint32_t renderMinor) override {
-        return openLibdrmGpu(open(renderPath(renderMinor), O_RDWR), making_);
+        return gpus_.open(renderMinor, [&] { return open(renderPath(renderMinor), O_RDWR); });
     }
     void loadLibraries() noexcept override { loadLibdrm(); }
     int tryMap(int fd, std::uint64_t offset) override {
@@ -63,7 +61,7 @@ public:
     [[nodiscard]] std::string topology() const override { return Topology::kSysfs; }
 
 private:
-    std::mutex making_;  ///< of GPUs
+    LibdrmGpus gpus_;
 };
 
 }  // namespace

@@ -4,6 +4,10 @@
 #include <amdgpu.h>
 #include <amdgpu_drm.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/shared_library.hpp"
@@ -15,6 +19,9 @@ constexpr const char* kLibrary = "libdrm_amdgpu.so.1";
 
 /// Of addresses: lets the GPU use large pages.
 constexpr std::uint64_t kAddressAlignment = std::uint64_t{2} << 20;
+
+/// So many of a kind does the library know (amdgpu_internal.h of libdrm 2.4.114).
+constexpr std::uint32_t kMostRings = 8;
 
 /// The library's functions, under their own names.
 struct Functions {
@@ -34,6 +41,7 @@ struct Functions {
     decltype(&::amdgpu_device_deinitialize) amdgpu_device_deinitialize = library["amdgpu_device_deinitialize"];
     decltype(&::amdgpu_device_get_fd) amdgpu_device_get_fd = library["amdgpu_device_get_fd"];
     decltype(&::amdgpu_device_initialize) amdgpu_device_initialize = library["amdgpu_device_initialize"];
+    decltype(&::amdgpu_query_hw_ip_info) amdgpu_query_hw_ip_info = library["amdgpu_query_hw_ip_info"];
     decltype(&::amdgpu_query_gpu_info) amdgpu_query_gpu_info = library["amdgpu_query_gpu_info"];
     decltype(&::amdgpu_va_range_alloc) amdgpu_va_range_alloc = library["amdgpu_va_range_alloc"];
     decltype(&::amdgpu_va_range_free) amdgpu_va_range_free = library["amdgpu_va_range_free"];
@@ -162,19 +170,57 @@ private:
     amdgpu_bo_list_handle list_ = nullptr;
 };
 
+/// The rings of the copy engines that are there, one for each engine.
+std::vector<std::uint32_t> copyRings(const Device& device) {
+    drm_amdgpu_info_hw_ip info{};
+    check(device.lib().amdgpu_query_hw_ip_info(device.get(), AMDGPU_HW_IP_DMA, 0, &info),
+          "ask for the copy engines of a GPU");
+    std::vector<std::uint32_t> rings;
+    for (std::uint32_t ring = 0; ring < kMostRings; ++ring)
+        if ((info.available_rings & (1U << ring)) != 0)
+            rings.push_back(ring);
+    if (rings.empty())
+        failWith(ENODEV, "find a copy engine of the GPU");
+    return rings;
+}
+
+}  // namespace
+
+/// A GPU with one context, for all that copy by it: the library numbers submissions of each ring under a lock.
+class LibdrmGpus::Opened {
+public:
+    Opened(const UniqueFd& node, std::mutex& making) : device_(node, making), rings_(copyRings(device_)) {
+        amdgpu_gpu_info info{};
+        check(device_.lib().amdgpu_query_gpu_info(device_.get(), &info), "ask for the properties of a GPU");
+        family_ = info.family_id;
+        check(device_.lib().amdgpu_cs_ctx_create(device_.get(), &context_), "make a GPU context");
+    }
+    ~Opened() { device_.lib().amdgpu_cs_ctx_free(context_); }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+    [[nodiscard]] amdgpu_context_handle context() const noexcept { return context_; }
+    [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
+    /// Those who copy take the engines in turn.
+    [[nodiscard]] std::uint32_t nextRing() noexcept { return rings_[users_++ % rings_.size()]; }
+
+private:
+    Device device_;
+    std::vector<std::uint32_t> rings_;
+    std::atomic<std::size_t> users_{0};
+    std::uint32_t family_ = 0;
+    amdgpu_context_handle context_ = nullptr;
+};
+
+namespace {
+
 class LibdrmGpu final : public Gpu {
 public:
-    LibdrmGpu(const UniqueFd& node, std::mutex& making) : device_(node, making), lib_(device_.lib()) {
-        amdgpu_gpu_info info{};
-        check(lib_.amdgpu_query_gpu_info(device_.get(), &info), "ask for the properties of a GPU");
-        family_ = info.family_id;
-        check(lib_.amdgpu_cs_ctx_create(device_.get(), &context_), "make a GPU context");
-    }
-    ~LibdrmGpu() override { lib_.amdgpu_cs_ctx_free(context_); }
-    LibdrmGpu(const LibdrmGpu&) = delete;
-    LibdrmGpu& operator=(const LibdrmGpu&) = delete;
+    explicit LibdrmGpu(std::shared_ptr<LibdrmGpus::Opened> opened)
+        : opened_(std::move(opened)), device_(opened_->device()), lib_(device_.lib()), ring_(opened_->nextRing()) {}
 
-    [[nodiscard]] std::uint32_t family() const override { return family_; }
+    [[nodiscard]] std::uint32_t family() const override { return opened_->family(); }
 
     std::unique_ptr<Buffer> allocate(std::uint64_t size) override {
         amdgpu_bo_alloc_request request{};
@@ -207,17 +253,19 @@ public:
         commands.size = static_cast<std::uint32_t>(bytes / sizeof(std::uint32_t));
         amdgpu_cs_request request{};
         request.ip_type = AMDGPU_HW_IP_DMA;
+        request.ring = ring_;
         request.resources = static_cast<const LibdrmList&>(buffers).get();
         request.number_of_ibs = 1;
         request.ibs = &commands;
-        check(lib_.amdgpu_cs_submit(context_, 0, &request, 1), "submit a copy to the GPU");
+        check(lib_.amdgpu_cs_submit(opened_->context(), 0, &request, 1), "submit a copy to the GPU");
         return request.seq_no;
     }
 
     bool wait(std::uint64_t number, std::uint64_t deadline) override {
         amdgpu_cs_fence fence{};
-        fence.context = context_;
+        fence.context = opened_->context();
         fence.ip_type = AMDGPU_HW_IP_DMA;
+        fence.ring = ring_;
         fence.fence = number;
         std::uint32_t reached = 0;
         check(lib_.amdgpu_cs_query_fence_status(&fence, deadline, AMDGPU_QUERY_FENCE_TIMEOUT_IS_ABSOLUTE, &reached),
@@ -226,16 +274,26 @@ public:
     }
 
 private:
-    Device device_;
+    std::shared_ptr<LibdrmGpus::Opened> opened_;
+    const Device& device_;
     const Functions& lib_;
-    std::uint32_t family_ = 0;
-    amdgpu_context_handle context_ = nullptr;
+    std::uint32_t ring_;
 };
 
 }  // namespace
 
-std::unique_ptr<Gpu> openLibdrmGpu(const UniqueFd& node, std::mutex& making) {
-    return std::make_unique<LibdrmGpu>(node, making);
+std::unique_ptr<Gpu> LibdrmGpus::open(std::uint32_t renderMinor, const std::function<UniqueFd()>& openNode) {
+    const std::lock_guard lock(opening_);
+    if (pid_ != ::getpid()) {
+        // A copy of another process' memory, in which its threads are not: theirs isn't ended here.
+        pid_ = ::getpid();
+        opened_.clear();
+    }
+    std::weak_ptr<Opened>& known = opened_[renderMinor];
+    std::shared_ptr<Opened> opened = known.lock();
+    if (!opened)
+        known = opened = std::make_shared<Opened>(openNode(), making_);
+    return std::make_unique<LibdrmGpu>(std::move(opened));
 }
 
 void loadLibdrm() noexcept {

@@ -525,6 +525,29 @@ mode_no_parallel() {
     verify
 }
 
+# usage: both_engines_copied WHAT: by one context of each GPU, since the controls were cleared
+both_engines_copied() {
+    while read -r _ gpu _ _ _ _ _ _ _ _ _ _ _ contexts _ first second; do
+        [ "$contexts" = 1 ] || fail "$1 had $contexts contexts of GPU $gpu at a time"
+        [ "$first" -gt 0 ] && [ "$second" -gt 0 ] || fail "$1 gave the engines of GPU $gpu $first and $second copies"
+    done <<end
+$(grep "^gpu " $controls/state)
+end
+}
+
+# Each GPU is copied by both of its copy engines, and by one context.
+mode_engines() {
+    start
+    echo >$controls/clear
+    dump_well images
+    both_engines_copied "the dump"
+    echo >$controls/clear
+    restore_well images restore --parallel
+    both_engines_copied "the restore"
+    still_works "the restore"
+    verify
+}
+
 # Buffers much larger than what may be copied at once.
 mode_small_buffer() {
     start

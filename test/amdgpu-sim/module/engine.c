@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SDMA engine of a GPU: a thread that executes submitted indirect buffers one after the other. */
+/*
+ * The SDMA engines of a GPU: each a thread that executes the indirect buffers submitted to its ring, one after the
+ * other. They work at the same time, and share the way to the system's memory.
+ */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -8,6 +11,7 @@
 
 struct sim_engine {
     struct sim_gpu* gpu;
+    u64 done; /* submissions that were executed */
     struct task_struct* thread;
     spinlock_t lock;
     struct list_head jobs;
@@ -15,22 +19,40 @@ struct sim_engine {
 };
 
 static void context_free(struct kref* references) {
-    kfree(container_of(references, struct sim_context, references));
+    struct sim_context* context = container_of(references, struct sim_context, references);
+
+    atomic_dec(&context->gpu->contexts);
+    kfree(context);
 }
 
 void sim_context_put(struct sim_context* context) {
     kref_put(&context->references, context_free);
 }
 
-struct sim_context* sim_context_create(void) {
+struct sim_context* sim_context_create(struct sim_gpu* gpu) {
     struct sim_context* context = kzalloc(sizeof(*context), GFP_KERNEL);
+    int count;
 
     if (context) {
         kref_init(&context->references);
         spin_lock_init(&context->lock);
         init_waitqueue_head(&context->wait);
+        context->gpu = gpu;
+        count = atomic_inc_return(&gpu->contexts);
+        if (count > READ_ONCE(gpu->most_contexts)) {
+            WRITE_ONCE(gpu->most_contexts, count);
+        }
     }
     return context;
+}
+
+void sim_gpu_reset_counts(struct sim_gpu* gpu) {
+    unsigned int ring;
+
+    WRITE_ONCE(gpu->most_contexts, atomic_read(&gpu->contexts));
+    for (ring = 0; ring < SIM_RINGS; ring++) {
+        WRITE_ONCE(gpu->engines[ring]->done, 0);
+    }
 }
 
 void sim_job_free(struct sim_job* job) {
@@ -46,39 +68,38 @@ void sim_job_free(struct sim_job* job) {
 }
 
 /*
- * Makes a copy of so many bytes, which began at `began` (ktime_get_ns), take as long as the set bandwidth says. `debt`
- * is what is still to be waited, in ns; below 0 the copy was slower than that, which later ones may make up for.
+ * Makes a copy of so many bytes take as long as the set bandwidth says. Engines and queues of a GPU share it, as they
+ * share its link: each copy has a time in which the link is its own, behind those of the others. A link that was idle
+ * may make up for a little of that, since sleeping takes longer than asked for.
  */
-void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64 began, s64* debt) {
-    const s64 most = 20 * NSEC_PER_MSEC;
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes) {
+    const u64 most = 20 * NSEC_PER_MSEC;
     u32 bandwidth = READ_ONCE(sim_bandwidth);
-    u64 now;
+    u64 now, end;
 
     atomic64_add(bytes, &gpu->bytes_copied);
     if (!bandwidth) {
-        *debt = 0;
         return;
     }
     now = ktime_get_ns();
-    *debt += (s64)div64_u64(bytes * 1000000000ull >> 20, bandwidth) - (s64)(now - began);
-    if (*debt >= NSEC_PER_MSEC) {
-        u64 microseconds = div_u64(*debt, 1000);
+    spin_lock(&gpu->link_lock);
+    gpu->link_free = max(gpu->link_free, now - most) + div64_u64(bytes * 1000000000ull >> 20, bandwidth);
+    end = gpu->link_free;
+    spin_unlock(&gpu->link_lock);
+    if (end > now + NSEC_PER_MSEC) {
+        u64 microseconds = div_u64(end - now, 1000);
 
         usleep_range(microseconds, microseconds + 100);
-        *debt -= (s64)(ktime_get_ns() - now);
     }
-    *debt = max(*debt, -most);
 }
 
 static int execute(struct sim_engine* engine, struct sim_job* job) {
     struct sim_view view = {.vm = job->vm, .resident = job->resident, .resident_count = job->resident_count};
     u32 count = job->bytes / 4, at = 0;
     u32* words = kvmalloc(job->bytes, GFP_KERNEL);
-    s64 debt = 0;
     int result = words ? sim_read(&view, job->address, words, job->bytes) : -ENOMEM;
 
     while (!result && at < count) {
-        u64 began = ktime_get_ns();
         struct sim_packet_result packet = sim_sdma_packet(&view, words + at, count - at);
 
         if (!packet.dwords) {
@@ -89,7 +110,7 @@ static int execute(struct sim_engine* engine, struct sim_job* job) {
         result = packet.error;
         at += packet.dwords;
         if (packet.copied) {
-            sim_account_copy(engine->gpu, packet.copied, began, &debt);
+            sim_account_copy(engine->gpu, packet.copied);
         }
     }
     if (result == -EFAULT) {
@@ -124,12 +145,13 @@ static int work(void* data) {
             continue;
         }
         result = execute(engine, job);
+        WRITE_ONCE(engine->done, engine->done + 1);
         spin_lock(&job->context->lock);
-        if (result && !job->context->failed) {
-            job->context->failed = job->sequence;
+        if (result && !job->context->failed[job->ring]) {
+            job->context->failed[job->ring] = job->sequence;
             job->context->error = result == -ENOMEM ? -ENOMEM : -ECANCELED;
         }
-        job->context->completed = job->sequence;
+        job->context->completed[job->ring] = job->sequence;
         spin_unlock(&job->context->lock);
         wake_up_all(&job->context->wait);
         sim_job_free(job);
@@ -137,7 +159,7 @@ static int work(void* data) {
     return 0;
 }
 
-struct sim_engine* sim_engine_create(struct sim_gpu* gpu) {
+struct sim_engine* sim_engine_create(struct sim_gpu* gpu, unsigned int ring) {
     struct sim_engine* engine = kzalloc(sizeof(*engine), GFP_KERNEL);
 
     if (!engine) {
@@ -147,7 +169,7 @@ struct sim_engine* sim_engine_create(struct sim_gpu* gpu) {
     spin_lock_init(&engine->lock);
     INIT_LIST_HEAD(&engine->jobs);
     init_waitqueue_head(&engine->wait);
-    engine->thread = kthread_run(work, engine, "sim-sdma-%u", gpu->index);
+    engine->thread = kthread_run(work, engine, "sim-sdma-%u.%u", gpu->index, ring);
     if (IS_ERR(engine->thread)) {
         int error = PTR_ERR(engine->thread);
 
@@ -172,4 +194,8 @@ void sim_engine_submit(struct sim_engine* engine, struct sim_job* job) {
     list_add_tail(&job->link, &engine->jobs);
     spin_unlock(&engine->lock);
     wake_up(&engine->wait);
+}
+
+u64 sim_engine_done(const struct sim_engine* engine) {
+    return READ_ONCE(engine->done);
 }

@@ -57,7 +57,6 @@ struct sim_queue {
     bool faulted;
     u64 read, write; /* bytes, dwords or packets since the queue's creation, by kind of queue */
     u64 rung;        /* the doorbell's value when last looked at */
-    s64 debt;
 };
 
 struct sim_event {

@@ -69,7 +69,6 @@ static int read_ring(struct sim_queue* queue, struct sim_view* view, void* buffe
 
 /* One packet with all its effects, and the read index behind it. False if there was nothing to do. */
 static bool step(struct sim_queue* queue, struct sim_view* view) {
-    u64 began = ktime_get_ns();
     u32 words[SIM_PACKET_MAX_DWORDS], available;
     struct sim_packet_result packet;
     bool waits = false;
@@ -111,7 +110,7 @@ static bool step(struct sim_queue* queue, struct sim_view* view) {
         sim_event_raise(queue->process, packet.interrupt);
     }
     if (packet.copied) {
-        sim_account_copy(queue->pdd->gpu, packet.copied, began, &queue->debt);
+        sim_account_copy(queue->pdd->gpu, packet.copied);
     }
     return true;
 }

@@ -59,7 +59,7 @@ module_param_named(sdma_plain_counts, sim_plain_counts, bool, 0444);
 MODULE_PARM_DESC(sdma_plain_counts, "copy packets count bytes on every family, not bytes - 1 from GFX9 on");
 unsigned int sim_bandwidth;
 module_param_named(bandwidth, sim_bandwidth, uint, 0644);
-MODULE_PARM_DESC(bandwidth, "of each SDMA engine in MiB/s, 0: as fast as it goes");
+MODULE_PARM_DESC(bandwidth, "of each GPU's link in MiB/s, 0: as fast as it goes");
 bool sim_keep_vram;
 module_param_named(keep_vram, sim_keep_vram, bool, 0644);
 MODULE_PARM_DESC(keep_vram, "memory of freed buffers is wiped and kept for the next of their size, for measurements");
@@ -84,6 +84,25 @@ struct sim_gpu* sim_gpu_by_id(u32 id) {
 bool sim_gpu_allowed(const struct sim_gpu* gpu) {
     return !devcgroup_check_permission(DEVCG_DEV_CHAR, DRM_MAJOR, gpu->drm.render->index,
                                        DEVCG_ACC_READ | DEVCG_ACC_WRITE);
+}
+
+static void destroy_engines(struct sim_gpu* gpu, unsigned int count) {
+    while (count--) {
+        sim_engine_destroy(gpu->engines[count]);
+    }
+}
+
+static int create_engines(struct sim_gpu* gpu) {
+    unsigned int ring;
+
+    for (ring = 0; ring < SIM_RINGS; ring++) {
+        gpu->engines[ring] = sim_engine_create(gpu, ring);
+        if (IS_ERR(gpu->engines[ring])) {
+            destroy_engines(gpu, ring);
+            return PTR_ERR(gpu->engines[ring]);
+        }
+    }
+    return 0;
 }
 
 static int probe(struct platform_device* device) {
@@ -112,9 +131,9 @@ static int probe(struct platform_device* device) {
     if (!gpu->mmio) {
         return -ENOMEM;
     }
-    gpu->engine = sim_engine_create(gpu);
-    if (IS_ERR(gpu->engine)) {
-        result = PTR_ERR(gpu->engine);
+    spin_lock_init(&gpu->link_lock);
+    result = create_engines(gpu);
+    if (result) {
         goto no_engine;
     }
     result = drm_dev_register(&gpu->drm, 0);
@@ -126,7 +145,7 @@ static int probe(struct platform_device* device) {
     return 0;
 
 not_registered:
-    sim_engine_destroy(gpu->engine);
+    destroy_engines(gpu, SIM_RINGS);
 no_engine:
     __free_page(gpu->mmio);
     return result;
@@ -136,7 +155,7 @@ static int remove(struct platform_device* device) {
     struct sim_gpu* gpu = platform_get_drvdata(device);
 
     drm_dev_unregister(&gpu->drm);
-    sim_engine_destroy(gpu->engine);
+    destroy_engines(gpu, SIM_RINGS);
     sim_vram_release(gpu);
     __free_page(gpu->mmio);
     return 0;

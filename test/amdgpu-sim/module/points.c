@@ -196,10 +196,15 @@ static ssize_t delay_write(struct file* file, const char __user* text, size_t si
 }
 
 static ssize_t clear_write(struct file* file, const char __user* text, size_t size, loff_t* position) {
+    unsigned int i;
+
     spin_lock(&points_lock);
     memset(points, 0, sizeof(points));
     spin_unlock(&points_lock);
     sim_system_peak_reset();
+    for (i = 0; i < sim_gpu_count; i++) {
+        sim_gpu_reset_counts(sim_gpus[i]);
+    }
     return size;
 }
 
@@ -211,9 +216,10 @@ static int state_show(struct seq_file* file, void* unused) {
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 
-        seq_printf(file, "gpu %u id %u vram_used %llu bytes_copied %llu packets %llu vm_faults %llu\n", i,
+        seq_printf(file, "gpu %u id %u vram_used %llu bytes_copied %llu packets %llu vm_faults %llu contexts %d rings %llu %llu\n", i,
                    gpu->properties.gpu_id, (u64)atomic64_read(&gpu->vram_used), (u64)atomic64_read(&gpu->bytes_copied),
-                   (u64)atomic64_read(&gpu->packets), (u64)atomic64_read(&gpu->vm_faults));
+                   (u64)atomic64_read(&gpu->packets), (u64)atomic64_read(&gpu->vm_faults), READ_ONCE(gpu->most_contexts),
+                   sim_engine_done(gpu->engines[0]), sim_engine_done(gpu->engines[1]));
     }
     return 0;
 }

@@ -210,7 +210,7 @@ static int info(struct drm_device* drm, void* data, struct drm_file* file) {
 
             if (arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA) {
                 ip = (struct drm_amdgpu_info_hw_ip){
-                    .hw_ip_version_major = 4, .available_rings = 3, .ib_start_alignment = 256, .ib_size_alignment = 4};
+                    .hw_ip_version_major = 4, .available_rings = BIT(SIM_RINGS) - 1, .ib_start_alignment = 256, .ib_size_alignment = 4};
             }
             return answer(arguments, &ip, sizeof(ip));
         }

@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #define SIM_MAX_GPUS 8
+#define SIM_RINGS 2 /* SDMA engines of each GPU for submissions, a ring each */
 
 struct dma_buf;
 struct mm_struct;
@@ -35,7 +36,11 @@ struct sim_gpu {
     struct drm_device drm;
     unsigned int index; /* place among the GPUs, from 0 */
     struct sim_properties properties;
-    struct sim_engine* engine;
+    struct sim_engine* engines[SIM_RINGS];
+    atomic_t contexts; /* that are open */
+    int most_contexts;
+    spinlock_t link_lock;
+    u64 link_free; /* when the link to the system has done all copies so far (ktime_get_ns()) */
     struct page* mmio;    /* the page that MMIO_REMAP objects map */
     atomic64_t vram_used; /* bytes */
     struct mutex kept_lock;
@@ -178,13 +183,15 @@ struct sim_packet_result sim_pm4_packet(struct sim_view* view, const u32* packet
 struct sim_packet_result sim_aql_packet(struct sim_view* view, u64 address, bool* waits);
 #define SIM_PACKET_MAX_DWORDS 64u
 
-/* engine.c: the SDMA engine behind command submission */
+/* engine.c: the SDMA engines behind command submission */
 struct sim_context {
     struct kref references;
     spinlock_t lock;
     wait_queue_head_t wait;
-    u64 submitted, completed; /* sequence numbers */
-    u64 failed;               /* sequence number of the first that failed, 0: none */
+    struct sim_gpu* gpu;
+    /* Sequence numbers; each ring has its own (amdgpu_ctx_entity of amdgpu_ctx.h, Linux 6.1). */
+    u64 submitted[SIM_RINGS], completed[SIM_RINGS];
+    u64 failed[SIM_RINGS]; /* of the first that failed, 0: none */
     int error;
 };
 
@@ -195,16 +202,18 @@ struct sim_job {
     struct sim_bo** resident;
     unsigned int resident_count;
     u64 sequence, address;
-    u32 bytes;
+    u32 bytes, ring;
 };
 
-struct sim_engine* sim_engine_create(struct sim_gpu* gpu);
+struct sim_engine* sim_engine_create(struct sim_gpu* gpu, unsigned int ring);
+u64 sim_engine_done(const struct sim_engine* engine);
 void sim_engine_destroy(struct sim_engine* engine);
 void sim_engine_submit(struct sim_engine* engine, struct sim_job* job);
 void sim_job_free(struct sim_job* job);
-struct sim_context* sim_context_create(void);
+struct sim_context* sim_context_create(struct sim_gpu* gpu);
 void sim_context_put(struct sim_context* context);
-void sim_account_copy(struct sim_gpu* gpu, u64 bytes, u64 began, s64* debt);
+void sim_account_copy(struct sim_gpu* gpu, u64 bytes);
+void sim_gpu_reset_counts(struct sim_gpu* gpu);
 
 /* render.c, submit.c, handles.c */
 struct sim_file {

@@ -97,6 +97,28 @@ int sim_bo_list(struct drm_device* drm, void* data, struct drm_file* file) {
     return 0;
 }
 
+static bool context_failed(const struct sim_context* context) {
+    unsigned int ring;
+
+    for (ring = 0; ring < SIM_RINGS; ring++) {
+        if (READ_ONCE(context->failed[ring])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool context_idle(const struct sim_context* context) {
+    unsigned int ring;
+
+    for (ring = 0; ring < SIM_RINGS; ring++) {
+        if (READ_ONCE(context->completed[ring]) < READ_ONCE(context->submitted[ring])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
     union drm_amdgpu_ctx* arguments = data;
     struct sim_file* own = file->driver_priv;
@@ -105,7 +127,7 @@ int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
 
     switch (arguments->in.op) {
         case AMDGPU_CTX_OP_ALLOC_CTX:
-            context = sim_context_create();
+            context = sim_context_create(sim_gpu_of(drm));
             if (!context) {
                 return -ENOMEM;
             }
@@ -132,7 +154,7 @@ int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
         case AMDGPU_CTX_OP_QUERY_STATE2:
             mutex_lock(&own->lock);
             context = idr_find(&own->contexts, arguments->in.ctx_id);
-            result = context ? !!READ_ONCE(context->failed) : -EINVAL;
+            result = context ? context_failed(context) : -EINVAL;
             mutex_unlock(&own->lock);
             if (result < 0) {
                 return result;
@@ -207,12 +229,13 @@ static int take_chunks(struct drm_file* file, struct sim_job* job, const struct 
                 if (copy_from_user(&ib, u64_to_user_ptr(chunk.chunk_data), sizeof(ib))) {
                     return -EFAULT;
                 }
-                /* One engine of one kind; what needs shaders can't be had. */
-                if (ib.ip_type != AMDGPU_HW_IP_DMA || ib.ip_instance || ib.ring > 1 || ++buffers > 1 ||
+                /* Engines of one kind; what needs shaders can't be had. */
+                if (ib.ip_type != AMDGPU_HW_IP_DMA || ib.ip_instance || ib.ring >= SIM_RINGS || ++buffers > 1 ||
                     ib.ib_bytes % 4 || ib.ib_bytes > (4u << 20)) {
                     return -EINVAL;
                 }
                 job->address = ib.va_start;
+                job->ring = ib.ring;
                 job->bytes = ib.ib_bytes;
                 break;
             case AMDGPU_CHUNK_ID_BO_HANDLES:
@@ -263,7 +286,7 @@ int sim_cs(struct drm_device* drm, void* data, struct drm_file* file) {
 
         result = take_list(job, &none);
     }
-    if (!result && READ_ONCE(job->context->failed)) {
+    if (!result && context_failed(job->context)) {
         result = -ECANCELED;
     }
     if (result) {
@@ -273,10 +296,10 @@ int sim_cs(struct drm_device* drm, void* data, struct drm_file* file) {
     /* Numbered and queued in one go: a context's jobs come to their end in the order of their numbers. */
     mutex_lock(&own->lock);
     spin_lock(&job->context->lock);
-    job->sequence = ++job->context->submitted;
+    job->sequence = ++job->context->submitted[job->ring];
     spin_unlock(&job->context->lock);
     arguments->out.handle = job->sequence;
-    sim_engine_submit(sim_gpu_of(drm)->engine, job);
+    sim_engine_submit(sim_gpu_of(drm)->engines[job->ring], job);
     mutex_unlock(&own->lock);
     return 0;
 }
@@ -288,30 +311,33 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
     long left = MAX_SCHEDULE_TIMEOUT, result = 0;
     u64 now = ktime_get_ns();
 
-    if (!context) {
+    if (!context || in.ip_type != AMDGPU_HW_IP_DMA || in.ip_instance || in.ring >= SIM_RINGS) {
+        if (context) {
+            sim_context_put(context);
+        }
         return -EINVAL;
     }
     if (!in.handle) {
-        in.handle = READ_ONCE(context->submitted);
+        in.handle = READ_ONCE(context->submitted[in.ring]);
     }
-    if (in.handle > READ_ONCE(context->submitted)) {
+    if (in.handle > READ_ONCE(context->submitted[in.ring])) {
         sim_context_put(context);
         return -EINVAL;
     }
     if ((s64)in.timeout >= 0) { /* a point of time; otherwise for ever */
         left = in.timeout > now ? nsecs_to_jiffies(in.timeout - now) + 1 : 0;
     }
-    if (READ_ONCE(context->completed) < in.handle && left) {
-        left = wait_event_interruptible_timeout(context->wait, READ_ONCE(context->completed) >= in.handle, left);
+    if (READ_ONCE(context->completed[in.ring]) < in.handle && left) {
+        left = wait_event_interruptible_timeout(context->wait, READ_ONCE(context->completed[in.ring]) >= in.handle, left);
     }
     if (left < 0) {
         result = left;
-    } else if (READ_ONCE(context->completed) >= in.handle && context->failed && context->failed <= in.handle) {
+    } else if (READ_ONCE(context->completed[in.ring]) >= in.handle && context->failed[in.ring] && context->failed[in.ring] <= in.handle) {
         result = context->error;
     }
     if (!result) {
         memset(arguments, 0, sizeof(*arguments));
-        arguments->out.status = READ_ONCE(context->completed) < in.handle;
+        arguments->out.status = READ_ONCE(context->completed[in.ring]) < in.handle;
     }
     sim_context_put(context);
     return result;
@@ -337,7 +363,7 @@ int sim_gem_wait_idle(struct drm_device* drm, void* data, struct drm_file* file)
         }
         mutex_unlock(&own->lock);
         if (context) {
-            result = wait_event_interruptible(context->wait, READ_ONCE(context->completed) >= context->submitted);
+            result = wait_event_interruptible(context->wait, context_idle(context));
             sim_context_put(context);
             id++;
         }
@@ -354,7 +380,7 @@ void sim_submit_close(struct sim_file* file) {
     int id;
 
     idr_for_each_entry(&file->contexts, context, id) {
-        wait_event(context->wait, READ_ONCE(context->completed) >= READ_ONCE(context->submitted));
+        wait_event(context->wait, context_idle(context));
         sim_context_put(context);
     }
     idr_for_each_entry(&file->lists, list, id) {
