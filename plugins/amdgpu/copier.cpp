@@ -100,7 +100,9 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, d
 
 void Copier::prepare(std::uint64_t size) {
     const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kGpuPageSize * kGpuPageSize;
-    const std::uint64_t half = std::min<std::uint64_t>(pageAlignUp(size), std::max<std::uint64_t>(most, kGpuPageSize));
+    // No more than the buffer has, so that without a limit it takes as much again, and both halves are used.
+    const std::uint64_t half =
+        std::min<std::uint64_t>(pageAlignUp((size + 1) / 2), std::max<std::uint64_t>(most, kGpuPageSize));
     if (bounce_ && halfSize() >= half)
         return;
     bounce_.reset();

@@ -557,6 +557,27 @@ mode_small_buffer() {
     verify
 }
 
+# usage: took_bounce WHAT LEAST MOST: MiB of system memory that buffers had since the controls were cleared
+took_bounce() {
+    took=$(awk '/^system_peak/ {print int($2 / 1048576)}' $controls/state)
+    [ "$took" -ge "$2" ] && [ "$took" -le "$3" ] || fail "$1 copied through $took MiB, not $2 to $3"
+}
+
+# As large as a buffer, of which the program has two of 32 MiB, and the commands; 16 MiB if nothing is said.
+mode_unlimited_buffer() {
+    start
+    echo >$controls/clear
+    dump_well images-usual --leave-running
+    took_bounce "a dump" 16 17
+    export KFD_MAX_BUFFER_SIZE=0
+    echo >$controls/clear
+    dump_well images
+    took_bounce "a dump without a limit" 32 65
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # GPUs whose copy packets count bytes, not bytes - 1.
 mode_old_family() {
     reload_simulator family=130
