@@ -14,6 +14,7 @@
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/model/options.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/dump_buffers.hpp"
 #include "plugins/amdgpu/dump_images.hpp"
@@ -182,12 +183,13 @@ void AmdgpuDump::dumpLate(HostPid) {
     const Topology topology = Topology::read(kernel_.topology());
     DumpObjects objects(kernel_);
     objects.identify(tree_.processes, topology);
-    refuseSharing(tree_.processes, topology);
+    refuseSharing(tree_.processes, objects, topology, context_.options.compat);
     for (DumpedProcess& process : tree_.processes)
         findDrmFiles(kernel_, process, tree_.nodes, topology);
     for (RenderNode& node : tree_.nodes)
         listBuffers(kernel_, node, objects, context_.log);
-    objects.chooseOwners(tree_);
+    dropComputeMappings(tree_);
+    objects.chooseOwners(tree_, context_.options.compat);
     checkMappings(tree_, topology);
 
     DumpImages images(kernel_, context_, tree_, objects, topology);

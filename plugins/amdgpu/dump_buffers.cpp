@@ -83,8 +83,10 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
 }
 
 /// RESTORE makes a buffer of its own for each entry of each process (kfd_chardev.c), so the processes would go on with
-/// different memory.
-void refuseSharing(const std::vector<DumpedProcess>& processes, const Topology& topology) {
+/// different memory. A restore of ours puts things right where it finds out which handle is of which buffer
+/// (importBuffers()); CRIU 4.2 doesn't.
+void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
+                   bool compat) {
     std::map<Object, std::pair<const DumpedProcess*, const uapi::KfdBuffer*>> first;
     for (const DumpedProcess& process : processes)
         for (std::size_t at = 0; at < process.objects.size(); ++at) {
@@ -92,20 +94,38 @@ void refuseSharing(const std::vector<DumpedProcess>& processes, const Topology& 
             if (process.objects[at] == 0)
                 continue;
             const auto [known, fresh] = first.try_emplace(process.objects[at], &process, &buffer);
-            if (fresh)
+            if (fresh || (!compat && !objects.changes(process.objects[at])))
                 continue;
             const auto& [other, its] = known->second;
             const Node* const gpu = topology.findMinor(minorOf(process, buffer, topology));
-            Error error(
-                0, fmt::format("{} and {} share memory of {}: {} bytes at {:#x} and {:#x}. The compute driver would "
-                               "restore them as two separate buffers",
-                               nameOf(other->pid), nameOf(process.pid),
-                               gpu != nullptr ? gpu->describe() : std::string("a GPU"), buffer.size, its->address,
-                               buffer.address));
-            error.addHint(
-                "it is shared by hipIpcOpenMemHandle() or the like; when the handle is closed, the dump can be "
-                "made");
+            Error error(0,
+                        fmt::format("{} and {} share memory of {}: {} bytes at {:#x} and {:#x}. {} would "
+                                    "restore them as two separate buffers",
+                                    nameOf(other->pid), nameOf(process.pid),
+                                    gpu != nullptr ? gpu->describe() : std::string("a GPU"), buffer.size, its->address,
+                                    buffer.address, compat ? "CRIU 4.2" : "The compute driver of this kernel"));
+            error.addHint(compat
+                              ? "without --compat they stay one"
+                              : "they stay one from Linux 6.8 on; here the dump can be made when the handle is closed "
+                                "(hipIpcCloseMemHandle() or the like)");
             throw error;
+        }
+}
+
+void dropComputeMappings(DumpedTree& tree) {
+    for (RenderNode& node : tree.nodes)
+        for (const DumpedProcess& process : tree.processes) {
+            if (std::none_of(process.drmFiles.begin(), process.drmFiles.end(),
+                             [&](const auto& file) { return file.second == node.id; }))
+                continue;
+            for (RenderBuffer& buffer : node.buffers)
+                std::erase_if(buffer.mappings, [&](const uapi::VmEntry& mapping) {
+                    for (std::size_t at = 0; at < process.objects.size(); ++at)
+                        if (process.objects[at] == buffer.object &&
+                            process.state.buffers[at].address == mapping.address)
+                            return true;
+                    return false;
+                });
         }
 }
 

@@ -14,8 +14,14 @@ void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<Rend
 /// Lists the buffers of a render node. Throws Error if one of them can't be dumped.
 void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& log);
 
-/// Throws Error if processes share memory of the compute driver.
-void refuseSharing(const std::vector<DumpedProcess>& processes, const Topology& topology);
+/// Throws Error if processes share memory of the compute driver and a restore would make it two. `compat`: the images
+/// are for CRIU 4.2.
+void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
+                   bool compat);
+
+/// A render node lists what the compute driver has mapped in its address space, too, if it has the buffer: that is the
+/// process' compute state, and restored with it.
+void dropComputeMappings(DumpedTree& tree);
 
 /// Throws Error if a mapping is of no buffer that was found.
 void checkMappings(const DumpedTree& tree, const Topology& topology);

@@ -75,7 +75,9 @@ void DumpImages::saveContents(std::uint64_t bufferLimit) {
                 if (!process.dmabufs[at])
                     fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address,
                          process.pid);
-                mover.add(gpu->renderMinor, {std::move(process.dmabufs[at]), buffer.size, files.back().get(), offset});
+                if (!process.imported[at])
+                    mover.add(gpu->renderMinor,
+                              {std::move(process.dmabufs[at]), buffer.size, files.back().get(), offset});
                 offset += buffer.size;
             }
         }
@@ -122,6 +124,7 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
         entry.handle = object != 0 ? objects_.handleOf(object) : kNoDmabuf;
         entry.has_object = object != 0;
         entry.object = object;
+        entry.has_imported = entry.imported = process.imported[at];
     }
     image.num_of_objects = process.state.objects;
     const SharedMemory shared = readSharedMemory();

@@ -39,29 +39,49 @@ void DumpObjects::identify(std::vector<DumpedProcess>& processes, const Topology
             if (object != 0) {
                 const auto [known, fresh] =
                     byOffset.try_emplace({minorOf(process, buffer, topology), buffer.offset}, object);
-                if (!fresh && known->second != object)
+                if (!fresh && known->second != object) {
                     known_[keyOf(dmabuf.get())] = object = known->second;
+                    changing_.insert(object);
+                }
             }
             process.objects.push_back(object);
         }
 }
 
-/// Exactly one description makes each object on restore, the others import it: a process' compute state, else the file
-/// that made it, else (that is gone) the first that imported it.
-void DumpObjects::chooseOwners(DumpedTree& tree) {
-    std::map<Object, bool> owned;
-    for (const DumpedProcess& process : tree.processes)
-        for (const Object object : process.objects)
-            if (object != 0)
-                owned[object] = true;
-    for (const bool imported : {false, true})
+/// Whether an entry looks like an import. The driver doesn't tell, but gives all imports the same flags
+/// (import_obj_create() of amdgpu_amdkfd_gpuvm.c, Linux 6.18).
+bool DumpObjects::looksImported(const uapi::KfdBuffer& buffer) noexcept {
+    constexpr std::uint32_t kKinds = uapi::kKfdVram | uapi::kKfdGtt;
+    return (buffer.flags & ~kKinds) == (uapi::kKfdWritable | uapi::kKfdExecutable);
+}
+
+/// Exactly one description makes each object on restore, the others import it: who has made it if that is known, else
+/// (that is gone) the first that has it. CRIU 4.2 has the compute driver make all that it knows.
+void DumpObjects::chooseOwners(DumpedTree& tree, bool compat) {
+    std::set<Object> made;
+    for (DumpedProcess& process : tree.processes)
+        process.imported.assign(process.objects.size(), false);
+    const auto compute = [&](bool imports) {
+        for (DumpedProcess& process : tree.processes)
+            for (std::size_t at = 0; at < process.objects.size(); ++at)
+                if (process.objects[at] != 0 && looksImported(process.state.buffers[at]) == imports)
+                    process.imported[at] = !made.insert(process.objects[at]).second;
+    };
+    const auto render = [&](bool imports) {
         for (RenderNode& node : tree.nodes)
             for (RenderBuffer& buffer : node.buffers) {
                 handles_.try_emplace(buffer.object, buffer.entry.handle);
-                if (((buffer.entry.flags & uapi::kListImported) != 0) != imported)
-                    continue;
-                buffer.imported = !owned.try_emplace(buffer.object, true).second;
+                if (((buffer.entry.flags & uapi::kListImported) != 0) == imports)
+                    buffer.imported = !made.insert(buffer.object).second;
             }
+    };
+    compute(false);
+    if (compat)
+        compute(true);
+    render(false);
+    if (!compat)
+        compute(true);
+    render(true);
 }
 
 std::uint32_t DumpObjects::handleOf(Object object) const {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "plugins/amdgpu/dump_state.hpp"
@@ -25,18 +26,24 @@ public:
     /// The number of the buffer that a DMA-BUF is of; 0 if nobody has it.
     [[nodiscard]] Object find(int dmabuf) const;
 
-    /// Decides which description of each buffer makes it in a restore; the others import it.
-    void chooseOwners(DumpedTree& tree);
+    /// Whether the driver makes a new DMA-BUF of the buffer each time that it is asked for one.
+    [[nodiscard]] bool changes(Object object) const { return changing_.contains(object); }
+
+    /// Decides which description of each buffer makes it in a restore; the others import it. `compat`: the images are
+    /// for CRIU 4.2.
+    void chooseOwners(DumpedTree& tree, bool compat);
     /// What CRIU 4.2 knows a buffer by: the GEM handle of whoever owns or has it.
     [[nodiscard]] std::uint32_t handleOf(Object object) const;
 
 private:
+    [[nodiscard]] static bool looksImported(const uapi::KfdBuffer& buffer) noexcept;
     using Key = std::pair<dev_t, ino_t>;
     [[nodiscard]] Key keyOf(int dmabuf) const;
     [[nodiscard]] Object next() const noexcept { return static_cast<Object>(known_.size() + 1); }
 
     Kernel& kernel_;
     std::map<Key, Object> known_;
+    std::set<Object> changing_;
     ino_t private_ = 0;                        ///< how many there are that can't be exported
     std::map<Object, std::uint32_t> handles_;  ///< of the render node that owns or has an object
 };

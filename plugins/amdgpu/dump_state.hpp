@@ -27,6 +27,7 @@ struct DumpedProcess {
     KfdState state;
     std::vector<UniqueFd> dmabufs;     ///< of state.buffers, some empty
     std::vector<Object> objects;       ///< likewise
+    std::vector<bool> imported;        ///< likewise: somebody else makes the buffer
     std::map<GpuId, FileId> drmFiles;  ///< by user id: whose address space it has; only what was found out
 };
 

@@ -67,8 +67,11 @@ void AmdgpuRestore::visitGroups(const device::InGroupsOf& inGroupsOf) {
 
 std::size_t AmdgpuRestore::descriptors() const {
     std::size_t own = device::ContentChannel::kDescriptors;
-    for (const auto& [id, image] : plan_.images().kfds)
+    for (const auto& [id, image] : plan_.images().kfds) {
         own += 1 + image->num_of_gpus;
+        for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            own += buffer->imported != 0 ? 1 : 0;
+    }
     if (!plan_.images().kfds.empty())
         own += plan_.here().gpus().size();
     return own + plan_.imported().size() + plan_.images().nodes.size();
@@ -109,12 +112,18 @@ AmdgpuRestore::Own& AmdgpuRestore::own() {
         own_.pid = ::getpid();
         own_.kfd = -1;
         std::erase_if(own_.moved, [](const Moved& moved) { return moved.oldMinor == 0; });
+        own_.imports.clear();
     }
     return own_;
 }
 
 int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
     return heldOpen_.emplace_back(opener.toServiceRange(std::move(fd))).get();
+}
+
+/// Before the others: what it holds takes memory of a GPU.
+void AmdgpuRestore::closeHeld(int fd) {
+    std::erase_if(heldOpen_, [fd](const UniqueFd& held) { return held.get() == fd; });
 }
 
 /// Hands contents to the master, or moves them here.
@@ -216,11 +225,18 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
             continue;
         if (!dmabufs[at])
             fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
-        if (const std::uint64_t object = entry.object; objects_->wants(object))
-            objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
+        const Node& to = *plan_.here().findGpu(map.at(entry.gpu_id));
         std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
-        contents.push_back({plan_.here().findGpu(map.at(entry.gpu_id))->renderMinor, pagesImageName(id, entry.gpu_id),
-                            offset, entry.size, std::move(dmabufs[at])});
+        if (entry.imported != 0) {
+            const int made = holdOpen(opener, std::move(dmabufs[at]));
+            own().imports[id].push_back(
+                {{entry.gpu_id, to.gpuId, entry.addr, made, entry.object}, own().moved.size() - 1, to.renderMinor});
+        } else {
+            if (const std::uint64_t object = entry.object; objects_->wants(object))
+                objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
+            contents.push_back(
+                {to.renderMinor, pagesImageName(id, entry.gpu_id), offset, entry.size, std::move(dmabufs[at])});
+        }
         offset += entry.size;
     }
     dmabufs.clear();
@@ -339,7 +355,31 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
         own().moved.push_back({image.drm_render_minor, entry.offset, entry.size, *offset, fd});
 }
 
+/// Buffers of the compute driver that others have made.
+void AmdgpuRestore::importShared(FileId id) {
+    const auto found = own().imports.find(id);
+    if (found == own().imports.end())
+        return;
+    std::vector<GpuId> gpus;
+    for (const Node* const gpu : plan_.source(id).gpus())
+        gpus.push_back(gpu->gpuId);
+    std::vector<KfdImport> imports;
+    for (const Import& import : found->second)
+        imports.push_back(import.buffer);
+    importBuffers(kernel_, own().kfd, gpus, imports, [&](std::uint64_t object) { return objects_->fetch(object); });
+    // Where they are mapped from is known by render nodes; by one of its own, since a file has one handle of a buffer.
+    for (const Import& import : found->second) {
+        const UniqueFd node = openForDriver(import.renderMinor);
+        const Drm drm(kernel_, node.get());
+        if (const auto offset = drm.tryMmapOffset(drm.importBuffer(objects_->fetch(import.buffer.object).get())))
+            own().moved[import.moved].newOffset = *offset;
+        closeHeld(import.buffer.made);
+    }
+    own().imports.erase(found);
+}
+
 void AmdgpuRestore::complete(FileId id, files::PlacedFiles&) {
+    importShared(id);
     const auto node = plan_.images().nodes.find(id);
     if (node == plan_.images().nodes.end())
         return;

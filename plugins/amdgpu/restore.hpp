@@ -14,6 +14,7 @@
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/kfd_memory.hpp"
 #include "plugins/amdgpu/object_table.hpp"
 #include "plugins/amdgpu/restore_plan.hpp"
 
@@ -54,6 +55,13 @@ private:
         int fd = -1;
     };
 
+    /// A buffer of the compute driver that others make.
+    struct Import {
+        KfdImport buffer;
+        std::size_t moved = 0;  ///< of Own::moved, by index
+        std::uint32_t renderMinor = 0;
+    };
+
     void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
@@ -63,9 +71,11 @@ private:
     void dropPlaceholders(const Drm& drm, FileId id);
     void loadPrivate(const CriuRenderNode& image, std::size_t index, FileId id, int fd);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
+    void importShared(FileId id);
     void addContent(std::vector<device::ContentRequest>& requests);
     /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
+    void closeHeld(int fd);
 
     Kernel& kernel_;
     device::Context context_;
@@ -83,6 +93,7 @@ private:
         std::vector<Moved> moved;
         std::map<FileId, int> renderFds;
         std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of render nodes
+        std::map<FileId, std::vector<Import>> imports;
         int kfd = -1;
     };
     Own& own();

@@ -84,7 +84,7 @@ std::set<std::uint64_t> importedObjects(const RestoreImages& images) {
     std::set<std::uint64_t> wanted;
     for (const auto& [id, image] : images.kfds)
         for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (!owned.insert(buffer->object).second && buffer->object != 0)
+            if (buffer->imported == 0 && !owned.insert(buffer->object).second && buffer->object != 0)
                 fail("{}: buffer {} is in another process, too: the driver would make two of it", kfdImageName(id),
                      buffer->object);
     for (const auto& [id, image] : images.nodes)
@@ -96,6 +96,10 @@ std::set<std::uint64_t> importedObjects(const RestoreImages& images) {
             fail("{} refers to GPU buffer {}, which no image has", who, object);
         wanted.insert(object);
     };
+    for (const auto& [id, image] : images.kfds)
+        for (const KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
+            if (buffer->imported != 0)
+                want(buffer->object, kfdImageName(id));
     for (const auto& [id, image] : images.nodes)
         for (const DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
             if (isImported(*buffer))

@@ -53,12 +53,52 @@ struct KfdBuffer {
 };
 inline constexpr std::uint32_t kKfdVram = 1U << 0;
 inline constexpr std::uint32_t kKfdGtt = 1U << 1;
+inline constexpr std::uint32_t kKfdExecutable = 1U << 30;
+inline constexpr std::uint32_t kKfdWritable = 1U << 31;
+
+struct KfdAllocate {
+    std::uint64_t address;
+    std::uint64_t size;
+    std::uint64_t handle;
+    std::uint64_t offset;  ///< for mmap
+    std::uint32_t gpuId;
+    std::uint32_t flags;
+};
+inline constexpr unsigned long kKfdAllocate = _IOWR('K', 0x16, KfdAllocate);
+inline constexpr unsigned long kKfdFree = _IOW('K', 0x17, std::uint64_t);
+
+struct KfdMap {
+    std::uint64_t handle;
+    std::uint64_t gpuIds;
+    std::uint32_t count;
+    std::uint32_t done;
+};
+inline constexpr unsigned long kKfdMap = _IOWR('K', 0x18, KfdMap);
+inline constexpr unsigned long kKfdUnmap = _IOWR('K', 0x19, KfdMap);
+
+struct KfdImport {
+    std::uint64_t address;
+    std::uint64_t handle;
+    std::uint32_t gpuId;
+    std::uint32_t dmabufFd;
+};
+inline constexpr unsigned long kKfdImport = _IOWR('K', 0x1d, KfdImport);
+
+/// Since Linux 6.4.
+struct KfdExport {
+    std::uint64_t handle;
+    std::uint32_t flags;
+    std::uint32_t dmabufFd;
+};
+inline constexpr unsigned long kKfdExport = _IOWR('K', 0x24, KfdExport);
 
 /// Top bits of a /dev/kfd mmap offset say what is mapped.
 inline constexpr std::uint64_t kKfdMmapTypeMask = std::uint64_t{3} << 62;
 inline constexpr std::uint64_t kKfdMmapEvents = std::uint64_t{2} << 62;
 
 static_assert(kKfdGetVersion == 0x80084b01 && kKfdCriu == 0xc0384b22);
+static_assert(kKfdAllocate == 0xc0284b16 && kKfdFree == 0x40084b17 && kKfdMap == 0xc0184b18);
+static_assert(kKfdUnmap == 0xc0184b19 && kKfdImport == 0xc0184b1d && kKfdExport == 0xc0104b24);
 static_assert(sizeof(KfdCriu) == 56 && sizeof(KfdDevice) == 16 && sizeof(KfdBuffer) == 48);
 
 // Render nodes.

@@ -49,12 +49,19 @@ TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 BULK = [("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
+# Memory that processes share; "render" is made by a render node.
+SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
+          [("alone", ""), ("once", ""), ("once", "render"), ("again", ""), ("twice", ""), ("swapped", ""), ("mapped", ""),
+           ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("leave_running", "")]]
+
 # Images that don't say which render file the driver was given.
 UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused", "closed_files", "inherited"),
-           ("refused_sharing", "kfd_shared", ""), ("refused_sharing", "kfd_shared", "render"), ("refused_kind", "mesa_buffers", "userptr"),
+           ("refused_sharing", "kfd_shared", "604"),
+           ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
+           ("refused_kind", "mesa_buffers", "userptr"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 
 # Those that need no GPU support in criu.
@@ -72,7 +79,7 @@ def all_cases(with_criu, with_other):
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
-        cases += BULK + UNNOTED + REFUSED
+        cases += BULK + SHARED + UNNOTED + REFUSED
     if with_other:
         cases += [("to_other", program, "") for program in TO_OTHER]
         cases += [("from_other", program, "") for program in FROM_OTHER]

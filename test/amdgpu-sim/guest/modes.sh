@@ -294,11 +294,13 @@ mode_grouped_apart() {
     remove_groups
 }
 
-# usage: refused_dump PATTERN: a dump fails with an error that says why, and the program goes on.
+# usage: refused_dump PATTERN [OPTION]...: a dump fails with an error that says why, and the program goes on.
 refused_dump() {
-    dump images
+    said=$1
+    shift
+    dump images "$@"
     [ $code = 1 ] || fail "the dump ended with $code"
-    grep -q "Error.*$1" "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+    grep -q "Error.*$said" "$dir/dump-images.log" || fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
     [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
     still_works "the dump that was refused"
     verify
@@ -376,10 +378,10 @@ hardware_check() {
 
 # The script for machines with real GPUs: it finds nothing wrong here, and what is wrong where something is.
 mode_hardware_check() {
-    hardware_check "kfd_queues refused-sharing container bulk-2"
+    hardware_check "kfd_queues shared container bulk-2"
     [ $code = 0 ] || fail "the script ended with $code: $(grep -e FAILED -e passed "$dir/report/report" | tr '\n' ' ')"
     for line in "THE DRIVER IS SIMULATED" "simd_count 416" "amdgpu_svm is supported" "4 passed, 0 failed, 0 skipped" \
-        "^ok bulk-2: dump.*restore --no-parallel [0-9]* ms; restore --parallel [0-9]* ms"; do
+        "^ok shared: dumped and restored" "^ok bulk-2: dump.*restore --no-parallel [0-9]* ms; restore --parallel [0-9]* ms"; do
         grep -q "$line" "$dir/report/report" || fail "the report has no '$line'"
     done
     ! grep -q unique_id "$dir/report/report" || fail "the report has serial numbers"
@@ -417,12 +419,21 @@ mode_refused_users() {
     refused_dump "process $pid ($program) is in a user namespace.*compute driver"
 }
 
-# Memory that two processes share would be separate after a restore.
+# Memory that two processes share would be separate after a restore: by kernels that make another DMA-BUF of a buffer each
+# time, and by CRIU 4.2.
 mode_refused_sharing() {
-    [ -z "$arguments" ] || reload_simulator interface=601 # each DMA-BUF of a buffer is another one
+    # shellcheck disable=SC2086
+    [ "$arguments" = compat ] || reload_simulator interface=${arguments%% *}
+    options=
+    [ "$arguments" != compat ] || options="--compat 4.2"
+    case $arguments in
+        *render) arguments=render ;;
+        *) arguments= ;;
+    esac
     start
     child=$(cat "/proc/$pid/task/$pid/children")
-    refused_dump "process $pid ($program) and process ${child% } (.*) share memory of GPU"
+    # shellcheck disable=SC2086
+    refused_dump "process $pid ($program) and process ${child% } (.*) share memory of GPU" $options
 }
 
 mode_leave_running() {

@@ -40,7 +40,6 @@ struct sim_pdd {
 
 struct sim_allocation {
     struct sim_bo* bo; /* NULL for doorbells and MMIO */
-    struct dma_buf* exported;
     u64 address, size, user_address;
     u32 flags;
     u32 mapped; /* a bit for each GPU */

@@ -38,6 +38,37 @@ static void unmap(struct sim_process* process, struct sim_allocation* allocation
     allocation->mapped &= ~BIT(which);
 }
 
+/*
+ * Since Linux 6.8 the driver has a GEM handle of each buffer itself (drm_gem_handle_create() for adev->kfd.client in
+ * amdgpu_amdkfd_gpuvm.c), so that the DMA-BUF of a buffer stays the same while there is one. Here the handle is only
+ * counted, as by drm_gem_object_handle_get() and drm_gem_object_handle_put_unlocked().
+ */
+static void hold_handle(struct drm_gem_object* object) {
+    mutex_lock(&object->dev->object_name_lock);
+    if (object->handle_count++ == 0) {
+        drm_gem_object_get(object);
+    }
+    mutex_unlock(&object->dev->object_name_lock);
+}
+
+static void release_handle(struct drm_gem_object* object) {
+    struct dma_buf* buffer = NULL;
+    bool last;
+
+    mutex_lock(&object->dev->object_name_lock);
+    last = --object->handle_count == 0;
+    if (last) {
+        swap(buffer, object->dma_buf);
+    }
+    mutex_unlock(&object->dev->object_name_lock);
+    if (buffer) {
+        dma_buf_put(buffer);
+    }
+    if (last) {
+        drm_gem_object_put(object);
+    }
+}
+
 static void allocation_free(struct sim_pdd* pdd, struct sim_allocation* allocation) {
     struct sim_process* process = sim_process_of(pdd);
     unsigned int i;
@@ -47,10 +78,8 @@ static void allocation_free(struct sim_pdd* pdd, struct sim_allocation* allocati
     }
     if (allocation->bo) {
         drm_vma_node_revoke(&sim_gem(allocation->bo)->vma_node, drm_file_of(pdd));
+        release_handle(sim_gem(allocation->bo));
         sim_bo_put(allocation->bo);
-    }
-    if (allocation->exported) {
-        dma_buf_put(allocation->exported);
     }
     kfree(allocation);
 }
@@ -135,6 +164,7 @@ int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args*
             return result;
         }
         allocation->user_address = allocation->bo->user_address;
+        hold_handle(sim_gem(allocation->bo));
     }
     id = idr_alloc(&pdd->allocations, allocation, id ?: 1, id ? id + 1 : 0, GFP_KERNEL);
     if (id < 0) {
@@ -179,32 +209,24 @@ int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd) {
     return 0;
 }
 
-/* A dma-buf of the allocation: the same one every time, but a new one each time in Linux 6.1 (criu_get_prime_handle()).
- */
+/* A dma-buf of the allocation: a new one each time before Linux 6.8 (criu_get_prime_handle()). */
 struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int flags) {
     struct drm_gem_object* object = sim_gem(allocation->bo);
-    struct dma_buf* buffer = allocation->exported;
+    struct dma_buf* buffer;
 
     if (sim_interface < 608) {
         return drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
     }
-
+    mutex_lock(&object->dev->object_name_lock);
+    buffer = object->dma_buf; /* there is one if somebody has exported it */
     if (!buffer) {
-        mutex_lock(&object->dev->object_name_lock);
-        buffer = object->dma_buf; /* there is one if somebody gave it a handle */
-        if (buffer) {
-            get_dma_buf(buffer);
-        }
-        mutex_unlock(&object->dev->object_name_lock);
-        if (!buffer) {
-            buffer = drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
-        }
-        if (IS_ERR(buffer)) {
-            return buffer;
-        }
-        allocation->exported = buffer;
+        buffer = drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
+        object->dma_buf = IS_ERR(buffer) ? NULL : buffer;
     }
-    get_dma_buf(buffer);
+    if (!IS_ERR(buffer)) {
+        get_dma_buf(buffer);
+    }
+    mutex_unlock(&object->dev->object_name_lock);
     return buffer;
 }
 
@@ -223,6 +245,10 @@ static long free_memory(struct sim_process* process, const struct kfd_ioctl_free
     }
     if (!allocation) {
         return -EINVAL;
+    }
+    /* amdgpu_amdkfd_gpuvm_free_memory_of_gpu() of Linux 6.1. */
+    if (allocation->mapped) {
+        return -EBUSY;
     }
     idr_remove(&pdd->allocations, lower_32_bits(arguments->handle));
     allocation_free(pdd, allocation);
@@ -255,6 +281,10 @@ static long change_mapping(struct sim_process* process, struct kfd_ioctl_map_mem
                 return result;
             }
         } else {
+            /* amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu() of Linux 6.1, for what isn't mapped there. */
+            if (!(allocation->mapped & BIT(pdd->gpu->index))) {
+                return -EINVAL;
+            }
             unmap(process, allocation, pdd->gpu->index);
         }
     }
@@ -312,12 +342,14 @@ static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_a
         return -ENOMEM;
     }
     allocation->bo = sim_bo_of(object);
+    hold_handle(object);
     allocation->address = arguments->va_addr;
     allocation->size = object->size;
     allocation->flags = (allocation->bo->domains & AMDGPU_GEM_DOMAIN_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM
                                                                           : KFD_IOC_ALLOC_MEM_FLAGS_GTT) |
                         KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE;
     if (drm_gem_create_mmap_offset(object) || drm_vma_node_allow(&object->vma_node, drm_file_of(pdd))) {
+        release_handle(object);
         drm_gem_object_put(object);
         kfree(allocation);
         return -ENOMEM;
@@ -331,9 +363,11 @@ static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_a
     return 0;
 }
 
+/* The GPU in the handle is called by its id in the machine: kfd_ioctl_export_dmabuf() of Linux 6.4 and 6.18. */
 static long export(struct sim_process* process, struct export_dmabuf_arguments* arguments) {
-    struct sim_pdd* pdd;
-    struct sim_allocation* allocation = sim_allocation_by_handle(process, arguments->handle, &pdd);
+    const struct sim_gpu* gpu = sim_gpu_by_id(arguments->handle >> 32);
+    struct sim_allocation* allocation =
+        gpu ? idr_find(&process->pdds[gpu->index].allocations, lower_32_bits(arguments->handle)) : NULL;
     struct dma_buf* buffer;
     int fd;
 

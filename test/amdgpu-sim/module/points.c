@@ -216,10 +216,12 @@ static int state_show(struct seq_file* file, void* unused) {
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 
-        seq_printf(file, "gpu %u id %u vram_used %llu bytes_copied %llu packets %llu vm_faults %llu contexts %d rings %llu %llu\n", i,
-                   gpu->properties.gpu_id, (u64)atomic64_read(&gpu->vram_used), (u64)atomic64_read(&gpu->bytes_copied),
-                   (u64)atomic64_read(&gpu->packets), (u64)atomic64_read(&gpu->vm_faults), READ_ONCE(gpu->most_contexts),
-                   sim_engine_done(gpu->engines[0]), sim_engine_done(gpu->engines[1]));
+        seq_printf(
+            file,
+            "gpu %u id %u vram_used %llu bytes_copied %llu packets %llu vm_faults %llu contexts %d rings %llu %llu\n",
+            i, gpu->properties.gpu_id, (u64)atomic64_read(&gpu->vram_used), (u64)atomic64_read(&gpu->bytes_copied),
+            (u64)atomic64_read(&gpu->packets), (u64)atomic64_read(&gpu->vm_faults), READ_ONCE(gpu->most_contexts),
+            sim_engine_done(gpu->engines[0]), sim_engine_done(gpu->engines[1]));
     }
     return 0;
 }

@@ -209,8 +209,10 @@ static int info(struct drm_device* drm, void* data, struct drm_file* file) {
             struct drm_amdgpu_info_hw_ip ip = {};
 
             if (arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA) {
-                ip = (struct drm_amdgpu_info_hw_ip){
-                    .hw_ip_version_major = 4, .available_rings = BIT(SIM_RINGS) - 1, .ib_start_alignment = 256, .ib_size_alignment = 4};
+                ip = (struct drm_amdgpu_info_hw_ip){.hw_ip_version_major = 4,
+                                                    .available_rings = BIT(SIM_RINGS) - 1,
+                                                    .ib_start_alignment = 256,
+                                                    .ib_size_alignment = 4};
             }
             return answer(arguments, &ip, sizeof(ip));
         }

@@ -40,7 +40,7 @@ struct sim_gpu {
     atomic_t contexts; /* that are open */
     int most_contexts;
     spinlock_t link_lock;
-    u64 link_free; /* when the link to the system has done all copies so far (ktime_get_ns()) */
+    u64 link_free;        /* when the link to the system has done all copies so far (ktime_get_ns()) */
     struct page* mmio;    /* the page that MMIO_REMAP objects map */
     atomic64_t vram_used; /* bytes */
     struct mutex kept_lock;

@@ -328,11 +328,13 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
         left = in.timeout > now ? nsecs_to_jiffies(in.timeout - now) + 1 : 0;
     }
     if (READ_ONCE(context->completed[in.ring]) < in.handle && left) {
-        left = wait_event_interruptible_timeout(context->wait, READ_ONCE(context->completed[in.ring]) >= in.handle, left);
+        left =
+            wait_event_interruptible_timeout(context->wait, READ_ONCE(context->completed[in.ring]) >= in.handle, left);
     }
     if (left < 0) {
         result = left;
-    } else if (READ_ONCE(context->completed[in.ring]) >= in.handle && context->failed[in.ring] && context->failed[in.ring] <= in.handle) {
+    } else if (READ_ONCE(context->completed[in.ring]) >= in.handle && context->failed[in.ring] &&
+               context->failed[in.ring] <= in.handle) {
         result = context->error;
     }
     if (!result) {

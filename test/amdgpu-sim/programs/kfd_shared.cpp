@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Memory of the compute driver that two processes share, as by hipIpc and between ranks of RCCL: what one writes the
-// other reads. The driver restores it as two separate buffers, so a dump has to be refused.
+// other reads, its GPU and its processor. The driver restores it as two separate buffers, if nobody does anything about
+// that. The one who has imported it has handles that are free below it, and another import of its own memory.
 // With the argument "render" it is a render node's buffer that both have imported, as with OpenGL.
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,6 +27,12 @@ struct Export {
     std::uint32_t dmabuf_fd;
 };
 
+int export_memory(const gpu::Kfd& kfd, const gpu::Memory& memory) {
+    Export arguments{memory.handle, 0, 0};
+    kfd.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), arguments, "EXPORT_DMABUF");
+    return static_cast<int>(arguments.dmabuf_fd);
+}
+
 // At an address of its own, for all that the GPU does.
 gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
     const gpu::Gpu& gpu = kfd.gpus()[0];
@@ -41,20 +48,58 @@ gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
     return memory;
 }
 
+// For the processor, too: by a GEM handle that is there meanwhile only.
+std::span<std::byte> map_imported(const gpu::Gpu& gpu, int dmabuf) {
+    const gpu::Render render(gpu.render_fd);
+    gpu::Buffer buffer = render.import_fd(dmabuf);
+    render.map(buffer);
+    render.close_handle(buffer.handle);
+    return buffer.bytes;
+}
+
 // Writes what it is told, by its GPU, into the memory that it has imported.
+class Other {
+public:
+    explicit Other(int dmabuf) : queue_(kfd_, gpu(), gpu::Queue::Kind::kSdma) {
+        const gpu::Memory before = kfd_.allocate(gpu(), kSize, gpu::kGtt);
+        staging_ = kfd_.allocate(gpu(), kSize, gpu::kGtt);
+        memory_ = import_memory(kfd_, dmabuf);
+        mapped_ = map_imported(gpu(), dmabuf);
+        kfd_.free(before);
+        own_ = kfd_.allocate(gpu(), kSize, gpu::kVisibleVram);
+        const int exported = export_memory(kfd_, own_);
+        again_ = import_memory(kfd_, exported);
+        close(exported);
+        close(dmabuf);
+    }
+
+    void write(unsigned char what) {
+        gpu::fill(staging_.bytes(), what);
+        queue_.copy(memory_.address, staging_.address, kSize);
+        queue_.copy(again_.address, staging_.address, kSize);
+        queue_.finish();
+        gpu::check(mapped_, what, "the imported memory, as the processor sees it");
+        gpu::check(own_.bytes(), what, "memory that was imported by who has made it");
+    }
+
+private:
+    const gpu::Gpu& gpu() const { return kfd_.gpus()[0]; }
+
+    gpu::Kfd kfd_;
+    gpu::Queue queue_;
+    gpu::Memory staging_;
+    gpu::Memory memory_;
+    gpu::Memory own_;
+    gpu::Memory again_;
+    std::span<std::byte> mapped_;
+};
+
 int other_process(int dmabuf, int commands, int answers) {
     try {
-        const gpu::Kfd kfd;
-        const gpu::Gpu& gpu = kfd.gpus()[0];
-        gpu::Queue queue(kfd, gpu, gpu::Queue::Kind::kSdma);
-        const gpu::Memory staging = kfd.allocate(gpu, kSize, gpu::kGtt);
-        const gpu::Memory memory = import_memory(kfd, dmabuf);
-        close(dmabuf);
+        Other other(dmabuf);
         for (char command = 0; command != kEnd;) {
             gpu::expect(read(commands, &command, 1) == 1, "read");
-            gpu::fill(staging.bytes(), static_cast<unsigned char>(command));
-            queue.copy(memory.address, staging.address, kSize);
-            queue.finish();
+            other.write(static_cast<unsigned char>(command));
             gpu::expect(write(answers, &command, 1) == 1, "write");
         }
         return 0;
@@ -108,10 +153,8 @@ public:
 
 private:
     int export_memory(const gpu::Gpu& gpu) {
-        memory_ = kfd_.allocate(gpu, kSize, gpu::kVram);
-        Export arguments{memory_.handle, 0, 0};
-        kfd_.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), arguments, "EXPORT_DMABUF");
-        return static_cast<int>(arguments.dmabuf_fd);
+        memory_ = kfd_.allocate(gpu, kSize, gpu::kVisibleVram);
+        return ::export_memory(kfd_, memory_);
     }
 
     int export_render(const gpu::Gpu& gpu) {

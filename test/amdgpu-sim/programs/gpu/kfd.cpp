@@ -105,6 +105,13 @@ void Kfd::free(const Memory& memory) const {
     // it.
     expect(mmap(place, memory.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == place,
            "mmap over GPU memory");
+    for (const Gpu& gpu : gpus_) {
+        kfd_ioctl_unmap_memory_from_gpu_args mapped{};
+        mapped.handle = memory.handle;
+        mapped.device_ids_array_ptr = reinterpret_cast<std::uint64_t>(&gpu.id);
+        mapped.n_devices = 1;
+        attempt(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, mapped);
+    }
     kfd_ioctl_free_memory_of_gpu_args arguments{memory.handle};
     call(AMDKFD_IOC_FREE_MEMORY_OF_GPU, arguments, "FREE_MEMORY_OF_GPU");
     expect(munmap(place, memory.size) == 0, "munmap of GPU memory");
