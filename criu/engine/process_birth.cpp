@@ -102,10 +102,13 @@ pid_t createAs(TreePid wanted, std::uint64_t flags) {
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
                                         holder ? describeHolder(*holder, wanted.value) : "a process group or session"));
+        // Of a zombie only its parent can be ended; an init is to wait for those that it was given.
+        const bool ending = holder && isEnding(*holder);
         error.addHint(
-            fmt::format("end {}, or restore in a pid namespace of its own: criu-ns restore, with the same "
-                        "options",
-                        holder && isEnding(*holder) ? fmt::format("process {}", holder->ppid) : "that process"));
+            fmt::format("{}, or restore in a pid namespace of its own: criu-ns restore, with the same options",
+                        !ending             ? std::string("end that process")
+                        : holder->ppid == 1 ? std::string("have process 1 wait for its children")
+                                            : fmt::format("end process {}", holder->ppid)));
         throw error;
     }
 }

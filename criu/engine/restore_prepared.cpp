@@ -41,7 +41,11 @@ void PreparedRestore::makeShared() {
     const namespaces::Surroundings& surroundings = planned.surroundings;
     planned.files.noteLinks();
     for (const auto& kind : planned.namespaces)
-        kind->prepare(store, [this](std::string_view name) { return planned.files.inherited(name); });
+        kind->prepare(store, [this](std::string_view name) {
+            planned.files.noteUsedName(name);
+            return planned.files.inherited(name);
+        });
+    planned.files.warnOfUnknownNames();
     if (surroundings.help != nullptr) {
         planned.images.setHelp(*surroundings.help);
         planned.files.setHelp(*surroundings.help);

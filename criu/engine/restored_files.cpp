@@ -257,6 +257,8 @@ void RestoredFiles::make() {
     for (const Parts::Kind& kind : parts_->kinds)
         kind.half->prepare(*this);
     collectAll();
+    for (const Parts::Kind& kind : parts_->kinds)
+        kind.half->requireGiven(*this);
     parts_->rights = PathRights(content_.tree);
     parts_->plan = model::FilePlan::make(facts(), processes(), births_);
     for (std::size_t at = 0; at < collected_.size(); ++at)

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -94,6 +95,11 @@ public:
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(kernel::FdStore& store);
     [[nodiscard]] int inherited(std::string_view name) const;
+    /// What isn't a file, such as a namespace, is given a descriptor of this name.
+    void noteUsedName(std::string_view name) { usedNames_.emplace(name); }
+    /// Says which names of --inherit-fd are of nothing that the images have. Of what isn't a file, only noted names are
+    /// known.
+    void warnOfUnknownNames() const;
     [[nodiscard]] tty::OutsideTerminals& terminals() noexcept;
 
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept;
@@ -165,6 +171,7 @@ private:
     std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices, too
     std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
+    std::set<std::string, std::less<>> usedNames_;
     const PidMap* pids_ = nullptr;
     const kernel::OutsideHelp* help_ = nullptr;
 };

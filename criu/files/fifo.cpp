@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -14,8 +16,10 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/files/pipe_contents.hpp"
+#include "criu/files/pipe_ends.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fifo.hpp"
 #include "images/regfile.hpp"
@@ -35,6 +39,14 @@ public:
     }
 
     void open(FileOpener& opener) override {
+        const std::string_view name = entries_.front().path->name;
+        if (const int given = opener.inherited(name.substr(name.starts_with('/') ? 1 : 0)); given >= 0) {
+            for (const Item& item : entries_)
+                opener.provide(FileId{item.entry->id},
+                               UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the inherited {}", describe())));
+            return;
+        }
+        requireReader(opener);
         // Opened for both directions an open of one end never waits for the other, and the content stays until the
         // last description is in place.
         const UniqueFd both =
@@ -61,6 +73,23 @@ public:
     }
 
 private:
+    /// Whoever reads from outside isn't restored: somebody has to have the fifo open by now.
+    void requireReader(FileOpener& opener) const {
+        const Item& first = entries_.front();
+        if (first.entry->has_outside == 0 || first.entry->outside == 0 || opener.options().allowLoss)
+            return;
+        try {
+            (void)opener.openPath(FileId{first.entry->regf_id}, O_WRONLY | O_NONBLOCK);
+        } catch (const Error& error) {
+            if (error.code() != ENXIO)
+                throw;
+            Error refused(
+                0, fmt::format("{} was read by somebody outside of the tree, and nobody reads it now", describe()));
+            refused.addHint("let somebody open it for reading first, or restore with --allow-loss");
+            throw refused;
+        }
+    }
+
     struct Item {
         const FifoEntry* entry;
         const RegFileEntry* path;
@@ -83,13 +112,31 @@ public:
         out.pipe_id = numberOf(file.stat);
         out.has_regf_id = 1;
         out.regf_id = dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC)).value;
+        ends_.add(out.pipe_id, file);
         if ((file.info.flags & O_ACCMODE) != O_WRONLY)
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+        entries_.push_back(&out);
     }
 
-    void finish(FileDump& dump) override { dumped_.finish(dump.images()); }
+    void finish(FileDump& dump) override {
+        dumped_.finish(dump.images());
+        noteOutside(dump);
+    }
 
 private:
+    void noteOutside(FileDump& dump) {
+        for (const auto& [fifo, shown] : ends_.outside()) {
+            if (!ends_.isWritten(fifo))
+                continue;  // the kernel doesn't tell a fifo that nobody writes to from one that nobody has written to
+                           // yet
+            dump.log().warn("{} is read by somebody outside of the tree, who must do so again when it is restored",
+                            shown);
+            for (FifoEntry* const entry : entries_)
+                if (entry->pipe_id == fifo)
+                    entry->has_outside = entry->outside = 1;
+        }
+    }
+
     /// The inode's number, unless a fifo of another file system has that.
     std::uint32_t numberOf(const struct stat& stat) {
         const auto [at, fresh] = numbers_.try_emplace({stat.st_dev, stat.st_ino});
@@ -104,6 +151,8 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> numbers_;
     std::set<std::uint32_t> taken_;  ///< of them
     PipeContentsDump dumped_{ImageKind::FifoData};
+    PipeEnds ends_;
+    std::vector<FifoEntry*> entries_;
 };
 
 class FifoKindRestore final : public FileKindRestore {

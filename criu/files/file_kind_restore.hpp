@@ -25,6 +25,9 @@ public:
     /// The object that will open this entry; the same for entries that are made together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
 
+    /// All is collected: throws Error if the user has to give something (options, descriptors) that isn't given.
+    virtual void requireGiven(FileRestore&) const {}
+
     /// All is planned, no process exists yet.
     virtual void beforeProcesses() {}
 

@@ -2,8 +2,13 @@
 #include "criu/files/pipe.hpp"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -11,8 +16,10 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/pipe_contents.hpp"
+#include "criu/files/pipe_ends.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pipe.hpp"
 
@@ -94,14 +101,41 @@ public:
         out.pipe_id = static_cast<std::uint32_t>(file.stat.st_ino);
         out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
         out.fown = dump.owner(file);
+        ends_.add(out.pipe_id, file);
         if ((out.flags & O_ACCMODE) != O_WRONLY)
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+        entries_.push_back(&out);
     }
 
-    void finish(FileDump& dump) override { dumped_.finish(dump.images()); }
+    void finish(FileDump& dump) override {
+        dumped_.finish(dump.images());
+        noteOutside(dump);
+    }
 
 private:
+    void noteOutside(FileDump& dump) {
+        std::set<std::uint32_t> outside;
+        for (const auto& [pipe, shown] : ends_.outside()) {
+            outside.insert(pipe);
+            if (!isNamed(pipe, dump.options()))
+                dump.log().warn(
+                    "{} leads out of the tree: restore with --inherit-fd fd[N]:pipe:[{}], N being a "
+                    "descriptor of criu restore",
+                    shown, pipe);
+        }
+        for (PipeEntry* const entry : entries_)
+            entry->has_outside = entry->outside = outside.contains(entry->pipe_id) ? 1 : 0;
+    }
+
+    static bool isNamed(std::uint32_t pipe, const model::Options& options) {
+        return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
+            return external.type == model::ExternalType::Pipe && external.id == std::to_string(pipe);
+        });
+    }
+
     PipeContentsDump dumped_{ImageKind::PipesData};
+    PipeEnds ends_;
+    std::vector<PipeEntry*> entries_;
 };
 
 class PipeKindRestore final : public FileKindRestore {
@@ -115,12 +149,39 @@ public:
         if (!pipe)
             pipe = std::make_shared<RestoredPipe>(entry.pipe->pipe_id, contents_);
         pipe->add(*entry.pipe);
+        if (entry.pipe->has_outside != 0 && entry.pipe->outside != 0)
+            outside_.emplace(entry.pipe->pipe_id, entry.id);
         return pipe;
+    }
+
+    void requireGiven(FileRestore& restore) const override {
+        const model::Options& options = restore.options();
+        if (options.allowLoss)
+            return;
+        std::vector<std::string> lost;
+        std::vector<std::string> wanted;
+        for (const auto& [pipe, file] : outside_) {
+            std::string name = fmt::format("pipe:[{}]", pipe);
+            if (std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
+                            [&](const model::InheritFd& given) { return given.name == name; }))
+                continue;
+            const std::vector<TreePid> users = restore.users(FileId{file});
+            lost.push_back(users.empty() ? name : fmt::format("{} of process {}", name, users.front()));
+            wanted.push_back(fmt::format("--inherit-fd fd[N]:{}", name));
+        }
+        if (lost.empty())
+            return;
+        Error error(0, fmt::format("{} led out of the tree when it was dumped, and nobody is at the other end now",
+                                   fmt::join(lost, ", ")));
+        error.addHint(
+            fmt::format("restore with {}, N being a descriptor of criu, or with --allow-loss", fmt::join(wanted, " ")));
+        throw error;
     }
 
 private:
     PipeContentsRestore contents_{ImageKind::PipesData};
     std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
+    std::map<std::uint32_t, std::uint32_t> outside_;  ///< ids of pipes that led out of the tree, and of a file of each
 };
 
 }  // namespace

@@ -69,11 +69,12 @@ enum class FinalState : std::uint8_t {
 };
 
 /// A resource outside the tree that the dump refers to by name and the restore is given anew.
-enum class ExternalType : std::uint8_t { Mount, Device, File, Tty, Unix, Net, Pid, Veth, Macvlan, Netdev };
+enum class ExternalType : std::uint8_t { Mount, Device, File, Pipe, Tty, Unix, Net, Pid, Veth, Macvlan, Netdev };
 
 /// --external TYPE[ID][:VALUE]. What ID and VALUE mean depends on type and direction:
 /// mnt  dump [mount point]:name (an empty mount point with :m and :s finds them), restore [name]:host path;
 /// dev  dump [major/minor]:name, restore [name]:path;     file dump [mount id:inode], hex;
+/// pipe [inode], decimal, also written pipe:[inode] as links of /proc/PID/fd are;
 /// tty  [rdev:dev], hex;                                  unix dump [inode], decimal;
 /// net, pid  dump [inode]:name, inode decimal;            veth restore [name inside]:name outside[@bridge];
 /// macvlan  restore [name inside]:parent device;          netdev restore [name inside]:name of an existing device.
@@ -215,6 +216,7 @@ struct Options {
     std::vector<External> externals;
     std::vector<InheritFd> inheritFds;
     std::vector<InheritMark> inheritMarks;
+    bool allowLoss = false;  ///< pipes that led out of the tree and aren't given have nobody at the other end
 
     // Mounts and namespaces
     std::optional<std::string> root;

@@ -281,6 +281,8 @@ constexpr OptionRow kTable[] = {
      "use criu's descriptor N for this file; may be repeated",
      parsedInto<parseInheritFd>,
      {"inherit_fd", readInheritFds}},
+    {Files, "allow-loss", 0, None, "", HasNo, OnRestore, Built,
+     "restore pipes that led out of the tree with nobody at the other end", flag<&O::allowLoss>, open("allow_loss")},
     {Files, "ghost-limit", 0, Required, "SIZE", NoNo, OnDump, Built,
      "largest deleted file to put into the images (default: 1M)", parsed<&O::ghostLimit, parseSize>,
      open("ghost_limit")},

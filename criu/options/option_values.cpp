@@ -37,11 +37,12 @@ struct ExternalWord {
 };
 
 constexpr ExternalWord kExternalWords[] = {
-    {"mnt", ExternalType::Mount, true},       {"dev", ExternalType::Device, true},
-    {"file", ExternalType::File, true},       {"tty", ExternalType::Tty, true},
-    {"unix", ExternalType::Unix, true},       {"net", ExternalType::Net, true},
-    {"pid", ExternalType::Pid, false},        {"veth", ExternalType::Veth, true},
-    {"macvlan", ExternalType::Macvlan, true}, {"netdev", ExternalType::Netdev, true},
+    {"mnt", ExternalType::Mount, true},     {"dev", ExternalType::Device, true},
+    {"file", ExternalType::File, true},     {"pipe", ExternalType::Pipe, true},
+    {"tty", ExternalType::Tty, true},       {"unix", ExternalType::Unix, true},
+    {"net", ExternalType::Net, true},       {"pid", ExternalType::Pid, false},
+    {"veth", ExternalType::Veth, true},     {"macvlan", ExternalType::Macvlan, true},
+    {"netdev", ExternalType::Netdev, true},
 };
 
 /// "WORD[INSIDE]REST" taken apart. The closing bracket is the first before a ':', else the text's last character,
@@ -227,7 +228,9 @@ CgroupRoot parseCgroupRoot(std::string_view text) {
 }
 
 External parseExternal(std::string_view text) {
-    const Bracketed parts = splitBrackets(text, "TYPE[ID] or TYPE[ID]:VALUE");
+    Bracketed parts = splitBrackets(text, "TYPE[ID] or TYPE[ID]:VALUE");
+    if (parts.word == "pipe:")  // as /proc/PID/fd and --inherit-fd call it
+        parts.word.remove_suffix(1);
     for (const ExternalWord& word : kExternalWords) {
         if (word.text != parts.word)
             continue;

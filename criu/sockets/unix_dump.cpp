@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/kernel/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"
@@ -42,6 +43,16 @@ bool isListed(const model::Options& options, std::uint32_t inode) {
     return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
         return external.type == model::ExternalType::Unix && external.id == id;
     });
+}
+
+/// A path, or an abstract name with @ for its zero byte.
+std::string shownName(const UnixSocketInfo& info) {
+    std::string name = info.name;
+    if (name.front() == '\0')
+        name.front() = '@';
+    else
+        name.resize(std::min(name.find('\0'), name.size()));
+    return name;
 }
 
 }  // namespace
@@ -182,19 +193,20 @@ void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, f
     }
     if (isListed(options, entry.ino))
         return;
-    const auto refuse = [&](std::string_view why, std::string_view hint) {
-        Error error(
-            0, fmt::format("{} is connected to socket:[{}], outside of the tree{}", socket.shown, entry.peer, why));
-        error.addHint(hint);
-        throw error;
-    };
-    const std::string listed = fmt::format("--external unix[{}]", entry.ino);
-    if (!options.extUnixSockets)
-        refuse("", fmt::format("dump with --ext-unix-sk, or with {}", listed));
-    if (peer == nullptr || peer->type != SOCK_DGRAM)
-        refuse(", and half of a stream can't be dumped", fmt::format("{} cuts it off", listed));
-    if (peer->name.empty())
-        refuse(", which has no name to connect to again", fmt::format("{} cuts it off", listed));
+    const bool canConnect = peer != nullptr && peer->type == SOCK_DGRAM && !peer->name.empty();
+    if (canConnect && options.extUnixSockets)
+        return;
+    const std::string name = fmt::format("socket:[{}]", entry.peer);
+    const std::string holder = kernel::describeHolder(name);
+    Error error(0, fmt::format("{} is connected to {}{}{}, outside of the tree", socket.shown, name,
+                               peer == nullptr || peer->name.empty() ? "" : fmt::format(" ({})", shownName(*peer)),
+                               holder.empty() ? "" : " of " + holder));
+    const std::string given = fmt::format(
+        "dump with --external unix[{}] and restore with --inherit-fd fd[N]:socket:[{}], "
+        "N being a descriptor of criu restore",
+        entry.ino, entry.ino);
+    error.addHint(canConnect ? "dump and restore with --ext-unix-sk, or " + given : given);
+    throw error;
 }
 
 void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files::FileDump& dump) const {

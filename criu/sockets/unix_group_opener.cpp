@@ -128,7 +128,9 @@ void UnixGroupOpener::connectOutside(UnixSocket& socket) {
     if (!opener_.options().extUnixSockets) {
         Error error(0,
                     fmt::format("{} is connected to {}, outside of the tree", socket.shown(), socket.outside->shown()));
-        error.addHint("restore with --ext-unix-sk to connect it there again");
+        error.addHint(fmt::format(
+            "restore with --inherit-fd fd[N]:socket:[{}], N being a descriptor of criu{}", socket.entry->ino,
+            socket.outside->name.empty() ? "" : ", or with --ext-unix-sk to connect it there again"));
         throw error;
     }
     if (socket.outside->name.empty()) {

@@ -306,6 +306,8 @@ int criu_set_images_dir(const char* path);
 void criu_set_leave_stopped(bool leave_stopped);
 void criu_set_display_stats(bool display_stats);
 void criu_set_log_to_stderr(bool log_to_stderr);
+/* Restores what led out of the tree, and isn't given by criu_add_inherit_fd(), with nobody at the other end. */
+void criu_set_allow_loss(bool allow_loss);
 void criu_set_lazy_pages(bool lazy_pages);
 /* A descriptor of the caller for the byte that says that a server of pages is ready. */
 void criu_set_status_fd(int fd);
@@ -326,6 +328,7 @@ int criu_local_set_images_dir(criu_opts* opts, const char* path);
 void criu_local_set_leave_stopped(criu_opts* opts, bool leave_stopped);
 void criu_local_set_display_stats(criu_opts* opts, bool display_stats);
 void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
+void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
 void criu_local_set_lazy_pages(criu_opts* opts, bool lazy_pages);
 void criu_local_set_status_fd(criu_opts* opts, int fd);
 int criu_local_set_page_server_fd(criu_opts* opts, int fd);
