@@ -5,6 +5,7 @@
 //   shared=N       descriptions that all processes have: half files, half pipes
 //   threads=N, pipes=N, connections=N, mixed=N
 //                  of the first process: threads, pipes, TCP connections with itself, descriptors of many kinds
+//   tmpfs=MIB      in 64 files of a file system in memory, which all processes have in a mount namespace of their own
 // It says READY, sleeps, and on SIGTERM ends with status 0 if all is as it was.
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -231,6 +233,53 @@ private:
     std::vector<int> fds_;
 };
 
+// Files in a tmpfs on /mnt. Where images may be is taken out of the namespace, so that no dump contains itself.
+class Files {
+public:
+    explicit Files(std::size_t bytes) : each_(bytes / kFiles / sizeof(std::uint64_t)) {
+        if (each_ == 0) {
+            return;
+        }
+        require(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                    umount2("/dev/shm", MNT_DETACH) == 0 && mount("files", "/mnt", "tmpfs", 0, "size=100%") == 0,
+                "a mount namespace");
+        for (std::size_t file = 0; file < kFiles; ++file) {
+            const std::vector<std::uint64_t> words = content(file);
+            const int fd = open(name(file).c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+            require(write(fd, words.data(), size()) == static_cast<ssize_t>(size()), "a file");
+            close(fd);
+        }
+    }
+
+    [[nodiscard]] bool intact() const {
+        for (std::size_t file = 0; each_ != 0 && file < kFiles; ++file) {
+            std::vector<std::uint64_t> words(each_);
+            const int fd = open(name(file).c_str(), O_RDONLY);
+            const bool whole = read(fd, words.data(), size()) == static_cast<ssize_t>(size());
+            close(fd);
+            if (!whole || words != content(file)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t kFiles = 64;
+
+    static std::string name(std::size_t file) { return "/mnt/" + std::to_string(file); }
+    [[nodiscard]] std::size_t size() const { return each_ * sizeof(std::uint64_t); }
+    [[nodiscard]] std::vector<std::uint64_t> content(std::size_t file) const {
+        std::vector<std::uint64_t> words(each_);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            words[i] = word(i, file);
+        }
+        return words;
+    }
+
+    std::size_t each_;
+};
+
 void open_shared(unsigned count) {
     for (unsigned i = 0; i < count; i += 4) {
         Pipe ends{};
@@ -297,6 +346,7 @@ int main(int argc, char** argv) {
     sigprocmask(SIG_BLOCK, &set, nullptr);
 
     allow_many_files();
+    const Files files(static_cast<std::size_t>(wanted["tmpfs"]) << 20);
     open_shared(wanted["shared"]);
     std::vector<pid_t> children;
     for (unsigned i = 1; i < wanted["processes"]; ++i) {
@@ -309,10 +359,18 @@ int main(int argc, char** argv) {
     const Mixture mixture(wanted["mixed"]);
     puts("READY");
     fflush(stdout);
+    if (wanted["tmpfs"] != 0) {
+        // What was open before the namespace was made lies outside of it.
+        const int null = open("/dev/null", O_RDWR);
+        for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+            require(dup2(null, fd) == fd, "/dev/null");
+        }
+        close(null);
+    }
     await_check();
 
-    bool good =
-        memory.intact() && hold_their_numbers(pipes) && hold_their_numbers_both_ways(connections) && mixture.intact();
+    bool good = memory.intact() && hold_their_numbers(pipes) && hold_their_numbers_both_ways(connections) &&
+                mixture.intact() && files.intact();
     for (const pid_t child : children) {
         int status = 0;
         kill(child, SIGTERM);
