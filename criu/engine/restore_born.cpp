@@ -9,6 +9,7 @@
 #include "criu/engine/restore_task.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/memory/own_mappings.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 HostPid makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().info("Stage: processes");
+    memory::makeHeapHuge();
     return createRoot(prepared.run, prepared.planned.options().restoreSibling);
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "criu/base/log.hpp"
@@ -26,7 +27,8 @@ struct PlacedVma {
     std::uint64_t at = 0;  ///< where it is now; the final place is vma->start
     bool mapped = false;
     bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
-    int protection = 0;      ///< what it has now
+    bool filled = false;  ///< some pages of it are private: this process, or one that it inherited it from, made them
+    int protection = 0;   ///< what it has now
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
@@ -90,7 +92,9 @@ private:
     void add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
-    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, PageReader& reader);
+    static void makeWritable(PlacedVma& placed);
+    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, PageReader& reader,
+                       std::span<std::byte> block);
 
     std::vector<PlacedVma> vmas_;
     std::vector<Range> guards_;

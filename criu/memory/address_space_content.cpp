@@ -20,6 +20,8 @@ namespace {
 
 /// Memory that came with fork is looked at in pieces of this size: below it, comparing takes no time worth speaking of.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+/// What is read at once for that.
+constexpr std::size_t kCompared = std::size_t{256} << 10;
 
 /// Whether a piece of inherited memory, which is at `here`, seems to have another content altogether than the image:
 /// then it isn't worth the time to look for pages that are the same, nor to copy the others into pages that the kernel
@@ -80,6 +82,8 @@ private:
 
 void AddressSpace::fill(const PageSource& pages, Log& log) {
     PageReader reader(pages);
+    // Not cleared: most processes need little of it, or nothing.
+    const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
     const auto want = [&](const PlacedVma& placed, const Range& range) {
@@ -95,14 +99,13 @@ void AddressSpace::fill(const PageSource& pages, Log& log) {
     for (PlacedVma& placed : vmas_) {
         if (!hasPrivatePages(*placed.vma))
             continue;
-        if (!placed.inherited) {
+        const bool hasContent = pages.covers(placed.vma->start, placed.vma->end);
+        if (hasContent && placed.inherited)
+            makeWritable(placed);
+        if (!placed.filled) {
             want(placed, {placed.vma->start, placed.vma->end});
+            placed.filled = hasContent;
             continue;
-        }
-        if (placed.protection != (PROT_READ | PROT_WRITE)) {
-            placed.protection = PROT_READ | PROT_WRITE;
-            sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
-                "make memory at {:#x} writable", placed.at);
         }
         for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kPiece) {
             const Range piece{start, std::min<std::uint64_t>(start + kPiece, placed.vma->end)};
@@ -110,7 +113,7 @@ void AddressSpace::fill(const PageSource& pages, Log& log) {
             // Huge pages of hugetlbfs may be larger than a piece, and are dropped as a whole only.
             const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;
             if (huge || !isOther(piece, here, pages, reader)) {
-                fillInherited(placed, piece, pages, reader);
+                fillInherited(placed, piece, pages, reader, {block.get(), kCompared});
                 continue;
             }
             // Pages that the image lacks read as zero, or as the file says, from now on.
@@ -124,14 +127,21 @@ void AddressSpace::fill(const PageSource& pages, Log& log) {
         log.debug("{} pages of memory filled", restoredPages);
 }
 
+void AddressSpace::makeWritable(PlacedVma& placed) {
+    if (placed.protection == (PROT_READ | PROT_WRITE))
+        return;
+    placed.protection = PROT_READ | PROT_WRITE;
+    sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
+        "make memory at {:#x} writable", placed.at);
+}
+
 void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages,
-                                 PageReader& reader) {
-    std::vector<std::byte> block(std::size_t{256} << 10);
+                                 PageReader& reader, std::span<std::byte> block) {
     const std::uint64_t start = placed.vma->start;
     const auto compare = [&](PageJob job) {
         for (const std::uint64_t end = job.end(); job.address < end;) {
             const std::size_t size = std::min<std::uint64_t>(job.bytes, block.size());
-            reader.read(job, std::span(block).first(size));
+            reader.read(job, block.first(size));
             for (std::size_t page = 0; page < size; page += kImagePageSize) {
                 auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
                 ++comparedPages;
