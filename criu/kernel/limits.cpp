@@ -93,4 +93,15 @@ int raiseFileLimit() {
     return static_cast<int>(std::min(limit.rlim_max, kPlenty));
 }
 
+bool makeRoomForFiles(std::size_t count) noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    if (limit.rlim_cur >= count)
+        return true;
+    limit.rlim_cur = count;
+    limit.rlim_max = std::max<rlim_t>(limit.rlim_max, count);
+    return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 }  // namespace criu::kernel

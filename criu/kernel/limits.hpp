@@ -27,4 +27,8 @@ using ResourceLimits = std::array<rlimit, kRlimits>;
 /// Lets this process open as many files as its hard limit allows. Returns how many that are. Throws Error.
 int raiseFileLimit();
 
+/// Has this process, and those it creates, have room for so many descriptors: also beyond its limit, if it has the
+/// right to raise that. False if it hasn't, or the kernel allows no process as many (fs.nr_open).
+[[nodiscard]] bool makeRoomForFiles(std::size_t count) noexcept;
+
 }  // namespace criu::kernel

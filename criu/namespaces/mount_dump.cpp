@@ -33,7 +33,6 @@ using model::ExternalType;
 
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 constexpr const char* kTerminals = "/dev/pts";
-constexpr std::string_view kNewInstance = "newinstance";
 
 /// Mounts of the calling thread's namespace, through a /proc that was opened before it came here.
 kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
@@ -349,6 +348,12 @@ void MountDump::markExternal() {
     const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
     for (const Mount& mount : outside.all())
         rootOutside_ = rootOutside_ || mount.device == root().device;
+    const MountPaths paths(outside);
+    std::map<std::uint32_t, std::vector<const Mount*>> reachable;
+    if (externals_.automatic())
+        for (const Mount& mount : outside.all())
+            if (paths.isReachable(mount))
+                reachable[mount.device].push_back(&mount);
     for (Mount* const each : all()) {
         Mount& mount = *each;
         if (mount.isTop)
@@ -366,18 +371,18 @@ void MountDump::markExternal() {
             mount.kind.code = FSTYPE__AUTO;
             continue;
         }
-        if (externals_.automatic() && matchOutside(mount, outside))
+        if (externals_.automatic() && matchOutside(mount, reachable[mount.device]))
             mount.externalName = kFoundByItself;
     }
 }
 
-/// Whether criu's own namespace has the same directory; then its path becomes the mount's source.
-bool MountDump::matchOutside(Mount& mount, const MountTree& outside) const {
+/// Whether criu's own namespace has the same directory; then its path becomes the mount's source. `outside`: mounts
+/// there of the same file system that paths lead to.
+bool MountDump::matchOutside(Mount& mount, std::span<const Mount* const> outside) const {
     const Mount* best = nullptr;
-    for (const Mount& other : outside.all())
-        if (other.covers(mount) && outside.isReachable(other) &&
-            (best == nullptr || other.root.size() > best->root.size()))
-            best = &other;
+    for (const Mount* const other : outside)
+        if (other->covers(mount) && (best == nullptr || other->root.size() > best->root.size()))
+            best = other;
     if (best == nullptr || mount.rootDeleted)
         return false;
     if (mount.shared != 0 && !externals_.withSharing())
@@ -400,29 +405,40 @@ void MountDump::check(const Plugins& plugins) {
             "dumped",
             root().describe(), root().root);
     for (const Space& space : spaces_) {
-        const Mount& proc = space.mounts.lookUp("/proc");
+        const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
         struct stat stat {};
         if ((proc.kind.code != FSTYPE__PROC || proc.mountPoint != "/proc") &&
             (::fstatat(space.root.get(), "proc", &stat, 0) != 0 || !S_ISDIR(stat.st_mode)))
             fail("mount namespace {} has no directory /proc, which is needed to restore it", space.number);
     }
+    const PathMap<bool> sources = sourcesOnRestore();
     for (Mount* const mount : all())
         if (!isRoot(*mount) && !mount->externalName)
-            checkSource(*mount, plugins);
+            checkSource(*mount, sources, plugins);
     checkMasters();
 }
 
+/// Directories of file systems, by device, that a restore has mounts of before it makes those of parts of them.
+PathMap<bool> MountDump::sourcesOnRestore() {
+    PathMap<bool> sources;
+    for (const Mount* const mount : all()) {
+        const bool exists =
+            isRoot(*mount) || mount->externalName ||
+            (mount->isWhole() && mount->kind.content != FsContent::Unknown && mount->device != root().device);
+        if (exists && !mount->rootDeleted)
+            sources.make(mount->device, mount->root) = true;
+    }
+    return sources;
+}
+
 /// Refuses what nothing can be mounted for on restore.
-void MountDump::checkSource(Mount& mount, const Plugins& plugins) {
+void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins) {
     const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root().device;
     if (mount.isWhole() && canBeMade)
         return;
-    const std::vector<Mount*> every = all();
-    const bool covered = std::any_of(every.begin(), every.end(), [&](const Mount* other) {
-        const bool exists =
-            isRoot(*other) || other->externalName ||
-            (other->isWhole() && other->kind.content != FsContent::Unknown && other->device != root().device);
-        return exists && other != &mount && other->covers(mount);
+    const std::vector<PathPrefix> prefixes = prefixesOf(mount.root);
+    const bool covered = std::any_of(prefixes.begin(), prefixes.end(), [&](const PathPrefix& prefix) {
+        return sources.find(mount.device, mount.root, prefix) != nullptr;
     });
     const bool shared = mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View;
     if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
@@ -448,13 +464,12 @@ void MountDump::checkSource(Mount& mount, const Plugins& plugins) {
 }
 
 void MountDump::checkMasters() {
-    const std::vector<Mount*> every = all();
-    const auto groupIsHere = [&](int group) {
-        return std::any_of(every.begin(), every.end(), [group](const Mount* mount) { return mount->shared == group; });
-    };
-    for (const Mount* const each : every) {
+    std::set<int> groups;
+    for (const Mount* const mount : all())
+        groups.insert(mount->shared);
+    for (const Mount* const each : all()) {
         const Mount& mount = *each;
-        if (mount.master == 0 || groupIsHere(mount.master))
+        if (mount.master == 0 || groups.contains(mount.master))
             continue;
         // Whoever names a mount knows what it is.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;

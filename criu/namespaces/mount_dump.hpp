@@ -85,9 +85,10 @@ private:
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
     [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> hidden);
     void markExternal();
-    bool matchOutside(Mount& mount, const MountTree& outside) const;
+    bool matchOutside(Mount& mount, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);
-    void checkSource(Mount& mount, const Plugins& plugins);
+    [[nodiscard]] PathMap<bool> sourcesOnRestore();
+    void checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,

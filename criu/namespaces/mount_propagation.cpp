@@ -2,10 +2,11 @@
 #include <sys/mount.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "criu/base/error.hpp"
-#include "criu/image/record.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/namespaces/mount_restore.hpp"
 
@@ -17,12 +18,15 @@ class Propagation {
 public:
     Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                 const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf)
-        : mounts_(mounts), made_(made), outer_(outer), wholeOf_(wholeOf) {}
-
-    void restore() {
+        : mounts_(mounts), made_(made), outer_(outer), wholeOf_(wholeOf) {
         for (const Mount* const mount : mounts_)
             if (mount->shared != 0)
-                makeGroup(mount->shared);
+                groups_[mount->shared].members.push_back(mount);
+    }
+
+    void restore() {
+        for (auto& [number, group] : groups_)
+            makeGroup(group);
         for (const Mount* const mount : mounts_)
             if (mount->shared == 0 && mount->master != 0) {
                 const ErrorContext context([&] { return mount->describe(); });
@@ -36,31 +40,27 @@ public:
 private:
     [[nodiscard]] int fdOf(const Mount& mount) const { return made_.at(mount.id).get(); }
 
-    [[nodiscard]] std::vector<const Mount*> membersOf(int group) const {
-        std::vector<const Mount*> members;
-        for (const Mount* const mount : mounts_)
-            if (mount->shared == group)
-                members.push_back(mount);
-        return members;
-    }
-
     /// It was a peer of a mount outside, and is to be one.
     [[nodiscard]] bool isSharedOutside(const Mount& mount) const { return outer_.contains(mount.id); }
 
-    void makeGroup(int group) {
-        if (!begun_.insert(group).second)
+    /// Of the same peer group.
+    struct Group {
+        std::vector<const Mount*> members;
+        const Mount* covering = nullptr;  ///< the one that shows all that the others do, if there is one
+        UniqueFd widest;                  ///< else a mount that does
+        bool begun = false;
+    };
+
+    void makeGroup(Group& group) {
+        if (std::exchange(group.begun, true))
             return;
-        const std::vector<const Mount*> members = membersOf(group);
         // Others can join only whoever shows all that they do.
-        const auto covering = std::find_if(members.begin(), members.end(), [&](const Mount* candidate) {
-            return std::all_of(members.begin(), members.end(),
-                               [&](const Mount* other) { return candidate->covers(*other); });
-        });
-        const Mount& first = covering != members.end() ? **covering : *members.front();
+        group.covering = coveringOf(group.members);
+        const Mount& first = group.covering != nullptr ? *group.covering : *group.members.front();
         const ErrorContext context([&] { return first.describe(); });
-        if (covering == members.end())
-            widest_[group] = wholeOf_(first);
-        const int leader = covering != members.end() ? fdOf(first) : widest_[group].get();
+        if (group.covering == nullptr)
+            group.widest = wholeOf_(first);
+        const int leader = leaderOf(group);
         if (isSharedOutside(first)) {
             kernel::joinPropagation(outer_.at(first.id).get(), leader);
         } else {
@@ -68,30 +68,41 @@ private:
                 followFrom(first, leader);
             kernel::setPropagation(leader, MS_SHARED);
         }
-        for (const Mount* const member : members)
+        for (const Mount* const member : group.members)
             if (fdOf(*member) != leader)
                 kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader, fdOf(*member));
+    }
+
+    /// The first that covers all; null if there is none. Whoever does has the shortest root of all.
+    static const Mount* coveringOf(const std::vector<const Mount*>& members) {
+        const Mount* shortest = nullptr;
+        for (const Mount* const member : members)
+            if (!member->rootDeleted && (shortest == nullptr || member->root.size() < shortest->root.size()))
+                shortest = member;
+        const bool coversAll =
+            shortest != nullptr &&
+            std::all_of(members.begin(), members.end(), [&](const Mount* other) { return shortest->covers(*other); });
+        return coversAll ? shortest : nullptr;
+    }
+
+    [[nodiscard]] int leaderOf(const Group& group) const {
+        return group.covering != nullptr ? fdOf(*group.covering) : group.widest.get();
     }
 
     void follow(const Mount& mount) { followFrom(mount, fdOf(mount)); }
 
     /// Has a mount, which `fd` refers to, get events from the master that `mount` had.
     void followFrom(const Mount& mount, int fd) {
-        const std::vector<const Mount*> masters = membersOf(mount.master);
-        if (masters.empty()) {  // it is outside, and the mount is a peer of it or its slave already
+        const auto master = groups_.find(mount.master);
+        if (master == groups_.end()) {  // it is outside, and the mount is a peer of it or its slave already
             kernel::setPropagation(fd, MS_SLAVE);
             return;
         }
-        makeGroup(mount.master);
-        int from = -1;
-        if (const auto wide = widest_.find(mount.master); wide != widest_.end())
-            from = wide->second.get();
-        for (const Mount* const master : masters)
-            if (from < 0 && master->covers(mount))
-                from = fdOf(*master);
-        if (from < 0)
+        Group& group = master->second;
+        makeGroup(group);
+        if (group.covering != nullptr && !group.covering->covers(mount))
             fail("none of the mounts it gets events from shows all of {}", mount.root);
-        kernel::joinPropagation(from, fd);
+        kernel::joinPropagation(leaderOf(group), fd);
         kernel::setPropagation(fd, MS_SLAVE);
     }
 
@@ -99,8 +110,7 @@ private:
     const std::map<int, UniqueFd>& made_;
     const std::map<int, UniqueFd>& outer_;
     const std::function<UniqueFd(const Mount&)>& wholeOf_;
-    std::set<int> begun_;
-    std::map<int, UniqueFd> widest_;  ///< where none of a group's mounts shows what all do: one that does
+    std::map<int, Group> groups_;
 };
 
 }  // namespace

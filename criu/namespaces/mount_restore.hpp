@@ -12,10 +12,9 @@
 
 #include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
-#include "criu/image/record.hpp"
-#include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_helpers.hpp"
-#include "criu/namespaces/mount_tree.hpp"
+#include "criu/namespaces/mount_images.hpp"
+#include "criu/namespaces/mount_yard.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::namespaces {
@@ -41,70 +40,29 @@ public:
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
-    /// A namespace.
-    struct Tree {
-        std::uint32_t number = 0;
-        std::vector<Record<MntEntry>> entries;
-        MountTree mounts;
-        UniqueFd space;  ///< once it is made, if there are several
+    /// A namespace, once it is made.
+    struct Place {
+        UniqueFd space;  ///< if there are several
         std::shared_ptr<const UniqueFd> root;
     };
 
-    /// A terminal of a devpts of the namespace that is mounted somewhere (/dev/console).
-    struct TerminalMount {
-        std::string terminal;  ///< path in the namespace
-        std::string place;
-        std::uint64_t flags = 0;
-    };
-
-    void takeTerminalMounts();
+    void requireRoom() const;
     static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
-    [[nodiscard]] const Tree* treeOf(int mount) const;
-    void seal();
     void requireInPlace() const;
-    [[nodiscard]] static Tree read(const ImageDir& images, std::uint32_t number, const model::Options& options);
-    [[nodiscard]] const MountTree& main() const noexcept { return trees_.front().mounts; }
-    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
-    [[nodiscard]] std::vector<const Mount*> all() const;
-    void sealBelow(const Tree& tree);
-    void split(Tree& tree);
-    [[nodiscard]] UniqueFd openOutside(const Mount& mount) const;
-    void stageAll();
-    bool stage(const Mount& mount);
-    UniqueFd makeFileSystem(const Mount& mount);
-    /// The images have the files of the mount's file system.
-    [[nodiscard]] bool hasContent(const Mount& mount) const;
-    void fillFileSystem(const Mount& mount, int directory) const;
-    UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
-    [[nodiscard]] UniqueFd helper(const Mount& mount) const;
-    std::string place(const Mount& mount, bool directory) const;
-    std::string placeNamed(std::string name, bool directory) const;
-    void attachBelow(const MountTree& tree, const Mount& mount);
-    void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) const;
+    void seal(const MountTree& tree);
+    void split(const MountImages::Space& space, Place& place);
+    void attachAll(const MountTree& tree) const;
     [[nodiscard]] files::HiddenMounts hiddenMounts();
-    [[nodiscard]] const MntEntry* entryFor(const Mount& mount) const;
-    [[nodiscard]] static bool lacksProc(const MountTree& tree);
-    static void addProc(const MountTree& tree);
-    [[nodiscard]] std::string optionsOf(const Mount& mount) const;
+    [[nodiscard]] UniqueFd inheritRoot() const;
 
-    const model::Options& options_;
     Log& log_;
-    const ImageDir& images_;
-    const memory::PageSources& pages_;
     MountHelpers helpers_;
-    kernel::FdStore* store_ = nullptr;      ///< from prepare() on
-    std::vector<Tree> trees_;               ///< that of the first process first
-    std::vector<TerminalMount> terminals_;  ///< of the first process' namespace
-    std::map<int, UniqueFd> outside_;       ///< what was opened in criu's namespace, by mount id
-    UniqueFd yard_;                         ///< where mounts are until they are put together
-    std::map<int, UniqueFd> made_;          ///< by mount id
-    std::map<int, int> sources_;            ///< the ids of those that others were cloned from
-    std::map<int, UniqueFd> outer_;         ///< peers of mounts of criu's namespace that made_ are to join
-    std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
-    std::optional<FileArchives> archives_;  ///< if the images have any
-    std::set<std::uint32_t> filled_;        ///< file systems with files of the images
+    MountImages mounts_;
+    MountYard yard_;
+    kernel::FdStore* store_ = nullptr;       ///< from prepare() on
+    std::map<std::uint32_t, Place> places_;  ///< by number of the namespace
 };
 
 /// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id;

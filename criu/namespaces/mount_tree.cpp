@@ -215,69 +215,62 @@ void MountTree::sort() {
         sorted.push_back(std::move(*mount));
     mounts_ = std::move(sorted);
     mounts_.front().isTop = true;
+    index();
+}
+
+void MountTree::index() {
+    byId_.clear();
+    for (std::size_t at = 0; at < mounts_.size(); ++at)
+        byId_.emplace(mounts_[at].id, at);
 }
 
 const Mount* MountTree::find(int id) const noexcept {
-    const auto found =
-        std::find_if(mounts_.begin(), mounts_.end(), [id](const Mount& mount) { return mount.id == id; });
-    return found == mounts_.end() ? nullptr : &*found;
+    const auto found = byId_.find(id);
+    return found == byId_.end() ? nullptr : &mounts_[found->second];
 }
 
-std::vector<const Mount*> MountTree::childrenOf(const Mount& mount) const {
-    std::vector<const Mount*> children;
-    for (const Mount& other : mounts_)
-        if (other.parentId == mount.id && other.id != mount.id)
-            children.push_back(&other);
+std::map<int, std::vector<const Mount*>> MountTree::children() const {
+    std::map<int, std::vector<const Mount*>> all;
+    for (const Mount& mount : mounts_)
+        if (!isRoot(mount))
+            all[mount.parentId].push_back(&mount);
     // One on a directory hides what is mounted below that.
-    std::stable_sort(children.begin(), children.end(), [](const Mount* one, const Mount* other) {
-        return depthOf(one->mountPoint) > depthOf(other->mountPoint);
-    });
-    return children;
+    for (auto& [parent, children] : all)
+        std::stable_sort(children.begin(), children.end(), [](const Mount* one, const Mount* other) {
+            return depthOf(one->mountPoint) > depthOf(other->mountPoint);
+        });
+    return all;
 }
 
 void MountTree::remove(const std::function<bool(const Mount&)>& unwanted) {
     std::set<int> gone;
     for (const Mount& mount : mounts_)
-        if (gone.contains(mount.parentId) || (!isRoot(mount) && unwanted(mount)))
+        if (!isRoot(mount) && (gone.contains(mount.parentId) || unwanted(mount)))
             gone.insert(mount.id);
     std::erase_if(mounts_, [&](const Mount& mount) { return gone.contains(mount.id); });
-}
-
-const Mount& MountTree::lookUp(std::string_view path) const {
-    const Mount* at = &root();
-    for (;;) {
-        const Mount* next = nullptr;
-        for (const Mount& other : mounts_)
-            if (other.parentId == at->id && &other != at && pathBelow(other.mountPoint, path) &&
-                (next == nullptr || other.mountPoint.size() < next->mountPoint.size()))
-                next = &other;
-        if (next == nullptr)
-            return *at;
-        at = next;
-    }
+    index();
 }
 
 MountPaths::MountPaths(const MountTree& tree) : root_(tree.root()) {
     for (const Mount& mount : tree.all())
         if (!tree.isRoot(mount))
-            byPlace_.try_emplace({mount.parentId, mount.mountPoint}, &mount);
+            if (const Mount*& place = places_.make(static_cast<std::uint64_t>(mount.parentId), mount.mountPoint);
+                place == nullptr)
+                place = &mount;
 }
 
 const Mount& MountPaths::lookUp(std::string_view path) const {
     const Mount* at = &root_;
-    for (;;) {
-        const Mount* next = nullptr;
-        // What is mounted nearest to the root is crossed first.
-        for (std::size_t end = 1; next == nullptr && end <= path.size(); ++end) {
-            if (end != 1 && end != path.size() && path[end] != '/')
-                continue;
-            if (const auto found = byPlace_.find({at->id, path.substr(0, end)}); found != byPlace_.end())
-                next = found->second;
-        }
-        if (next == nullptr)
-            return *at;
-        at = next;
+    const std::vector<PathPrefix> prefixes = prefixesOf(path);
+    // What is mounted nearest to the root is crossed first, and what is mounted on that lies at its place or below.
+    for (auto prefix = prefixes.begin(); prefix != prefixes.end();) {
+        const auto* const found = places_.find(static_cast<std::uint64_t>(at->id), path, *prefix);
+        if (found != nullptr)
+            at = *found;
+        else
+            ++prefix;
     }
+    return *at;
 }
 
 MntEntry* entryOf(const Mount& mount, Arena& arena) {

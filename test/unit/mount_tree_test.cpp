@@ -96,20 +96,21 @@ TEST_CASE("paths lead to what is mounted last on the way") {
         "12 10 0:7 / /a rw - tmpfs cover rw\n"
         "13 12 0:8 / /a rw - tmpfs twice rw\n"
         "14 13 0:9 / /a/b rw - tmpfs inner rw\n");
-    CHECK(tree.lookUp("/").id == 10);
-    CHECK(tree.lookUp("/a").id == 13);
-    CHECK(tree.lookUp("/a/b/c").id == 14);
-    CHECK(tree.lookUp("/ab").id == 10);
-    CHECK_FALSE(tree.isReachable(*tree.find(11)));
-    CHECK_FALSE(tree.isReachable(*tree.find(12)));
-    CHECK(tree.isReachable(*tree.find(14)));
+    const MountPaths paths(tree);
+    CHECK(paths.lookUp("/").id == 10);
+    CHECK(paths.lookUp("/a").id == 13);
+    CHECK(paths.lookUp("/a/b/c").id == 14);
+    CHECK(paths.lookUp("/ab").id == 10);
+    CHECK_FALSE(paths.isReachable(*tree.find(11)));
+    CHECK_FALSE(paths.isReachable(*tree.find(12)));
+    CHECK(paths.isReachable(*tree.find(14)));
     // Attached in this order, none is in the way of another.
-    const auto children = tree.childrenOf(tree.root());
+    const auto children = tree.children().at(tree.root().id);
     REQUIRE(children.size() == 2);
     CHECK(children[0]->id == 11);
 }
 
-TEST_CASE("paths lead to the same when many are asked for") {
+TEST_CASE("paths lead to the nearest mounts, which are crossed one after the other") {
     const MountTree tree = treeOf(
         "1 0 0:1 / / rw - tmpfs a rw\n"
         "2 1 0:2 / /a rw - tmpfs a rw\n"
@@ -119,12 +120,26 @@ TEST_CASE("paths lead to the same when many are asked for") {
         "6 1 0:6 / /ab rw - tmpfs a rw\n"
         "7 5 0:7 / /a/b/c rw - tmpfs a rw\n");
     const MountPaths paths(tree);
-    for (const char* const path : {"/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/ab", "/ab/c", "/b", "/abc"})
-        CHECK(paths.lookUp(path).id == tree.lookUp(path).id);
-    for (const Mount& mount : tree.all())
-        CHECK(paths.isReachable(mount) == tree.isReachable(mount));
+    const std::pair<const char*, int> expected[] = {{"/", 1},      {"/a", 5},       {"/a/b", 5},
+                                                    {"/a/b/c", 7}, {"/a/b/c/d", 7}, {"/ab", 6},
+                                                    {"/ab/c", 6},  {"/b", 1},       {"/abc", 1}};
+    for (const auto& [path, id] : expected)
+        CHECK(paths.lookUp(path).id == id);
     CHECK_FALSE(paths.isReachable(*tree.find(3)));
     CHECK(paths.isReachable(*tree.find(7)));
+}
+
+TEST_CASE("a mount on the root covers all others") {
+    const MountTree tree = treeOf(
+        "1 0 0:1 / / rw - tmpfs a rw\n"
+        "2 1 0:2 / /a rw - tmpfs a rw\n"
+        "3 1 0:3 / / rw - tmpfs a rw\n"
+        "4 3 0:4 / /a/b rw - tmpfs a rw\n");
+    const MountPaths paths(tree);
+    CHECK(paths.lookUp("/").id == 3);
+    CHECK(paths.lookUp("/a").id == 3);
+    CHECK(paths.lookUp("/a/b").id == 4);
+    CHECK_FALSE(paths.isReachable(*tree.find(2)));
 }
 
 TEST_CASE("10,000 mounts in each other are a tree like any other") {
@@ -134,8 +149,25 @@ TEST_CASE("10,000 mounts in each other are a tree like any other") {
         text += fmt::format("{} {} 0:{} / /a rw - tmpfs x rw\n", id, id - 1, id + 4);
     const MountTree tree = treeOf(text);
     CHECK(tree.all().back().id == kDepth);
-    CHECK(tree.lookUp("/a/file").id == kDepth);
-    CHECK(tree.childrenOf(*tree.find(kDepth - 1)).size() == 1);
+    CHECK(MountPaths(tree).lookUp("/a/file").id == kDepth);
+    CHECK(tree.children().at(kDepth - 1).size() == 1);
+}
+
+TEST_CASE("a hundred thousand mounts beside each other are found, and paths lead to them") {
+    constexpr int kCount = 100'000;
+    std::string text = "1 0 0:5 / / rw - tmpfs x rw\n";
+    for (int id = 2; id <= kCount; ++id)
+        text += fmt::format("{} 1 0:5 /of/{} /on/{} rw - tmpfs x rw\n", id, id, id);
+    MountTree tree = treeOf(text);
+    const MountPaths paths(tree);
+    int reachable = 0;
+    for (int id = 1; id <= kCount; ++id)
+        reachable += paths.isReachable(*tree.find(id)) ? 1 : 0;
+    CHECK(reachable == kCount);
+    CHECK(tree.children().at(1).size() == kCount - 1);
+    tree.remove([](const Mount& mount) { return mount.id % 2 == 0; });
+    CHECK(tree.find(2) == nullptr);
+    CHECK(tree.find(kCount - 1)->mountPoint == fmt::format("/on/{}", kCount - 1));
 }
 
 TEST_CASE("mounts that are left out take those below them with them") {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "criu/image/record.hpp"
+#include "criu/namespaces/mount_tree.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::model {
+struct Options;
+}
+
+namespace criu::namespaces {
+
+/// The mounts of all mount namespaces of a tree as its images have them.
+class MountImages {
+public:
+    /// A namespace.
+    struct Space {
+        std::uint32_t number = 0;  ///< in images
+        std::vector<Record<MntEntry>> entries;
+        MountTree mounts;
+    };
+
+    /// A terminal of a devpts of the first namespace that is mounted somewhere (/dev/console).
+    struct Terminal {
+        std::string path;   ///< in the namespace
+        std::string place;  ///< where it is mounted
+        std::uint64_t flags = 0;
+    };
+
+    /// `numbers`: of the namespaces, that of the first process first. Throws Error, also for mounts that can't be made.
+    MountImages(const ImageDir& images, std::span<const std::uint32_t> numbers, const model::Options& options);
+    MountImages(const MountImages&) = delete;
+    MountImages& operator=(const MountImages&) = delete;
+
+    /// That of the first process is the first of them.
+    [[nodiscard]] const std::vector<Space>& spaces() const noexcept { return spaces_; }
+    [[nodiscard]] const MountTree& main() const noexcept { return spaces_.front().mounts; }
+    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
+
+    /// All mounts, those of the first process' namespace first, parents before children.
+    [[nodiscard]] std::span<const Mount* const> all() const noexcept { return all_; }
+    /// Null if there is no mount of this number.
+    [[nodiscard]] const Mount* find(int id) const;
+    /// The namespace of a mount; null if there is none of this number.
+    [[nodiscard]] const Space* spaceOf(int id) const;
+    /// What the images say of all mounts of a file system.
+    [[nodiscard]] std::span<const MntEntry* const> entriesOn(std::uint32_t device) const;
+    /// Whether a mount of this peer group is among them.
+    [[nodiscard]] bool hasGroup(int group) const { return groups_.contains(group); }
+
+    /// Terminals exist only as long as a process has them open: so these mounts are none of the others.
+    [[nodiscard]] const std::vector<Terminal>& terminals() const noexcept { return terminals_; }
+
+private:
+    void takeTerminals();
+    void index();
+    void requireSources() const;
+
+    std::vector<Space> spaces_;
+    std::vector<Terminal> terminals_;
+    std::vector<const Mount*> all_;
+    std::unordered_map<int, std::pair<const Mount*, const Space*>> byId_;
+    std::map<std::uint32_t, std::vector<const MntEntry*>> entries_;
+    std::set<int> groups_;
+};
+
+}  // namespace criu::namespaces
