@@ -143,6 +143,10 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
             return {pageServer(run), {}};
+        case Command::LazyPages:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            forgoCoreFile();
+            return {lazyPages(run), {}};
         case Command::Check:
             return checkSystem(options, devices, log);
         case Command::CpuinfoDump:

@@ -11,6 +11,7 @@
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_inventory.hpp"
+#include "criu/engine/dump_late_pages.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
@@ -68,6 +69,8 @@ CompletePhase::~CompletePhase() {
 
 int CompletePhase::conclude() {
     const int status = frozen_.guardian().notify(Stage::PostDump);
+    if (status == 0 && frozen_.lateServer() != nullptr)
+        serveStayingPages(frozen_);
     const model::FinalState state = status != 0 ? model::FinalState::Running : frozen_.options().finalState;
     const bool ends = state == model::FinalState::Default;
     frozen_.devices().release(!ends);

@@ -66,6 +66,18 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
                                                      options.pageServerSocket >= 0);
 }
 
+/// Before anything stands still, so that nothing has to be taken back where it can't be done.
+std::optional<ListeningPageServer> listenForLate(FrozenPhase::Purpose purpose, const model::Options& options,
+                                                 Log& log) {
+    if (purpose != FrozenPhase::Purpose::Dump || !options.lazyPages)
+        return std::nullopt;
+    if (options.pageServerSocket >= 0)
+        return ListeningPageServer();
+    ListeningPageServer server = listenForPages(options);
+    log.info("Pages can be asked for at port {}", server.port);
+    return server;
+}
+
 MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
     if (purpose == FrozenPhase::Purpose::PreDump)
         return MemoryTracking::Use::Continued;
@@ -83,6 +95,7 @@ struct FrozenPhase::Parts {
         : cgroupProperties(cgroup::readProperties(run.options)),
           images(openDumpImages(run)),
           pages(openPages(purpose, run, images)),
+          lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
           devices(run.devices, run.options, run.log, images, run.stop) {}
@@ -90,6 +103,7 @@ struct FrozenPhase::Parts {
     cgroup::PropertyTable cgroupProperties;
     ImageDir images;
     std::unique_ptr<memory::PageSinks> pages;
+    std::optional<ListeningPageServer> lateServer;
     MemoryTracking tracking;
     std::optional<model::Options> widened;  ///< with what listeners have named as external
     DumpStatistics statistics;
@@ -146,6 +160,10 @@ device::DumpDevices& FrozenPhase::devices() noexcept {
 
 memory::PageSinks& FrozenPhase::pages() noexcept {
     return *parts_->pages;
+}
+
+ListeningPageServer* FrozenPhase::lateServer() noexcept {
+    return parts_->lateServer ? &*parts_->lateServer : nullptr;
 }
 
 MemoryTracking& FrozenPhase::tracking() noexcept {

@@ -34,6 +34,10 @@ namespace criu::memory {
 class PageSinks;
 }
 
+namespace criu::engine {
+struct ListeningPageServer;
+}
+
 namespace criu::model {
 struct Client;
 enum class FinalState : std::uint8_t;
@@ -74,6 +78,8 @@ public:
     [[nodiscard]] MemoryTracking& tracking() noexcept;
     /// Where pages go: into the images directory, or to a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
+    /// Where pages are asked for that the dump leaves where they are; null without --lazy-pages.
+    [[nodiscard]] ListeningPageServer* lateServer() noexcept;
     /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
     /// leave everything as it was.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;

@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/engine/dump_late_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_layout.hpp"
 #include "criu/engine/memory_tracking.hpp"
@@ -121,6 +122,11 @@ bool DumpMemory::Work::isSmall(const Item& item) {
 void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
     memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
+    // Memory that rings were given has to be there before anything can come late.
+    std::shared_ptr<const memory::LateAreas> staying;
+    if (parts_.options.lazyPages && !item.task->hasRings)
+        staying = stayingAreas(*item.task, item.memory, *item.mm);
+    task.staying = staying.get();
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && parts_.tracking.parentIsKnown())
         parent = pages.parentOf(memory::MemoryObject::process(task.imageId));
@@ -132,6 +138,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.pagesSkippedParent += result.pagesInParent;
+    mover.statistics.pagesLazy += result.pagesStaying;
     mover.statistics.memoryWrite += result.moving;
     if (item.writes != nullptr && parts_.tracking.continues())
         item.writes->restart(item.task->dir, item.vmas);
@@ -182,6 +189,7 @@ void DumpMemory::Work::add(const Mover& mover) {
     parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
     parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
     parts_.statistics.pagesSkippedParent += mover.statistics.pagesSkippedParent;
+    parts_.statistics.pagesLazy += mover.statistics.pagesLazy;
     parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
     parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }

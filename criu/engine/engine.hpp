@@ -53,6 +53,11 @@ int preDump(Run& run);
 /// does it, and this returns as soon as senders can connect. Returns the exit status. Throws Error.
 int pageServer(Run& run);
 
+/// Supplies the processes of one restore with the pages that it has left out (--lazy-pages), from images or from the
+/// dump that has them (--page-server). With options.detached a daemon does it. Returns the exit status: not 0 if
+/// processes were ended because memory of theirs couldn't be had. Throws Error.
+int lazyPages(Run& run);
+
 /// Brings the tree of the images back. Without options.detached returns when its root has ended. With
 /// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
 /// Error when nothing was left behind.

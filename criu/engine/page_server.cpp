@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,12 +6,12 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/late_page_server.hpp"
 #include "criu/engine/page_server_connection.hpp"
-#include "criu/engine/pid_file.hpp"
+#include "criu/engine/server_start.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_server_protocol.hpp"
@@ -163,22 +162,15 @@ private:
     bool closed_ = false;
 };
 
-void announceReady(Run& run) {
-    model::requireConsent(Stage::StatusReady, run.listeners.notify(Stage::StatusReady));
-    if (run.options.statusFd < 0)
-        return;
-    const char zero = 0;
-    sys(::write(run.options.statusFd, &zero, 1), "write to --status-fd {}", run.options.statusFd);
-    ::close(run.options.statusFd);
-}
-
 /// Takes the connection of the one sender; its end is seen by the end of the server.
-void serve(Run& run, const ImageDir& images, ListeningPageServer listening) {
+void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
     memory::PageConnection sender = acceptSender(listening, run.options, run.stop);
     listening.socket.reset();
     if (run.options.pageServerSocket < 0)
         run.log.info("Accepted a connection");
+    if (run.options.lazyPages)
+        return serveImagePages(sender, images, run.options.pageServerSocket >= 0);
     Session(images, sender).run();
     std::byte more{};
     // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
@@ -187,18 +179,10 @@ void serve(Run& run, const ImageDir& images, ListeningPageServer listening) {
     run.log.info("Page server: all pages are stored");
 }
 
-/// The daemon's side of a fork.
-void leaveTerminal() {
-    ::setsid();
-    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-        sys(::dup2(nothing.get(), standard), "close standard streams");
-}
-
 }  // namespace
 
 int pageServer(Run& run) {
-    const ImageDir images = openDumpImages(run);
+    ImageDir images = run.options.lazyPages ? takeImages(run) : openDumpImages(run);
     ListeningPageServer listening;
     if (run.options.pageServerSocket < 0) {
         listening = listenForPages(run.options);
@@ -209,15 +193,9 @@ int pageServer(Run& run) {
         serve(run, images, std::move(listening));
         return 0;
     }
-    const pid_t daemon = sys(::fork(), "create the daemon");
-    if (daemon != 0) {
-        if (run.options.pidFile)
-            PidFile(*run.options.pidFile, HostPid(daemon)).commit();
+    if (goToBackground(run, "page server"))
         return 0;
-    }
     try {
-        leaveTerminal();
-        setProcessTitle("page server");
         serve(run, images, std::move(listening));
     } catch (const std::exception& error) {
         run.log.failure(error);

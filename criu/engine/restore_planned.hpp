@@ -22,6 +22,7 @@ class RestoreDevices;
 }
 
 namespace criu::engine {
+class LazyRestore;
 struct RestoreImages;
 class RestoredFiles;
 struct Run;
@@ -68,10 +69,13 @@ public:
     [[nodiscard]] const model::ProcessTree& tree() const noexcept;
     [[nodiscard]] const model::Options& options() const noexcept;
     [[nodiscard]] Log& log() const noexcept;
-    /// How many processes are to run in the end.
+    /// With --lazy-pages: connects to the daemon that supplies pages; in lazy_start.cpp. Null without; then Error if
+    /// the images lack pages. Throws Error.
+    [[nodiscard]] std::shared_ptr<LazyRestore> startLazily();
     /// Has device subsystems look at what processes will find in their control groups, which must exist; in
     /// group_visit.cpp. Throws Error.
     void visitGroups();
+    /// How many processes are to run in the end.
     [[nodiscard]] std::size_t countAlive() const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

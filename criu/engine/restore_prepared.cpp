@@ -22,13 +22,14 @@ namespace criu::engine {
 
 PreparedRestore::PreparedRestore(PlannedRestore& plan)
     : planned(plan),
+      lazy(plan.startLazily()),
       limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
       service(takeService(plan, limits.files())),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
       start(std::make_unique<RestoreStart>(plan.tree(), plan.surroundings.ids)),
       run{plan.options(), plan.log(),      plan.images,       plan.content, plan.births, plan.files, plan.segments,
-          plan.cgroups,   plan.namespaces, plan.surroundings, control,      service,     *start} {
+          plan.cgroups,   plan.namespaces, plan.surroundings, control,      service,     *start,     lazy.get()} {
     control.inherit(plan.store);
     plan.run.listeners.setImagesDir(plan.images.fd());
     plan.run.listeners.require(Stage::PreRestore);

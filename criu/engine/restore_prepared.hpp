@@ -8,8 +8,9 @@
 #include "criu/engine/restore_run.hpp"
 
 namespace criu::engine {
+class LazyRestore;
 class PlannedRestore;
-}
+}  // namespace criu::engine
 
 namespace criu::memory {
 class SysvShmRestore;
@@ -31,6 +32,7 @@ public:
     void commit() noexcept;
 
     PlannedRestore& planned;
+    std::shared_ptr<LazyRestore> lazy;  ///< null without --lazy-pages; connected before anything is made
     OwnLimits limits;
     ServiceFds service;  ///< what processes don't have open is there
     RestoreControl control;

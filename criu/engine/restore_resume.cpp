@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/last_steps.hpp"
+#include "criu/engine/lazy_restore.hpp"
 #include "criu/engine/pid_map.hpp"
 #include "criu/engine/posix_locks.hpp"
 #include "criu/engine/restore_images.hpp"
@@ -33,6 +35,7 @@
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
+#include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "images/core.hpp"
@@ -93,6 +96,14 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
+    // Before threads touch memory that the kernel is about to be told of, and while they may have a userfaultfd.
+    if (run.lazy != nullptr) {
+        forEach([&run](compel::FrozenProcess& process, const Member& member) {
+            run.lazy->handOver(process, member.area, *member.task);
+            task::restoreLimit(*member.task->core().tc, run.start.limits, RLIMIT_NOFILE, process.pid());
+        });
+        run.lazy->begin();
+    }
     forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
 }
 

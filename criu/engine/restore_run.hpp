@@ -14,6 +14,7 @@ class CgroupRestore;
 }
 
 namespace criu::engine {
+class LazyRestore;
 class RestoreControl;
 struct RestoreImages;
 struct RestoreStart;
@@ -51,6 +52,7 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
+    LazyRestore* lazy;  ///< null without --lazy-pages
 };
 
 }  // namespace criu::engine

@@ -12,6 +12,7 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/lazy_restore.hpp"
 #include "criu/engine/pid_file.hpp"
 #include "criu/engine/restore_born.hpp"
 #include "criu/engine/restore_parked.hpp"
@@ -88,6 +89,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
            [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);
     born.processes.release();
+    if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)
+        orWarn(planned.log(), [lazy] { lazy->done(); });
     prepared.commit();
     frozen.leaveStopped();
     if (pidFile)

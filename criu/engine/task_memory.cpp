@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "criu/engine/lazy_restore.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/memory/address_space.hpp"
+#include "criu/memory/late_areas.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/mm.hpp"
@@ -43,7 +45,7 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
     *space_ =
         memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
-    space_->fill(pages, run.log);
+    space_->fill(pages, run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas(), run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

@@ -3,6 +3,7 @@
 
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <span>
@@ -73,7 +74,8 @@ void TaskSteps::compose(pie::StepList& steps) {
     composeThreads(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, task_.pid, task_.pid, steps, data_);
-    task::restoreLimits(core, run_.start.limits, steps, data_);
+    // The process gets one more descriptor for a moment: then its limit of them is set from outside, behind that.
+    task::restoreLimits(core, run_.start.limits, run_.lazy != nullptr ? RLIMIT_NOFILE : -1, steps, data_);
     task::restoreTimers(core.timers, task_.pid, run_.start.timerIdsSettable, steps, data_);
 }
 

@@ -18,6 +18,7 @@
 
 namespace criu::memory {
 
+class LateAreas;
 class MappingKind;
 
 /// One mapping of the image in the process that is being restored.
@@ -53,8 +54,8 @@ public:
     /// Maps the memory of devices, which are there once the process' files are open. After fill().
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
-    /// Reads contents. Runs threads for large memories; none is alive afterwards.
-    void fill(const PageSource& pages, Log& log);
+    /// Reads contents, but for what may come late in `late`. Runs threads for large memories; none is alive afterwards.
+    void fill(const PageSource& pages, const LateAreas& late, Log& log);
 
     /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
     void createAioRings(const model::Task& task, const PageSource& pages);
@@ -93,8 +94,8 @@ private:
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
     static void makeWritable(PlacedVma& placed);
-    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, PageReader& reader,
-                       std::span<std::byte> block);
+    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, const LateAreas& late,
+                       PageReader& reader, std::span<std::byte> block);
 
     std::vector<PlacedVma> vmas_;
     std::vector<Range> guards_;

@@ -9,6 +9,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/aio_ring.hpp"
+#include "criu/memory/late_areas.hpp"
 #include "criu/memory/mapping_kind.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/page_reader.hpp"
@@ -23,25 +24,34 @@ constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 /// What is read at once for that.
 constexpr std::size_t kCompared = std::size_t{256} << 10;
 
+/// Visits the jobs of a range, cut where it changes whether they may come late.
+template <typename Visit>
+void forEachPart(const PageSource& pages, const LateAreas& late, const Range& range, Visit&& visit) {
+    pages.forEach(range.start, range.end, [&](const PageJob& job) { late.forEach(job, visit); });
+}
+
 /// Whether a piece of inherited memory, which is at `here`, seems to have another content altogether than the image:
 /// then it isn't worth the time to look for pages that are the same, nor to copy the others into pages that the kernel
 /// has to copy first. A few pages all over it are compared.
-bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, PageReader& reader) {
+bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LateAreas& late,
+             PageReader& reader) {
     constexpr std::uint64_t kSamples = 16;
     if (piece.size() < kPiece)
         return false;
     std::vector<std::byte> page(kImagePageSize);
     bool any = false;
-    for (std::uint64_t offset = 0; offset < piece.size(); offset += kPiece / kSamples)
-        for (const PageJob& job : pages.jobs(piece.start + offset, piece.start + offset + kImagePageSize)) {
-            if (job.state == PageJob::State::Absent)
-                continue;
+    bool same = false;
+    for (std::uint64_t offset = 0; offset < piece.size() && !same; offset += kPiece / kSamples) {
+        const std::uint64_t start = piece.start + offset;
+        forEachPart(pages, late, {start, start + kImagePageSize}, [&](const PageJob& job, bool isLate) {
+            if (job.state == PageJob::State::Absent || isLate)
+                return;
             reader.read(job, page);
-            if (std::memcmp(here + offset, page.data(), kImagePageSize) == 0)
-                return false;
             any = true;
-        }
-    return any;
+            same = std::memcmp(here + offset, page.data(), kImagePageSize) == 0;
+        });
+    }
+    return any && !same;
 }
 
 /// Memory that had asked for huge pages is filled into such, where the image has all of a huge page: it is faster, and
@@ -80,15 +90,15 @@ private:
 
 }  // namespace
 
-void AddressSpace::fill(const PageSource& pages, Log& log) {
+void AddressSpace::fill(const PageSource& pages, const LateAreas& late, Log& log) {
     PageReader reader(pages);
     // Not cleared: most processes need little of it, or nothing.
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
     const auto want = [&](const PlacedVma& placed, const Range& range) {
-        pages.forEach(range.start, range.end, [&](const PageJob& job) {
-            if (job.state == PageJob::State::Absent)
+        forEachPart(pages, late, range, [&](const PageJob& job, bool isLate) {
+            if (job.state == PageJob::State::Absent || isLate)
                 return;
             const std::uint64_t at = placed.at + (job.address - placed.vma->start);
             wanted.push_back({job, at});
@@ -112,8 +122,8 @@ void AddressSpace::fill(const PageSource& pages, Log& log) {
             auto* const here = reinterpret_cast<std::byte*>(placed.at + (start - placed.vma->start));
             // Huge pages of hugetlbfs may be larger than a piece, and are dropped as a whole only.
             const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;
-            if (huge || !isOther(piece, here, pages, reader)) {
-                fillInherited(placed, piece, pages, reader, {block.get(), kCompared});
+            if (huge || !isOther(piece, here, pages, late, reader)) {
+                fillInherited(placed, piece, pages, late, reader, {block.get(), kCompared});
                 continue;
             }
             // Pages that the image lacks read as zero, or as the file says, from now on.
@@ -136,7 +146,7 @@ void AddressSpace::makeWritable(PlacedVma& placed) {
 }
 
 void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages,
-                                 PageReader& reader, std::span<std::byte> block) {
+                                 const LateAreas& late, PageReader& reader, std::span<std::byte> block) {
     const std::uint64_t start = placed.vma->start;
     const auto compare = [&](PageJob job) {
         for (const std::uint64_t end = job.end(); job.address < end;) {
@@ -155,10 +165,11 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
             job = job.from(job.address + size);
         }
     };
-    pages.forEach(piece.start, piece.end, [&](const PageJob& job) {
-        if (job.state != PageJob::State::Absent)
+    forEachPart(pages, late, piece, [&](const PageJob& job, bool isLate) {
+        if (job.state != PageJob::State::Absent && !isLate)
             return compare(job);
-        // Pages the creator wrote but this process doesn't have read as zero or as the file says.
+        // Pages the creator wrote but this process doesn't have read as zero or as the file says; where pages are to
+        // come, there must be none.
         sys(::madvise(reinterpret_cast<void*>(placed.at + (job.address - start)), job.bytes, MADV_DONTNEED),
             "drop inherited memory at {:#x}", job.address);
     });

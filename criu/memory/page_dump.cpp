@@ -8,6 +8,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/kernel/pagemap.hpp"
+#include "criu/memory/late_areas.hpp"
 #include "criu/memory/ranges.hpp"
 #include "criu/memory/write_tracking.hpp"
 
@@ -33,12 +34,6 @@ bool isWhole(const VmaEntry& vma) {
 
 bool hasPagesToDump(const VmaEntry& vma) {
     return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
-}
-
-/// Whether the pages may come after the process runs again (restore --lazy-pages).
-bool mayBeLazy(const VmaEntry& vma) {
-    return is(vma, VmaStatus::AnonPrivate) && !is(vma, VmaStatus::Vdso) && (vma.flags & MAP_ANONYMOUS) != 0 &&
-           (vma.flags & (MAP_LOCKED | MAP_HUGETLB)) == 0;
 }
 
 /// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.
@@ -101,6 +96,7 @@ public:
 
     [[nodiscard]] std::uint64_t scanned() const noexcept { return scanned_; }
     [[nodiscard]] std::uint64_t inParent() const noexcept { return inParent_; }
+    [[nodiscard]] std::uint64_t staying() const noexcept { return staying_; }
     [[nodiscard]] const std::vector<Range>& guards() const noexcept { return guards_; }
 
 private:
@@ -207,7 +203,23 @@ private:
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
-        const PageFlags flags = mayBeLazy(*vma.entry) ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present;
+        // Pages that processes have in common come at once, so that they have them in common again.
+        const bool late = mayComeLate(*vma.entry) && vma.source->inCommon == 0;
+        if (!late || task_.staying == nullptr)
+            return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
+        PageJob pages;
+        pages.address = start;
+        pages.bytes = end - start;
+        pages.mayBeLate = true;
+        task_.staying->forEach(pages, [&](const PageJob& part, bool stays) {
+            if (!stays)
+                return addContent(vma, part.address, part.end(), PageFlags::Present);
+            staying_ += part.bytes / kImagePageSize;
+            addJob({{part.address, part.bytes, PageFlags::Lazy}, false});
+        });
+    }
+
+    void addContent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end, PageFlags flags) {
         waiting_ += (end - start) / kImagePageSize;
         addJob({{start, end - start, flags}, hasSharedPages(*vma.source)});
     }
@@ -233,6 +245,7 @@ private:
     std::vector<Range> guards_;
     std::uint64_t scanned_ = 0;
     std::uint64_t inParent_ = 0;
+    std::uint64_t staying_ = 0;
 };
 
 DumpedVma guardEntry(const Range& range, Arena& arena) {
@@ -267,6 +280,7 @@ PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSin
         memory.vmas.push_back(guardEntry(range, arena));
     result.pagesScanned = search.scanned();
     result.pagesInParent = search.inParent();
+    result.pagesStaying = search.staying();
     result.pagesWritten = sink->contentSize() / kImagePageSize;
     return result;
 }

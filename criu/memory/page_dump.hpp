@@ -17,6 +17,7 @@
 
 namespace criu::memory {
 
+class LateAreas;
 class WriteTracking;
 
 /// What dumpPages() did. Pages are of 4 KiB.
@@ -24,6 +25,7 @@ struct PageDumpResult {
     std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
     std::uint64_t pagesWritten = 0;       ///< that have content, pages of zeroes included
     std::uint64_t pagesInParent = 0;      ///< that the parent dump has
+    std::uint64_t pagesStaying = 0;       ///< that come later
     std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
     std::chrono::microseconds moving{};   ///< copying what was left by then
 };
@@ -37,6 +39,8 @@ struct PageDumpTask {
     /// What the process hasn't written to since the parent dump is left to that, if it has it. Null: nothing is.
     const WriteTracking* tracking = nullptr;
     const ParentPages* parent = nullptr;
+    /// What may come late stays where it is: images say of it that it comes, and from elsewhere. Null: all is dumped.
+    const LateAreas* staying = nullptr;
 };
 
 /// Puts the private pages of one stopped process into a sink. Guard regions found on the way are added to `memory`.

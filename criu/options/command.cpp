@@ -10,7 +10,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {Dump, "dump", true, "dump -t PID -D DIR", "write a process tree into image files and end it"},
     {PreDump, "pre-dump", true, "pre-dump -t PID -D DIR", "write its memory only, and let it go on"},
     {Restore, "restore", true, "restore -D DIR", "bring a process tree back from image files"},
-    {LazyPages, "lazy-pages", false, "lazy-pages -D DIR", "feed memory to processes restored with --lazy-pages"},
+    {LazyPages, "lazy-pages", true, "lazy-pages -D DIR", "feed memory to processes restored with --lazy-pages"},
     {Check, "check", true, "check [--all | --feature NAME]", "see whether this kernel offers what is needed"},
     {PageServer, "page-server", true, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
     {Service, "service", true, "service --address SOCKET", "answer requests of programs"},

@@ -97,6 +97,13 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("--restore-sibling needs --restore-detached");
     if (command != Command::Restore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
         fail("--inherit-fd is for restore only");
+    if (command == Command::PreDump && options.lazyPages)
+        fail("pre-dump can't be combined with --lazy-pages: its memory goes on to change");
+    if (command == Command::Dump && options.lazyPages && options.pageServer)
+        fail("--lazy-pages serves pages itself: it can't be combined with --page-server");
+    if (command == Command::LazyPages && options.pageServer && options.pageServerSocket < 0 &&
+        !(options.address && options.port))
+        fail("--page-server needs --address and --port, or --ps-socket");
     if (command != Command::Restore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }

@@ -446,7 +446,7 @@ constexpr OptionRow kTable[] = {
      number<&O::pagesFiles, 1, kMostPagesFiles, unsigned>},
     {Memory, "compat", 0, Required, "VERSION", NoNo, OnDump, Built,
      "write nothing that CRIU of this version can't read: 4.2", compat},
-    {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Missing, "move memory on demand after the restore",
+    {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Built, "move memory on demand after the restore",
      flag<&O::lazyPages>, "lazy_pages"},
     {Transfer,
      "page-server",

@@ -3,6 +3,9 @@
 
 #include <sys/syscall.h>
 
+#include <optional>
+
+#include "criu/kernel/sched.hpp"
 #include "images/core.hpp"
 
 namespace criu::task {
@@ -19,17 +22,30 @@ void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Aren
     }
 }
 
-void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, pie::StepList& steps,
+namespace {
+
+/// Nothing if it is as it should be.
+std::optional<rlimit> wantedLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, std::size_t resource) {
+    if (core.rlimits == nullptr || resource >= core.rlimits->n_rlimits || resource >= now.size())
+        return std::nullopt;
+    const RlimitEntry& wanted = *core.rlimits->rlimits[resource];
+    if (wanted.cur == now[resource].rlim_cur && wanted.max == now[resource].rlim_max)
+        return std::nullopt;
+    return rlimit{wanted.cur, wanted.max};
+}
+
+}  // namespace
+
+void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int except, pie::StepList& steps,
                    pie::RemoteData& data) {
-    if (core.rlimits == nullptr)
-        return;
-    for (std::size_t i = 0; i < core.rlimits->n_rlimits && i < now.size(); ++i) {
-        const RlimitEntry& wanted = *core.rlimits->rlimits[i];
-        if (wanted.cur == now[i].rlim_cur && wanted.max == now[i].rlim_max)
-            continue;
-        const rlimit limit{wanted.cur, wanted.max};
-        steps.call(pie::Subject::ResourceLimit, i, SYS_prlimit64, 0, i, data.put(limit), 0);
-    }
+    for (std::size_t i = 0; i < now.size(); ++i)
+        if (const auto limit = wantedLimit(core, now, i); limit && static_cast<int>(i) != except)
+            steps.call(pie::Subject::ResourceLimit, i, SYS_prlimit64, 0, i, data.put(*limit), 0);
+}
+
+void restoreLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int resource, pid_t pid) {
+    if (const auto limit = wantedLimit(core, now, static_cast<std::size_t>(resource)))
+        kernel::setResourceLimit(pid, resource, *limit);
 }
 
 }  // namespace criu::task

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
 #include "criu/image/arena.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -12,8 +14,12 @@ namespace criu::task {
 void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Arena& arena);
 
 /// Sets what differs from `now`, the limits of the criu that creates the process. Raising a hard limit needs
-/// CAP_SYS_RESOURCE; where the limits already agree nothing is needed.
-void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, pie::StepList& steps,
+/// CAP_SYS_RESOURCE; where the limits already agree nothing is needed. `except`: a limit that is left as it is; -1:
+/// none.
+void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int except, pie::StepList& steps,
                    pie::RemoteData& data);
+
+/// Sets one limit of a process from outside. Throws Error.
+void restoreLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int resource, pid_t pid);
 
 }  // namespace criu::task

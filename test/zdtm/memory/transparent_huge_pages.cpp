@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: not-in lazy-pages, lazy-check
 #include <sys/mman.h>
 
 #include <sstream>

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump_late_pages.hpp"
+
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/late_page_server.hpp"
+#include "criu/engine/page_server_connection.hpp"
+#include "criu/engine/server_start.hpp"
+#include "criu/memory/late_areas.hpp"
+#include "criu/memory/vma_dump.hpp"
+#include "criu/model/options.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+
+std::shared_ptr<const memory::LateAreas> stayingAreas(const FrozenTask& task, const memory::DumpedMemory& memory,
+                                                      const MmEntry& mm) {
+    std::vector<const VmaEntry*> vmas;
+    for (const memory::DumpedVma& vma : memory.vmas)
+        vmas.push_back(vma.entry);
+    std::vector<memory::Range> touched{{mm.mm_arg_start, mm.mm_arg_end}, {mm.mm_env_start, mm.mm_env_end}};
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const std::uint64_t pointer = thread.tracee.registers().sp();
+        touched.push_back({pointer, pointer + 1});
+        if (const auto rseq = thread.tracee.rseq())
+            touched.push_back({rseq->address, rseq->address + rseq->size});
+    }
+    std::erase_if(touched, [](const memory::Range& range) { return range.start >= range.end; });
+    return std::make_shared<const memory::LateAreas>(vmas, touched);
+}
+
+void serveStayingPages(FrozenPhase& frozen) {
+    ListeningPageServer& server = *frozen.lateServer();
+    frozen.guardian().require(Stage::StatusReady);
+    writeReady(frozen.options().statusFd);
+    frozen.log().info("Waiting for requests for pages");
+    const bool reused = frozen.options().pageServerSocket >= 0;
+    memory::PageConnection client = acceptSender(server, frozen.options(), frozen.stop());
+    server.socket.reset();
+    frozen.log().info("Pages are being taken");
+    serveFrozenPages(client, frozen.tree(), reused);
+    frozen.log().info("All pages that were left out have been taken");
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/lazy_link.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <span>
+
+#include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/kernel/pass_fd.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr const char* kName = "lazy-pages.socket";
+
+sockaddr_un address() {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::strncpy(name.sun_path, kName, sizeof(name.sun_path) - 1);
+    return name;
+}
+
+UniqueFd makeSocket() {
+    return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
+}
+
+int connectTo(const UniqueFd& socket) noexcept {
+    const sockaddr_un name = address();
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name));
+}
+
+/// Who gets descriptors of processes, or sends them, has to be the same user.
+void requireOwnUser(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "look who is at the other end");
+    if (peer.uid != ::geteuid())
+        failWith(EPERM, "{}: the other end is user {}'s", kName, peer.uid);
+}
+
+void awaitInput(int socket, StopRequest& stop) {
+    for (;;) {
+        stop.throwIfRequested();
+        pollfd events[] = {{socket, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            failErrno("wait for the other side of {}", kName);
+        if (events[0].revents != 0)
+            return;
+    }
+}
+
+}  // namespace
+
+LazyLink LazyLink::connect() {
+    UniqueFd socket = makeSocket();
+    // The name is there a moment before somebody listens.
+    constexpr useconds_t kPause = 20'000;
+    int attempts = 25;
+    while (connectTo(socket) != 0) {
+        if (errno == ECONNREFUSED && --attempts > 0) {
+            ::usleep(kPause);
+            continue;
+        }
+        Error error(errno, fmt::format("connect to {} in the work directory", kName));
+        error.addHint("criu lazy-pages has to be started there before");
+        throw error;
+    }
+    requireOwnUser(socket.get());
+    return LazyLink(std::move(socket));
+}
+
+void LazyLink::send(const LazyMessage& message, int fd) {
+    kernel::sendMessage(socket_.get(), std::as_bytes(std::span(&message, 1)), fd);
+}
+
+std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
+    awaitInput(socket_.get(), stop);
+    LazyMessage message;
+    kernel::ReceivedMessage received =
+        kernel::receiveMessage(socket_.get(), std::as_writable_bytes(std::span(&message, 1)));
+    if (received.size == 0)
+        return std::nullopt;
+    if (received.lost)
+        failWith(EMFILE, "take over a descriptor of process {}", message.inside);
+    if (received.size != sizeof(message))
+        fail("{}: a message of {} bytes instead of {}", kName, received.size, sizeof(message));
+    fd = std::move(received.fd);
+    return message;
+}
+
+LazyListener::LazyListener()
+    : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")), socket_(makeSocket()) {
+    const ErrorContext context([] { return std::string(kName); });
+    struct stat there {};
+    if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (!S_ISSOCK(there.st_mode))
+            failWith(EEXIST, "something that is no socket is there");
+        if (connectTo(makeSocket()) == 0 || errno == EAGAIN)
+            failWith(EADDRINUSE, "another daemon listens there");
+        removeName();
+    }
+    const sockaddr_un name = address();
+    // The file that bind(2) makes has the mode of the socket's own inode, as far as the umask lets it.
+    sys(::fchmod(socket_.get(), 0600), "set its mode");
+    sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
+    sys(::listen(socket_.get(), 1), "listen");
+}
+
+LazyListener::~LazyListener() {
+    if (socket_)
+        removeName();
+}
+
+void LazyListener::removeName() noexcept {
+    struct stat there {};
+    if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(there.st_mode))
+        (void)removeIfSame(directory_.get(), kName, Inode::of(there));
+}
+
+LazyLink LazyListener::accept(StopRequest& stop) {
+    awaitInput(socket_.get(), stop);
+    UniqueFd connection(sys(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept a restore"));
+    requireOwnUser(connection.get());
+    removeName();
+    socket_.reset();
+    return LazyLink(std::move(connection));
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/lazy_link.hpp"
+#include "criu/engine/lazy_processes.hpp"
+#include "criu/engine/lazy_restore.hpp"
+#include "criu/engine/lazy_supply.hpp"
+#include "criu/engine/page_server_connection.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/server_start.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/late_areas.hpp"
+#include "criu/memory/late_memory.hpp"
+#include "criu/memory/page_files.hpp"
+#include "criu/memory/remote_pages.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// The pages of a process that weren't restored.
+memory::LatePages latePagesOf(const model::Task& task, const memory::PageSource& source) {
+    memory::LatePages pages;
+    const memory::LateAreas areas = lateAreasOf(task);
+    for (const memory::Range& mapping : areas.mappings())
+        source.forEach(mapping.start, mapping.end, [&](const memory::PageJob& job) {
+            areas.forEach(job, [&](const memory::PageJob& part, bool late) {
+                if (late)
+                    pages.add({part.address, part.bytes, part.address});
+            });
+        });
+    return pages;
+}
+
+/// What the process that does the work tells the one that watches it; one write(2).
+struct Progress {
+    std::int32_t inside = 0;  ///< the process that it is about
+    bool forget = false;      ///< all that it has created have their pages, too; otherwise only itself
+};
+
+/// The process that does the work. What it fails of it says itself, and ends the processes.
+class Worker {
+public:
+    Worker(Run& run, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
+        : run_(run), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
+
+    void run() {
+        raiseFileLimit();
+        ImageDir images = takeImages(run_);
+        const memory::FilePageSources sources(images);
+        const RestoreImages content = readImages(images, sources, run_.log);
+        std::optional<memory::RemotePages> remote;
+        if (run_.options.pageServer)
+            remote.emplace(connectToPageServer(run_.options, run_.stop));
+        LazySupply supply(run_.stop, run_.log);
+        for (LazyProcess& process : processes_.all())
+            add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
+        link_.send({LazyMessage::Kind::Ready});
+        supply.run(link_);
+        if (remote)
+            remote->finish();
+        run_.log.info("All processes have their pages");
+    }
+
+private:
+    /// Each process has a descriptor here, and each file of pages.
+    static void raiseFileLimit() {
+        rlimit files{};
+        if (::getrlimit(RLIMIT_NOFILE, &files) != 0)
+            return;
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+    }
+
+    void add(LazyProcess& process, const RestoreImages& content, memory::PageSupplier* remote, LazySupply& supply) {
+        const auto task = content.tree.byPid.find(process.inside);
+        const auto source = content.pages.find(process.inside);
+        if (task == content.tree.byPid.end() || source == content.pages.end())
+            fail("the restore is about process {}, which isn't in these images", process.inside);
+        memory::LatePages pages = latePagesOf(*task->second, *source->second);
+        run_.log.debug("Process {}: {} KiB come late", process.inside, pages.waitingBytes() >> 10);
+        auto memory = std::make_unique<memory::LateMemory>(
+            fmt::format("process {}", process.inside), std::move(process.memory), std::move(pages),
+            std::make_shared<memory::LateContent>(*source->second, memory::MemoryObject::process(process.inside),
+                                                  remote));
+        supply.add(
+            std::move(memory),
+            [this, inside = process.inside] {
+                tell({inside.value, false});
+            },
+            [this, inside = process.inside] {
+                processes_.forget(inside);
+                tell({inside.value, true});
+            });
+    }
+
+    /// If nobody watches any more, nobody holds descriptors either.
+    void tell(const Progress& progress) const noexcept { (void)!::write(watcher_.get(), &progress, sizeof(progress)); }
+
+    Run& run_;
+    LazyLink link_;
+    LazyProcesses& processes_;
+    const UniqueFd& watcher_;
+};
+
+[[noreturn]] void work(Run& run, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
+    setProcessTitle("lazy pages: supply");
+    ::signal(SIGPIPE, SIG_IGN);
+    try {
+        Worker(run, std::move(link), processes, watcher).run();
+        ::_exit(0);
+    } catch (const std::exception& error) {
+        run.log.failure(error);
+        processes.end(run.log);
+    }
+    ::_exit(1);
+}
+
+/// False when there won't be more.
+bool takeNews(const UniqueFd& news, LazyProcesses& processes) {
+    Progress progress;
+    if (::read(news.get(), &progress, sizeof(progress)) != sizeof(progress))
+        return false;
+    const TreePid inside(progress.inside);
+    if (progress.forget)
+        processes.forget(inside);
+    else
+        processes.closeMemory(inside);
+    return true;
+}
+
+/// Waits for the end of the process that does the work. It holds the descriptors, too, for as long: the kernel would
+/// take memory whose descriptor nobody has for complete, and give out zeroes.
+int watch(Run& run, pid_t worker, UniqueFd news, LazyProcesses& processes) {
+    const kernel::PidFd process(worker);
+    bool passedOn = false;
+    for (;;) {
+        pollfd events[] = {
+            {process.fd(), POLLIN, 0}, {passedOn ? -1 : run.stop.fd(), POLLIN, 0}, {news.get(), POLLIN, 0}};
+        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            failErrno("wait for process {}", worker);
+        if (events[2].revents != 0 && !takeNews(news, processes))
+            news.reset();
+        if (events[1].revents != 0) {
+            (void)process.sendSignal(SIGTERM);  // it ends the processes
+            passedOn = true;
+        }
+        int status = 0;
+        if (events[0].revents == 0 || ::waitpid(worker, &status, 0) != worker)
+            continue;
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        run.log.error("the process that supplied pages was killed by signal {}", WTERMSIG(status));
+        processes.end(run.log);
+        return 1;
+    }
+}
+
+int serve(Run& run, LazyListener listener) {
+    announceReady(run);
+    LazyLink link = listener.accept(run.stop);
+    run.log.info("A restore has connected");
+    LazyProcesses processes = LazyProcesses::receive(link, run.stop);
+    if (processes.all().empty()) {
+        run.log.info("All pages were restored at once");
+        link.send({LazyMessage::Kind::Ready});
+        return 0;
+    }
+    int ends[2];
+    sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
+    UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const pid_t worker = sys(::fork(), "create the process that supplies pages");
+    if (worker == 0) {
+        reading.reset();
+        work(run, std::move(link), std::move(processes), writing);
+    }
+    writing.reset();
+    { const LazyLink closed = std::move(link); }
+    return watch(run, worker, std::move(reading), processes);
+}
+
+}  // namespace
+
+int lazyPages(Run& run) {
+    LazyListener listener;
+    if (!run.options.detached)
+        return serve(run, std::move(listener));
+    if (goToBackground(run, "lazy pages")) {
+        listener.leave();
+        return 0;
+    }
+    int status = 1;
+    try {
+        status = serve(run, std::move(listener));
+    } catch (const std::exception& error) {
+        run.log.failure(error);
+    }
+    ::_exit(status);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/pidfd.hpp"
+
+namespace criu {
+class Log;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::engine {
+
+class LazyLink;
+
+/// A restored process that lacks pages.
+struct LazyProcess {
+    TreePid inside;  ///< as images call it
+    UniqueFd memory;
+    kernel::PidFd process;
+};
+
+/// Those of one restore.
+class LazyProcesses {
+public:
+    /// All that the restore hands over before it waits for faults to be served. Throws Error.
+    [[nodiscard]] static LazyProcesses receive(LazyLink& link, StopRequest& stop);
+
+    [[nodiscard]] std::vector<LazyProcess>& all() noexcept { return processes_; }
+
+    /// A process has all its pages: its descriptor isn't kept any more, or the kernel would go on to ask for pages.
+    void closeMemory(TreePid inside) noexcept;
+    /// It and all that it has created have their pages.
+    void forget(TreePid inside) noexcept;
+
+    /// Kills them and all below them, which would find zeroes instead of their memory, and says so.
+    void end(Log& log) noexcept;
+
+private:
+    std::vector<LazyProcess> processes_;
+};
+
+}  // namespace criu::engine

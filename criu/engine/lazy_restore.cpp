@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/lazy_restore.hpp"
+
+#include <sys/syscall.h>
+
+#include <compel/error.hpp>
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/lazy_link.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/kernel/missing_pages.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/memory/late_areas.hpp"
+#include "criu/memory/page_source.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/task/registers.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+using memory::PageJob;
+using memory::Range;
+
+std::uint64_t stackPointerOf(const CoreEntry& core) {
+    compel::Registers registers;
+    const std::vector<std::byte> general = task::loadRegisters(core).general;
+    std::memcpy(&registers.raw, general.data(), std::min(general.size(), sizeof(registers.raw)));
+    return registers.sp();
+}
+
+template <typename Matches>
+bool anyJob(const memory::PageSource& pages, Matches&& matches) {
+    bool found = false;
+    pages.forEach(0, pages.end(), [&](const PageJob& job) { found = found || matches(job); });
+    return found;
+}
+
+bool isAway(const PageJob& job) noexcept {
+    return job.state == PageJob::State::Lazy;
+}
+
+/// Rings have pages that the kernel was given as memory of a process before anything is registered.
+bool hasIoUring(const model::Task& task) {
+    const auto& slots = task.files->slots;
+    return std::any_of(slots.begin(), slots.end(),
+                       [](const model::FdSlot& slot) { return slot.type == FD_TYPES__IO_URING; });
+}
+
+/// Makes a userfaultfd in a process that stands still, takes it over, and closes it there.
+UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
+    compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
+    const int number = static_cast<int>(calls.checkedCall("make a userfaultfd", SYS_userfaultfd,
+                                                          {static_cast<std::uint64_t>(kernel::missingPagesFlags())}));
+    UniqueFd fd = kernel::PidFd(process.pid()).getFd(number);
+    calls.checkedCall("close it", SYS_close, {static_cast<std::uint64_t>(number)});
+    calls.restore();
+    return fd;
+}
+
+}  // namespace
+
+memory::LateAreas lateAreasOf(const model::Task& task) {
+    const MmEntry& mm = **task.mm;
+    std::vector<Range> touched{{mm.mm_arg_start, mm.mm_arg_end}, {mm.mm_env_start, mm.mm_env_end}};
+    for (const model::Thread& thread : task.threads) {
+        const CoreEntry& core = **thread.core;
+        const std::uint64_t pointer = stackPointerOf(core);
+        touched.push_back({pointer, pointer + 1});
+        if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
+            touched.push_back({rseq->rseq_abi_pointer, rseq->rseq_abi_pointer + rseq->rseq_abi_size});
+    }
+    std::erase_if(touched, [](const Range& range) { return range.start >= range.end; });
+    return {mm, touched};
+}
+
+struct LazyRestore::State {
+    LazyLink link;
+    StopRequest& stop;
+    Log& log;
+    const RestoreImages& images;
+    bool possible = false;
+};
+
+LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
+    : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images})) {
+    int code = kernel::tryMissingPages();
+    if (code == 0 && ownUsers)
+        code = EPERM;  // the right that it takes is one in the first user namespace
+    state_->possible = code == 0;
+    if (state_->possible)
+        return;
+    try {
+        requireAllPages(images);
+    } catch (Error& error) {
+        error.addHint(fmt::format("they can't come later: userfaultfd: {}", ::strerror(code)));
+        throw;
+    }
+    log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
+}
+
+LazyRestore::~LazyRestore() = default;
+
+memory::LateAreas LazyRestore::areasOf(const model::Task& task) const {
+    if (!state_->possible || hasIoUring(task))
+        return {};
+    return lateAreasOf(task);
+}
+
+void LazyRestore::handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area,
+                           const model::Task& task) {
+    const memory::LateAreas areas = areasOf(task);
+    const memory::PageSource& pages = *state_->images.pages.at(task.pid);
+    std::vector<Range> late;
+    for (const Range& mapping : areas.mappings()) {
+        bool any = false;
+        pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
+            areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
+        });
+        if (any)
+            late.push_back(mapping);
+    }
+    if (late.empty())
+        return;
+    const UniqueFd fd = makeInside(process, area);
+    if (const int code = kernel::enableMissingPages(fd.get()); code != 0)
+        failWith(code, "ask a userfaultfd for events");
+    for (const Range& mapping : late)
+        if (const int code = kernel::registerForMissing(fd.get(), mapping.start, mapping.size()); code != 0)
+            failWith(code, "register the memory at {:#x} for pages that come later", mapping.start);
+    LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
+    state_->link.send(message, fd.get());
+    message.kind = LazyMessage::Kind::Process;
+    state_->link.send(message, kernel::PidFd(process.pid()).fd());
+    state_->log.debug("Pages of process {} come later in {} mappings", task.pid, late.size());
+}
+
+void LazyRestore::begin() {
+    state_->link.send({LazyMessage::Kind::Begin});
+    UniqueFd none;
+    const auto answer = state_->link.receive(none, state_->stop);
+    if (!answer || answer->kind != LazyMessage::Kind::Ready)
+        fail("the lazy-pages daemon has gone: its log says why");
+}
+
+void LazyRestore::done() {
+    const ErrorContext context([] { return "the lazy-pages daemon doesn't learn that the processes run"; });
+    state_->link.send({LazyMessage::Kind::Done});
+}
+
+void requireAllPages(const RestoreImages& images) {
+    for (const auto& task : images.tree.tasks) {
+        if (!task->alive() || !anyJob(*images.pages.at(task->pid), isAway))
+            continue;
+        Error error(ENODATA, fmt::format("process {}: pages of it are in no image: they are with the dump", task->pid));
+        error.addHint("restore with --lazy-pages, and criu lazy-pages --page-server beside it");
+        throw error;
+    }
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/engine.hpp"
+#include "criu/engine/lazy_restore.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+
+namespace criu::engine {
+
+std::shared_ptr<LazyRestore> PlannedRestore::startLazily() {
+    if (options().lazyPages)
+        return std::make_shared<LazyRestore>(content, surroundings.ids.isOwnNamespace(), run.stop, log());
+    requireAllPages(content);
+    return nullptr;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/late_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+
+namespace criu::memory {
+
+void LateMemory::Gate::enterPutting() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !taking_; });
+    ++putting_;
+}
+
+void LateMemory::Gate::leavePutting() {
+    const std::lock_guard lock(mutex_);
+    if (--putting_ == 0)
+        changed_.notify_all();
+}
+
+void LateMemory::Gate::enterTaking() {
+    std::unique_lock lock(mutex_);
+    taking_ = true;
+    changed_.wait(lock, [this] { return putting_ == 0; });
+}
+
+void LateMemory::Gate::leaveTaking() {
+    const std::lock_guard lock(mutex_);
+    taking_ = false;
+    changed_.notify_all();
+}
+
+LateMemory::LateMemory(std::string name, UniqueFd fd, LatePages pages, std::shared_ptr<const LateContent> content)
+    : name_(std::move(name)), fd_(std::move(fd)), content_(std::move(content)), pages_(std::move(pages)) {}
+
+std::optional<LatePages::Order> LateMemory::takeAt(std::uint64_t address, std::uint64_t most) {
+    const std::lock_guard lock(mutex_);
+    return pages_.takeAt(address, most);
+}
+
+std::optional<LatePages::Order> LateMemory::takeNext(std::uint64_t most) {
+    const std::lock_guard lock(mutex_);
+    return pages_.takeNext(most);
+}
+
+std::uint64_t LateMemory::waitingBytes() const {
+    const std::lock_guard lock(mutex_);
+    return pages_.waitingBytes();
+}
+
+bool LateMemory::complete() const {
+    const std::lock_guard lock(mutex_);
+    return pages_.complete() && !hasZeroes_;
+}
+
+LateMemory::News LateMemory::takeEvents() {
+    const ErrorContext context([this] { return name_; });
+    News news;
+    gate_.enterTaking();
+    try {
+        for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
+            for (kernel::MemoryEvent& event : events)
+                apply(event, news);
+        serveZeroes(news);
+    } catch (...) {
+        gate_.leaveTaking();
+        throw;
+    }
+    gate_.leaveTaking();
+    return news;
+}
+
+void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
+    using Kind = kernel::MemoryEvent::Kind;
+    const std::lock_guard lock(mutex_);
+    switch (event.kind) {
+        case Kind::Fault: {
+            const std::uint64_t page = event.start & ~(kImagePageSize - 1);
+            const LatePages::State state = pages_.stateOf(page);
+            if (state == LatePages::State::Waiting)
+                news.wanted.push_back(page);
+            else if (state == LatePages::State::Unknown)
+                zeroes_.push_back(page);
+            return;
+        }
+        case Kind::Fork:
+            news.children.push_back(
+                std::make_unique<LateMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
+            return;
+        case Kind::Move:
+            pages_.move(event.start, event.target, event.bytes);
+            break;
+        case Kind::Remove:
+        case Kind::Unmap:
+            pages_.forget(event.start, event.bytes);
+            break;
+    }
+    // Threads that wait for one of these pages touch it again, and get what is there now.
+    kernel::wakeFaults(fd_.get(), event.start, event.bytes);
+}
+
+void LateMemory::serveZeroes(News& news) {
+    std::erase_if(zeroes_, [this](std::uint64_t page) {
+        const kernel::Supplied result = kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
+        if (result.code == EAGAIN && result.bytes == 0)
+            return false;
+        if (result.code == ESRCH)
+            lose();
+        else if (result.code != 0)
+            kernel::wakeFaults(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
+        return true;
+    });
+    hasZeroes_ = !zeroes_.empty();
+    news.again = hasZeroes_;
+}
+
+void LateMemory::lose() {
+    const std::lock_guard lock(mutex_);
+    pages_.clear();
+}
+
+void LateMemory::supply(const LatePages::Order& order, std::span<std::byte> buffer) {
+    const ErrorContext context([this] { return name_; });
+    const std::span<std::byte> content = buffer.first(order.bytes);
+    content_->read(order.source, content);
+    for (std::uint64_t most = order.bytes;;) {
+        gate_.enterPutting();
+        std::vector<LatePages::Piece> places;
+        {
+            const std::lock_guard lock(mutex_);
+            places = pages_.placesOf(order.number);
+            if (places.empty())
+                pages_.close(order.number);
+        }
+        bool progress = false;
+        try {
+            if (!places.empty())
+                progress = put(order, places.front(), content, most);
+        } catch (...) {
+            gate_.leavePutting();
+            throw;
+        }
+        gate_.leavePutting();
+        if (places.empty())
+            return;
+        constexpr useconds_t kPause = 100;
+        if (!progress)
+            ::usleep(kPause);  // for the thread that takes events
+    }
+}
+
+bool LateMemory::put(const LatePages::Order& order, const LatePages::Piece& piece, std::span<const std::byte> content,
+                     std::uint64_t& most) {
+    const std::uint64_t size = std::min(piece.bytes, most);
+    const kernel::Supplied result =
+        kernel::supplyPages(fd_.get(), piece.at, content.subspan(piece.source - order.source, size));
+    std::uint64_t done = result.bytes;
+    if (done == 0) {
+        switch (result.code) {
+            case EAGAIN:
+                return false;
+            case ENOENT:
+                // It may lie in several mappings, which the kernel takes one at a time; a single page is gone.
+                if (size > kImagePageSize) {
+                    most = size / 2 & ~(kImagePageSize - 1);
+                    return true;
+                }
+                done = kImagePageSize;
+                break;
+            case EEXIST:
+                kernel::wakeFaults(fd_.get(), piece.at, kImagePageSize);
+                done = kImagePageSize;
+                break;
+            case ESRCH:
+            case ENOSPC:  // older kernels, for a process that is about to end
+                lose();
+                return true;
+            default:
+                failWith(result.code, "put pages of {:#x} there", piece.at);
+        }
+    }
+    supplied_ += result.bytes;
+    most = order.bytes;
+    const std::lock_guard lock(mutex_);
+    pages_.arrived(order.number, piece.at, done);
+    return true;
+}
+
+}  // namespace criu::memory
