@@ -149,6 +149,12 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             return {lazyPages(run), {}};
         case Command::Check:
             return checkSystem(options, devices, log);
+        case Command::Explain: {
+            chooseDevices(options, devices, plugins, log);
+            Outcome outcome;
+            outcome.status = explain(run, outcome.answer);
+            return outcome;
+        }
         case Command::CpuinfoDump:
             dumpCpuInfo(run);
             return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <string>
+
 #include "criu/base/unique_fd.hpp"
 #include "criu/device/subsystems.hpp"
 #include "criu/model/client.hpp"
@@ -62,6 +64,10 @@ int lazyPages(Run& run);
 /// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
 /// Error when nothing was left behind.
 int restore(Run& run);
+
+/// Looks at what a restore of the images looks at before it makes anything, and puts into `answer` what is in its way,
+/// for people. Returns the exit status: 0 if that is nothing.
+int explain(Run& run, std::string& answer);
 
 /// Writes down what this machine's processor offers.
 void dumpCpuInfo(Run& run);

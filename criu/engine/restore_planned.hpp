@@ -72,6 +72,9 @@ public:
     /// With --lazy-pages: connects to the daemon that supplies pages; in lazy_start.cpp. Null without; then Error if
     /// the images lack pages. Throws Error.
     [[nodiscard]] std::shared_ptr<LazyRestore> startLazily();
+    /// Throws Error (ENOENT) that lists all files that processes need and that aren't there, as far as the tree has its
+    /// files where criu has them; in missing_files.cpp. Links of the dump are noted.
+    void requireFiles() const;
     /// Has device subsystems look at what processes will find in their control groups, which must exist; in
     /// group_visit.cpp. Throws Error.
     void visitGroups();

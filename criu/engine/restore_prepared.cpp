@@ -41,6 +41,7 @@ void PreparedRestore::makeShared() {
     kernel::FdStore& store = planned.store;
     const namespaces::Surroundings& surroundings = planned.surroundings;
     planned.files.noteLinks();
+    planned.requireFiles();
     for (const auto& kind : planned.namespaces)
         kind->prepare(store, [this](std::string_view name) {
             planned.files.noteUsedName(name);

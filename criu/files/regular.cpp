@@ -292,6 +292,14 @@ std::string PathRemaps::pathTo(const RegFileEntry& entry) const {
     return hidden.empty() ? path : hidden;
 }
 
+const std::string* PathRemaps::linkOf(FileId regular) const {
+    const auto remap = remaps_.find(regular);
+    if (remap == remaps_.end() || remap->second.type != REMAP_TYPE__LINKED)
+        return nullptr;
+    const auto link = links_.find(FileId{remap->second.id});
+    return link == links_.end() ? nullptr : &link->second;
+}
+
 int PathRemaps::find(FileId regular) const {
     const auto found = fds_.find(regular);
     return found == fds_.end() ? -1 : found->second.get();

@@ -109,6 +109,11 @@ public:
     /// A path that leads to an entry's file.
     [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
 
+    /// Whether the file had no path of its own any more, so that images have it, or the dump gave it another name.
+    [[nodiscard]] bool has(FileId regular) const { return remaps_.contains(regular); }
+    /// That other name; null if it has none. Known once links are noted.
+    [[nodiscard]] const std::string* linkOf(FileId regular) const;
+
     /// The descriptor of a remapped entry; -1 for others.
     [[nodiscard]] int find(FileId regular) const;
 

@@ -18,6 +18,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {Dedup, "dedup", false, "dedup -D DIR", "free memory of earlier images that later ones replace"},
     {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write down what this processor offers"},
     {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
+    {Explain, "explain", true, "explain DIR", "say what is in the way of a restore here, without trying it"},
 };
 
 constexpr bool inOrder() noexcept {

@@ -20,8 +20,9 @@ enum class Command : std::uint8_t {
     Dedup,
     CpuinfoDump,
     CpuinfoCheck,
+    Explain,
 };
-inline constexpr unsigned kCommandCount = 11;
+inline constexpr unsigned kCommandCount = 12;
 
 /// The commands that something applies to.
 class CommandSet {

@@ -40,6 +40,14 @@ void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) 
     words.clear();
 }
 
+/// The word behind explain, which may also be given as --images-dir.
+void takeDirectory(Invocation& invocation, std::vector<std::string>& words) {
+    if (invocation.command != Command::Explain || words.empty() || words.front().empty())
+        return;
+    invocation.options.imagesDir = words.front();
+    words.erase(words.begin());
+}
+
 void refuseWords(Command command, const std::vector<std::string>& words) {
     if (words.empty())
         return;
@@ -83,19 +91,21 @@ void applyEnvironment(model::Options& options) {
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
+    const bool forRestore = command == Command::Restore || command == Command::Explain;
 
     if (!commandRow(command).built)
         fail("the command {} is not supported by this build yet", commandName(command));
     refuseMissing(invocation.settings, command);
     takeExecCommand(invocation, words);
     takeRequestSocket(invocation, words);
+    takeDirectory(invocation, words);
     refuseWords(command, words);
 
     if ((command == Command::Dump || command == Command::PreDump) && !options.tree)
         fail("{} needs the root of the process tree: -t PID", commandName(command));
     if (options.restoreSibling && !options.detached && command == Command::Restore)
         fail("--restore-sibling needs --restore-detached");
-    if (command != Command::Restore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
+    if (!forRestore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
         fail("--inherit-fd is for restore only");
     if (command == Command::PreDump && options.lazyPages)
         fail("pre-dump can't be combined with --lazy-pages: its memory goes on to change");
@@ -104,7 +114,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (command == Command::LazyPages && options.pageServer && options.pageServerSocket < 0 &&
         !(options.address && options.port))
         fail("--page-server needs --address and --port, or --ps-socket");
-    if (command != Command::Restore && options.mntnsCompatMode)
+    if (!forRestore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/missing_files.hpp"
+
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore_planned.hpp"
+#include "criu/engine/restored_files.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "images/fdinfo.hpp"
+#include "images/fs.hpp"
+#include "images/mm.hpp"
+#include "images/regfile.hpp"
+
+namespace criu::engine {
+namespace {
+
+class Search {
+public:
+    Search(const PlannedRestore& planned, const std::string& root) : planned_(planned), root_(root) {}
+
+    std::vector<MissingFile> all() {
+        for (const auto& task : planned_.tree().tasks)
+            if (task->alive())
+                lookAt(*task);
+        return std::move(missing_);
+    }
+
+private:
+    void lookAt(const model::Task& task) {
+        if (task.mm)
+            need((*task.mm)->exe_file_id, [&] { return fmt::format("the program of process {}", task.pid); });
+        if (task.fs) {
+            need((*task.fs)->cwd_id, [&] { return fmt::format("the working directory of process {}", task.pid); });
+            need((*task.fs)->root_id, [&] { return fmt::format("the root directory of process {}", task.pid); });
+        }
+        if (task.mm)
+            for (const VmaEntry* const vma : list((**task.mm).vmas, (**task.mm).n_vmas))
+                if (isOfFile(*vma))
+                    need(static_cast<std::uint32_t>(vma->shmid),
+                         [&] { return fmt::format("mapped by process {}", task.pid); });
+        if (task.files && task.files->users.front() == task.pid)
+            for (const model::FdSlot& slot : task.files->slots)
+                if (slot.type == FD_TYPES__REG)
+                    need(slot.file.value, [&] { return fmt::format("fd {} of process {}", slot.fd, task.pid); });
+    }
+
+    static bool isOfFile(const VmaEntry& vma) {
+        using enum memory::VmaStatus;
+        return (memory::is(vma, FilePrivate) || memory::is(vma, FileShared)) && !memory::is(vma, Memfd) &&
+               !memory::is(vma, Plugin) && !memory::is(vma, IoUring) && !memory::is(vma, AioRing);
+    }
+
+    template <typename Use>
+    void need(std::uint32_t id, Use&& use) {
+        if (!seen_.insert(id).second)
+            return;
+        const auto found = planned_.content.files.find(FileId{id});
+        if (found == planned_.content.files.end() || found->second->reg == nullptr)
+            return;  // whoever opens it complains
+        const files::PathRemaps& remaps = planned_.files.remaps();
+        if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
+            look(*link, use(), true);
+            return;
+        }
+        const RegFileEntry& entry = *found->second->reg;
+        const std::string path = fmt::format("{}{}", entry.name[0] == '/' ? "" : "/", entry.name);
+        const bool isExternal = entry.has_ext != 0 && entry.ext != 0;
+        if (!isExternal && !remaps.has(FileId{id}) && !isGiven(path) && !path.starts_with("/proc/"))
+            look(path, use(), false);
+    }
+
+    [[nodiscard]] bool isGiven(const std::string& path) const {
+        const auto& given = planned_.options().inheritFds;
+        return std::any_of(given.begin(), given.end(),
+                           [&](const model::InheritFd& one) { return path.compare(1, path.npos, one.name) == 0; });
+    }
+
+    void look(const std::string& path, std::string use, bool ofDump) {
+        struct stat status {};
+        if (::lstat((root_ + path).c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR) ||
+            !paths_.insert(path).second)
+            return;
+        missing_.push_back({path, std::move(use), ofDump});
+    }
+
+    const PlannedRestore& planned_;
+    std::string root_;
+    std::set<std::uint32_t> seen_;
+    std::set<std::string> paths_;
+    std::vector<MissingFile> missing_;
+};
+
+}  // namespace
+
+std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root) {
+    return Search(planned, root).all();
+}
+
+std::string describe(const MissingFile& file) {
+    return fmt::format("{} ({})", file.path, file.use);
+}
+
+void PlannedRestore::requireFiles() const {
+    if (surroundings.ownPaths)
+        return;  // whether they are there is known when the tree has its mounts
+    const std::vector<MissingFile> missing = findMissingFiles(*this, "");
+    if (missing.empty())
+        return;
+    // A message has its limits; what else is missing is said by the next attempt.
+    constexpr std::size_t kMost = 20;
+    std::vector<std::string> shown;
+    for (const MissingFile& file : missing)
+        if (shown.size() < kMost)
+            shown.push_back(describe(file));
+    if (missing.size() > kMost)
+        shown.push_back(fmt::format("and {} more", missing.size() - kMost));
+    Error error(ENOENT, fmt::format("open {}", fmt::join(shown, ", ")));
+    const bool used = std::any_of(missing.begin(), missing.end(), [](const MissingFile& file) { return file.ofDump; });
+    error.addHint(used ? "images don't hold them; those called link_remap are of the dump, and the first restore takes "
+                         "them away: further ones need a new dump"
+                       : "images don't hold them; put them back");
+    throw error;
+}
+
+}  // namespace criu::engine
