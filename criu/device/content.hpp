@@ -28,12 +28,25 @@ struct ContentJob {
     std::uint64_t offset = 0;
 };
 
+/// A part of such a content. Descriptors stay the caller's.
+struct ContentPiece {
+    int buffer = -1;
+    std::uint64_t start = 0;  ///< in the buffer, a multiple of kContentPiece
+    std::uint64_t size = 0;   ///< bytes, at most kContentPiece
+    int file = -1;
+    std::uint64_t offset = 0;
+};
+
+/// Buffers are copied in pieces of this many bytes, so that several threads may work for one buffer. Large, since a
+/// driver may have to prepare something for each.
+inline constexpr std::uint64_t kContentPiece = std::uint64_t{64} << 20;
+
 /// Copies contents of one device's buffers, in one direction. Used by one thread.
 class ContentCopier {
 public:
     virtual ~ContentCopier() = default;
     /// Throws Error if not everything was copied.
-    virtual void copy(const ContentJob& job) = 0;
+    virtual void copy(const ContentPiece& piece) = 0;
     /// Why it had to take a slower way than the device's own, for the first time; empty if it never had to.
     [[nodiscard]] virtual const std::string& fallback() const = 0;
 };

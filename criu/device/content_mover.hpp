@@ -20,14 +20,13 @@
 
 namespace criu::device {
 
-/// Moves contents of device buffers, by two threads for each device: while the device copies one buffer, the next one
-/// is read or written. The first failure is remembered and the rest given up, as it is by destruction.
+/// Moves contents of device buffers, piece by piece, by several threads for each device: while the device copies one
+/// piece, others are read or written. The first failure is remembered and the rest given up, as it is by destruction.
 class ContentMover {
 public:
     /// `bufferLimit`: bytes that the copiers of one device may use together. `stop`: ends what is under way; may be
     /// null.
-    ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
-        : driver_(driver), direction_(direction), limit_(bufferLimit), stop_(stop) {}
+    ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop);
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
@@ -40,8 +39,14 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    /// A piece, and what it is of.
+    struct Work {
+        std::shared_ptr<const ContentJob> job;
+        std::uint64_t start = 0;
+        std::uint64_t size = 0;
+    };
     struct Device {
-        std::deque<ContentJob> jobs;
+        std::deque<Work> jobs;
         std::condition_variable ready;
         std::vector<std::thread> threads;
     };
@@ -52,6 +57,7 @@ private:
     ContentDriver& driver_;
     Direction direction_;
     std::uint64_t limit_;
+    const std::size_t threads_;  ///< of each device
     StopRequest* stop_;
     std::uint64_t bytes_ = 0;
     Clock::time_point began_{};      ///< the first copy

@@ -70,12 +70,12 @@ std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from
     return commands;
 }
 
-/// A foreign buffer in the GPU's address space, and the list of buffers that commands touch.
+/// A part of a foreign buffer in the GPU's address space, and the list of buffers that commands touch.
 class Copier::Target {
 public:
-    Target(Copier& copier, int dmabuf, std::uint64_t size)
+    Target(Copier& copier, const device::ContentPiece& piece)
         : copier_(copier),
-          buffer_(copier.gpu_->importBuffer(dmabuf, pageAlignUp(size))),
+          buffer_(copier.gpu_->importBuffer(piece.buffer, piece.start, pageAlignUp(piece.size))),
           list_(copier.gpu_->list({buffer_.get(), copier.bounce_.get(), copier.commands_.get()})) {}
     ~Target() { copier_.finishSubmitted(); }
     Target(const Target&) = delete;
@@ -146,20 +146,21 @@ void Copier::finishSubmitted() noexcept {
     }
 }
 
-void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
+void Copier::save(const device::ContentPiece& piece) {
+    const std::uint64_t size = piece.size;
     std::optional<Target> target;
     preparing([&] {
         prepare(size);
-        target.emplace(*this, dmabuf, size);
+        target.emplace(*this, piece);
     });
     Pending pending[2];
     std::uint64_t next = 0;
     const auto start = [&](std::size_t half) {
-        const std::uint64_t piece = std::min(size - next, halfSize());
+        const std::uint64_t part = std::min(size - next, halfSize());
         pending[half].done = next;
-        submit(half, target->address() + next, bounce_->address() + half * halfSize(), piece, target->list(),
+        submit(half, target->address() + next, bounce_->address() + half * halfSize(), part, target->list(),
                pending[half]);
-        next += piece;
+        next += part;
     };
     if (size != 0)
         start(0);
@@ -167,28 +168,29 @@ void Copier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOf
         await(pending[half]);
         if (next < size)
             start(half ^ 1);
-        writeAt(file, bounce_->memory().subspan(half * halfSize(), pending[half].size),
-                fileOffset + pending[half].done);
+        writeAt(piece.file, bounce_->memory().subspan(half * halfSize(), pending[half].size),
+                piece.offset + pending[half].done);
         pending[half].size = 0;
     }
 }
 
-void Copier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
+void Copier::load(const device::ContentPiece& piece) {
+    const std::uint64_t size = piece.size;
     std::optional<Target> target;
     preparing([&] {
         prepare(size);
-        target.emplace(*this, dmabuf, size);
+        target.emplace(*this, piece);
     });
     Pending pending[2];
     std::size_t half = 0;
     for (std::uint64_t next = 0; next < size; half ^= 1) {
         if (pending[half].size != 0)
             await(pending[half]);
-        const std::uint64_t piece = std::min(size - next, halfSize());
-        readAt(file, bounce_->memory().subspan(half * halfSize(), piece), fileOffset + next);
-        submit(half, bounce_->address() + half * halfSize(), target->address() + next, piece, target->list(),
+        const std::uint64_t part = std::min(size - next, halfSize());
+        readAt(piece.file, bounce_->memory().subspan(half * halfSize(), part), piece.offset + next);
+        submit(half, bounce_->address() + half * halfSize(), target->address() + next, part, target->list(),
                pending[half]);
-        next += piece;
+        next += part;
     }
     for (Pending& last : pending)
         if (last.size != 0)

@@ -32,8 +32,8 @@ public:
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
 
-    void save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
-    void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+    void save(const device::ContentPiece& piece);
+    void load(const device::ContentPiece& piece);
 
 private:
     struct Pending {

@@ -68,14 +68,16 @@ CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopChec
       drm_(kernel, fd_.get()),
       checkStop_(std::move(checkStop)) {}
 
-void CpuCopier::save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    const Import buffer(drm_, dmabuf);
-    saveMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()), size, file, fileOffset, checkStop_);
+void CpuCopier::save(const device::ContentPiece& piece) {
+    const Import buffer(drm_, piece.buffer);
+    saveMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size, piece.file, piece.offset,
+               checkStop_);
 }
 
-void CpuCopier::load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset) {
-    const Import buffer(drm_, dmabuf);
-    loadMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()), size, file, fileOffset, checkStop_);
+void CpuCopier::load(const device::ContentPiece& piece) {
+    const Import buffer(drm_, piece.buffer);
+    loadMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size, piece.file, piece.offset,
+               checkStop_);
 }
 
 }  // namespace criu::amdgpu

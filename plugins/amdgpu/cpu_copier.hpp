@@ -21,8 +21,8 @@ class CpuCopier {
 public:
     CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop);
 
-    void save(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
-    void load(int dmabuf, std::uint64_t size, int file, std::uint64_t fileOffset);
+    void save(const device::ContentPiece& piece);
+    void load(const device::ContentPiece& piece);
 
 private:
     Kernel& kernel_;

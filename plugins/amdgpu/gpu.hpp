@@ -42,8 +42,9 @@ public:
     [[nodiscard]] virtual std::uint32_t family() const = 0;
     /// A new buffer in the machine's memory.
     virtual std::unique_ptr<Buffer> allocate(std::uint64_t size) = 0;
-    /// A buffer that others have made; the descriptor stays the caller's.
-    virtual std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t size) = 0;
+    /// A part of a buffer that others have made, from `start` on; both are multiples of the GPU's pages. The descriptor
+    /// stays the caller's.
+    virtual std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t start, std::uint64_t size) = 0;
     virtual std::unique_ptr<BufferList> list(const std::vector<const Buffer*>& buffers) = 0;
     /// Gives the copy engine the commands that lie at an address of the GPU. Returns the number of their fence.
     virtual std::uint64_t submit(std::uint64_t address, std::uint64_t bytes, const BufferList& buffers) = 0;

@@ -96,16 +96,16 @@ private:
     amdgpu_device_handle handle_ = nullptr;
 };
 
-/// Takes a handle of a buffer, and maps the buffer.
+/// Takes a handle of a buffer, and maps a part of the buffer.
 class LibdrmBuffer final : public Gpu::Buffer {
 public:
-    LibdrmBuffer(const Device& device, amdgpu_bo_handle handle, std::uint64_t size)
-        : lib_(device.lib()), handle_(handle), size_(size) {
+    LibdrmBuffer(const Device& device, amdgpu_bo_handle handle, std::uint64_t start, std::uint64_t size)
+        : lib_(device.lib()), handle_(handle), start_(start), size_(size) {
         try {
             check(lib_.amdgpu_va_range_alloc(device.get(), amdgpu_gpu_va_range_general, size, kAddressAlignment, 0,
                                              &address_, &range_, 0),
                   "reserve {} bytes of a GPU's address space", size);
-            check(lib_.amdgpu_bo_va_op(handle, 0, size, address_, 0, AMDGPU_VA_OP_MAP),
+            check(lib_.amdgpu_bo_va_op(handle, start, size, address_, 0, AMDGPU_VA_OP_MAP),
                   "map {} bytes at GPU address {:#x}", size, address_);
             mapped_ = true;
         } catch (...) {
@@ -134,7 +134,7 @@ private:
         if (!memory_.empty())
             lib_.amdgpu_bo_cpu_unmap(handle_);
         if (mapped_)
-            lib_.amdgpu_bo_va_op(handle_, 0, size_, address_, 0, AMDGPU_VA_OP_UNMAP);
+            lib_.amdgpu_bo_va_op(handle_, start_, size_, address_, 0, AMDGPU_VA_OP_UNMAP);
         if (range_ != nullptr)
             lib_.amdgpu_va_range_free(range_);
         lib_.amdgpu_bo_free(handle_);
@@ -142,6 +142,7 @@ private:
 
     const Functions& lib_;
     amdgpu_bo_handle handle_;
+    std::uint64_t start_;  ///< in the buffer
     std::uint64_t size_;
     std::uint64_t address_ = 0;
     amdgpu_va_handle range_ = nullptr;
@@ -230,17 +231,17 @@ public:
         request.flags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED;
         amdgpu_bo_handle handle = nullptr;
         check(lib_.amdgpu_bo_alloc(device_.get(), &request, &handle), "make a buffer of {} bytes", size);
-        auto buffer = std::make_unique<LibdrmBuffer>(device_, handle, size);
+        auto buffer = std::make_unique<LibdrmBuffer>(device_, handle, 0, size);
         buffer->mapHere();
         return buffer;
     }
 
-    std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t size) override {
+    std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t start, std::uint64_t size) override {
         amdgpu_bo_import_result result{};
         check(lib_.amdgpu_bo_import(device_.get(), amdgpu_bo_handle_type_dma_buf_fd, static_cast<std::uint32_t>(dmabuf),
                                     &result),
               "import a DMA-BUF");
-        return std::make_unique<LibdrmBuffer>(device_, result.buf_handle, size);
+        return std::make_unique<LibdrmBuffer>(device_, result.buf_handle, start, size);
     }
 
     std::unique_ptr<BufferList> list(const std::vector<const Buffer*>& buffers) override {

@@ -3,10 +3,10 @@
 
 namespace criu::amdgpu {
 
-void Transfer::copy(const device::ContentJob& job) {
+void Transfer::copy(const device::ContentPiece& piece) {
     std::string why;
     try {
-        byEngine(job);
+        byEngine(piece);
         return;
     } catch (const EngineRefused& refused) {
         why = refused.what();
@@ -16,25 +16,25 @@ void Transfer::copy(const device::ContentJob& job) {
     }
     const ErrorContext context(
         [&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); });
-    byProcessor(job);
+    byProcessor(piece);
 }
 
-void Transfer::byEngine(const device::ContentJob& job) {
+void Transfer::byEngine(const device::ContentPiece& piece) {
     if (!engine_)
         engine_ = std::make_unique<Copier>(kernel_, minor_, limit_, checkStop_);
     if (direction_ == device::Direction::Save)
-        engine_->save(job.buffer.get(), job.size, job.file, job.offset);
+        engine_->save(piece);
     else
-        engine_->load(job.buffer.get(), job.size, job.file, job.offset);
+        engine_->load(piece);
 }
 
-void Transfer::byProcessor(const device::ContentJob& job) {
+void Transfer::byProcessor(const device::ContentPiece& piece) {
     if (!processor_)
         processor_ = std::make_unique<CpuCopier>(kernel_, minor_, checkStop_);
     if (direction_ == device::Direction::Save)
-        processor_->save(job.buffer.get(), job.size, job.file, job.offset);
+        processor_->save(piece);
     else
-        processor_->load(job.buffer.get(), job.size, job.file, job.offset);
+        processor_->load(piece);
 }
 
 }  // namespace criu::amdgpu

@@ -23,13 +23,13 @@ public:
           limit_(bufferLimit),
           checkStop_(std::move(checkStop)) {}
 
-    void copy(const device::ContentJob& job) override;
+    void copy(const device::ContentPiece& piece) override;
     /// Why the engine refused for the first time.
     [[nodiscard]] const std::string& fallback() const override { return refusal_; }
 
 private:
-    void byEngine(const device::ContentJob& job);
-    void byProcessor(const device::ContentJob& job);
+    void byEngine(const device::ContentPiece& piece);
+    void byProcessor(const device::ContentPiece& piece);
 
     Kernel& kernel_;
     std::uint32_t minor_;

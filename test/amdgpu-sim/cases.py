@@ -46,7 +46,7 @@ FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
-BULK = [("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
+BULK = [("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
 # Memory that processes share; "render" is made by a render node.

@@ -90,11 +90,11 @@ TEST_CASE("amdgpu: content goes to a file and back") {
     const UniqueFd source = FakeKernel::makeBuffer(size);
     put(source.get(), bytes);
     const UniqueFd file = FakeKernel::makeBuffer(0);
-    copier.save(source.get(), size, file.get(), 8);
+    copier.save({source.get(), 0, size, file.get(), 8});
     CHECK(get(file.get(), size, 8) == bytes);
 
     const UniqueFd target = FakeKernel::makeBuffer(size);
-    copier.load(target.get(), size, file.get(), 8);
+    copier.load({target.get(), 0, size, file.get(), 8});
     CHECK(get(target.get(), size) == bytes);
     CHECK(kernel.executed() >= 2);
 }
@@ -108,7 +108,7 @@ TEST_CASE("amdgpu: several buffers, small and large in turn") {
         const auto bytes = randomBytes(size, static_cast<unsigned>(size));
         const UniqueFd buffer = FakeKernel::makeBuffer(size);
         put(buffer.get(), bytes);
-        copier.save(buffer.get(), size, file.get(), offset);
+        copier.save({buffer.get(), 0, size, file.get(), offset});
         CHECK(get(file.get(), size, offset) == bytes);
         offset += size;
     }
@@ -155,7 +155,7 @@ TEST_CASE("amdgpu: where the copy engine refuses the processor copies") {
     const UniqueFd file = FakeKernel::makeBuffer(0);
     const auto run = [&](Direction direction, int buffer) {
         Transfer transfer(kernel, 128, direction, 1 << 20, [] {});
-        transfer.copy({UniqueFd(::dup(buffer)), kSize, file.get(), 8});
+        transfer.copy({buffer, 0, kSize, file.get(), 8});
         return transfer.fallback();
     };
     SECTION("both ways") {
@@ -194,15 +194,15 @@ TEST_CASE("amdgpu: a copy can be ended between two pieces") {
     });
     const UniqueFd file = FakeKernel::makeBuffer(kSize);
     const UniqueFd buffer = FakeKernel::makeBuffer(kSize);
-    CHECK_THROWS_WITH(copier.save(buffer.get(), kSize, file.get(), 0), Catch::Contains("enough"));
+    CHECK_THROWS_WITH(copier.save({buffer.get(), 0, kSize, file.get(), 0}), Catch::Contains("enough"));
     CHECK(kernel.executed() < kSize >> 20);
     pulses = 0;
     const unsigned before = kernel.executed();
-    CHECK_THROWS_WITH(copier.load(buffer.get(), kSize, file.get(), 0), Catch::Contains("enough"));
+    CHECK_THROWS_WITH(copier.load({buffer.get(), 0, kSize, file.get(), 0}), Catch::Contains("enough"));
     CHECK(kernel.executed() - before < kSize >> 20);
     // Nothing is left of it that would hinder the next.
     pulses = 3;
-    CHECK_NOTHROW(copier.load(buffer.get(), kSize, file.get(), 0));
+    CHECK_NOTHROW(copier.load({buffer.get(), 0, kSize, file.get(), 0}));
 }
 
 TEST_CASE("amdgpu: a content image that is cut short is refused") {
@@ -210,7 +210,7 @@ TEST_CASE("amdgpu: a content image that is cut short is refused") {
     Copier copier(kernel, 128, 1 << 20, [] {});
     const UniqueFd file = FakeKernel::makeBuffer(4095);
     const UniqueFd target = FakeKernel::makeBuffer(8192);
-    CHECK_THROWS_WITH(copier.load(target.get(), 8192, file.get(), 0), Catch::Contains("the file ends at"));
+    CHECK_THROWS_WITH(copier.load({target.get(), 0, 8192, file.get(), 0}), Catch::Contains("the file ends at"));
 
     const Folder folder;
     createContent(folder.images(), "content", 4096);

@@ -119,6 +119,7 @@ private:
     struct Range {
         int buffer = -1;
         std::uint64_t size = 0;
+        std::uint64_t start = 0;  ///< in the buffer
     };
     using Space = std::map<std::uint64_t, Range>;
     struct File {
@@ -129,12 +130,12 @@ private:
     /// A buffer in the address space of a GPU, behind what lies there already.
     class FakeBuffer final : public Gpu::Buffer {
     public:
-        FakeBuffer(Space& space, UniqueFd fd, std::uint64_t size)
+        FakeBuffer(Space& space, UniqueFd fd, std::uint64_t size, std::uint64_t start = 0)
             : space_(space),
               fd_(std::move(fd)),
               size_(size),
               address_(space.empty() ? 0x200000 : space.rbegin()->first + space.rbegin()->second.size) {
-            space_[address_] = {fd_.get(), size_};
+            space_[address_] = {fd_.get(), size_, start};
         }
         ~FakeBuffer() override { space_.erase(address_); }
         FakeBuffer(const FakeBuffer&) = delete;
@@ -170,9 +171,9 @@ private:
             buffer->mapHere();
             return buffer;
         }
-        std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t size) override {
+        std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t start, std::uint64_t size) override {
             count("import a DMA-BUF");
-            return std::make_unique<FakeBuffer>(space_, UniqueFd(::dup(dmabuf)), size);
+            return std::make_unique<FakeBuffer>(space_, UniqueFd(::dup(dmabuf)), size, start);
         }
         std::unique_ptr<BufferList> list(const std::vector<const Buffer*>&) override {
             count("list buffers");
@@ -233,8 +234,8 @@ private:
         if (offset + size > found->second.size)
             return false;
         const int fd = found->second.buffer;
-        const ssize_t done = write ? ::pwrite(fd, data, size, static_cast<off_t>(offset))
-                                   : ::pread(fd, data, size, static_cast<off_t>(offset));
+        const auto place = static_cast<off_t>(found->second.start + offset);
+        const ssize_t done = write ? ::pwrite(fd, data, size, place) : ::pread(fd, data, size, place);
         return done == static_cast<ssize_t>(size);
     }
 

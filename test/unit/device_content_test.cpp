@@ -11,6 +11,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/device/content_channel.hpp"
 
@@ -50,7 +51,7 @@ class MemoryCopier final : public ContentCopier {
 public:
     MemoryCopier(MemoryDriver& driver, Direction direction, StopCheck checkStop)
         : driver_(driver), direction_(direction), checkStop_(std::move(checkStop)) {}
-    void copy(const ContentJob& job) override {
+    void copy(const ContentPiece& job) override {
         if (driver_.slow)
             fallback_ = "it is slow today";
         std::vector<std::byte> bytes(kPiece);
@@ -60,8 +61,8 @@ public:
                 failWith(EIO, "copy a piece");
             const std::span<std::byte> piece(bytes.data(), std::min<std::uint64_t>(kPiece, job.size - done));
             const bool save = direction_ == Direction::Save;
-            readAt(save ? job.buffer.get() : job.file, piece, save ? done : job.offset + done);
-            writeAt(save ? job.file : job.buffer.get(), piece, save ? job.offset + done : done);
+            readAt(save ? job.buffer : job.file, piece, save ? job.start + done : job.offset + done);
+            writeAt(save ? job.file : job.buffer, piece, save ? job.offset + done : job.start + done);
         }
     }
     [[nodiscard]] const std::string& fallback() const override { return fallback_; }
@@ -172,13 +173,32 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
         writeAt(sources.back().get(), contents.back(), 0);
     }
     move(Direction::Save, sources);
-    CHECK(driver.copiers == 6);
-    CHECK(driver.limit == 500);  // half for each of a device's two threads
+    // Each device has as many threads as pay off, and as it has buffers: four, three and three.
+    const unsigned threads = std::clamp(availableCores() / 2, 2U, 4U);
+    CHECK(driver.copiers == threads + 2 * std::min(threads, 3U));
+    CHECK(driver.limit == 1000 / threads);
     move(Direction::Load, targets);
     for (std::size_t at = 0; at < kBuffers; ++at) {
         CHECK(contentOf(file, kSize, 8 + at * kSize) == contents[at]);
         CHECK(contentOf(targets[at], kSize) == contents[at]);
     }
+}
+
+TEST_CASE("content engine: a large buffer is copied in pieces, by several threads") {
+    constexpr std::uint64_t kSize = 2 * kContentPiece + kPiece;
+    MemoryDriver driver;
+    const UniqueFd source = makeBuffer(kSize);
+    const UniqueFd file = makeBuffer(0);
+    const std::vector<std::byte> content = randomBytes(2 * kPiece, 1);
+    const std::uint64_t places[] = {0, kContentPiece - kPiece, 2 * kContentPiece - kPiece};
+    for (const std::uint64_t place : places)
+        writeAt(source.get(), content, place);
+    ContentMover mover(driver, Direction::Save, 1000, nullptr);
+    mover.add(1, {copyOf(source), kSize, file.get(), 8});
+    mover.finish();
+    CHECK(driver.copiers > 1);
+    for (const std::uint64_t place : places)
+        CHECK(contentOf(file, content.size(), 8 + place) == content);
 }
 
 TEST_CASE("content engine: the first failure names the device and gives up the rest") {

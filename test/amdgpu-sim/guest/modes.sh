@@ -574,16 +574,16 @@ took_bounce() {
     [ "$took" -ge "$2" ] && [ "$took" -le "$3" ] || fail "$1 copied through $took MiB, not $2 to $3"
 }
 
-# As large as a buffer, of which the program has two of 32 MiB, and the commands; 16 MiB if nothing is said.
+# As large as the buffer, of 64 MiB; half of 16 MiB, for one of two threads, if nothing is said. And the commands.
 mode_unlimited_buffer() {
     start
     echo >$controls/clear
     dump_well images-usual --leave-running
-    took_bounce "a dump" 16 17
+    took_bounce "a dump" 8 9
     export KFD_MAX_BUFFER_SIZE=0
     echo >$controls/clear
     dump_well images
-    took_bounce "a dump without a limit" 32 65
+    took_bounce "a dump without a limit" 64 65
     restore_well images restore
     still_works "the restore"
     verify

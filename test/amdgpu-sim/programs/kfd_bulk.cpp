@@ -23,7 +23,7 @@ struct Sizes {
     std::size_t own = 0;
 };
 
-constexpr std::size_t kPiece = 32 << 20;
+constexpr std::size_t kPiece = 96 << 20;  // more than criu copies in one go
 
 // Every page is different from all others and begins and ends with a value of its own: enough to see one that is lost
 // or misplaced, and quick.
