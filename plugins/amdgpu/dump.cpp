@@ -118,14 +118,15 @@ bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
 }
 
 void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
-    for (const DumpedProcess& known : tree_.processes)
+    // The driver answers only checkpoint calls by another process' descriptor.
+    const UniqueFd own = kernel_.open(kKfdPath, O_RDONLY);
+    Kfd(kernel_, own.get()).requireCriu();
+    const std::uint32_t version = Kfd(kernel_, own.get()).minorVersion();
+    for (DumpedProcess& known : tree_.processes)
         if (known.pid == file.pid) {
             tree_.further.push_back({id, file.pid, known.id});
-            if (Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).minorVersion() >= kFirstWithContexts)
-                context_.log.warn(
-                    "amdgpu: process {} has {} open several times; if one of them is a context of its own, that is "
-                    "lost",
-                    file.pid, kKfdPath);
+            if (version >= kFirstWithContexts)
+                refuseContext(known, file);
             return;
         }
     // RESTORE is for those who may do that in the initial user namespace (kfd_chardev.c); a restored process opens its
@@ -136,37 +137,52 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     DumpedProcess process;
     process.id = id;
     process.pid = file.pid;
+    process.version = version;
     process.kfd = copyOf(file.copy.get());
-    const Kfd kfd(kernel_, process.kfd.get());
-    // The driver answers only checkpoint calls by another process' descriptor.
-    Kfd(kernel_, kernel_.open(kKfdPath, O_RDONLY).get()).requireCriu();
     // The driver counts stops: one that was never undone would outlast this dump.
-    if (kfd.unpauseLeftOver())
+    if (Kfd(kernel_, process.kfd.get()).unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
     // From here on it is undone with this object.
     DumpedProcess& added = tree_.processes.emplace_back(std::move(process));
+    stopAndRead(added, Kfd(kernel_, added.kfd.get()));
+    context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, added.info.devices,
+                       added.info.buffers, added.info.objects);
+}
+
+/// Stops the queues of a process, by any of its descriptors, and reads its state.
+void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
+    process.dmabufs.clear();
     for (int attempt = 1;; ++attempt) {
-        added.info = kfd.pause();
-        added.paused = true;
-        checkOwner(added);
+        process.info = kfd.pause();
+        process.paused = true;
+        checkOwner(process);
         try {
-            added.state = kfd.checkpoint(added.info);
+            process.state = kfd.checkpoint(process.info);
             break;
         } catch (const Error& error) {
             // The driver counts anew, and memory of the process that it migrates by itself (SVM) may have become other
             // ranges meanwhile.
             if (error.code() != EINVAL || attempt == kCheckpointAttempts)
                 throw;
-            unpause(added);
-            added.paused = false;
+            unpause(process);
+            process.paused = false;
         }
     }
-    added.dmabufs.resize(added.state.buffers.size());
-    for (std::size_t at = 0; at < added.state.buffers.size(); ++at)
-        if (const std::uint32_t fd = added.state.buffers[at].dmabufFd; fd != kNoDmabuf)
-            added.dmabufs[at].reset(static_cast<int>(fd));
-    context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, added.info.devices,
-                       added.info.buffers, added.info.objects);
+    process.dmabufs.resize(process.state.buffers.size());
+    for (std::size_t at = 0; at < process.state.buffers.size(); ++at)
+        if (const std::uint32_t fd = process.state.buffers[at].dmabufFd; fd != kNoDmabuf)
+            process.dmabufs[at].reset(static_cast<int>(fd));
+}
+
+/// Since Linux 6.19 a descriptor may have a context of its own (AMDKFD_IOC_CREATE_PROCESS), of which there is no word
+/// in the checkpoint calls. But its queues were not stopped with those of the process: UNPAUSE finds nothing to undo.
+void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) {
+    const Kfd other(kernel_, file.copy.get());
+    if (!other.unpauseLeftOver())
+        fail("{} has {} twice, each with a context of its own: a restore would make them one", nameOf(known.pid),
+             kKfdPath);
+    known.paused = false;
+    stopAndRead(known, other);
 }
 
 /// A descriptor of /dev/kfd stands for the state of the process that opened it, also in a child that has inherited it.
@@ -184,8 +200,10 @@ void AmdgpuDump::dumpLate(HostPid) {
     DumpObjects objects(kernel_);
     objects.identify(tree_.processes, topology);
     refuseSharing(tree_.processes, objects, topology, context_.options.compat);
-    for (DumpedProcess& process : tree_.processes)
+    for (DumpedProcess& process : tree_.processes) {
         findDrmFiles(kernel_, process, tree_.nodes, topology);
+        warnOfDies(process, topology, context_.log);
+    }
     for (RenderNode& node : tree_.nodes)
         listBuffers(kernel_, node, objects, context_.log);
     dropComputeMappings(tree_);

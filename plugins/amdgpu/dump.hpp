@@ -34,6 +34,8 @@ private:
     void dumpKfd(const files::OpenFd& file, FileId id);
     void use();
 
+    void stopAndRead(DumpedProcess& process, const Kfd& kfd);
+    void refuseContext(DumpedProcess& known, const files::OpenFd& file);
     void checkOwner(const DumpedProcess& process) const;
     /// Starts the queues again that were stopped. Returns the first failure; the others are in the log.
     std::exception_ptr restartQueues() noexcept;

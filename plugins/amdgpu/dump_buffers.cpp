@@ -112,6 +112,17 @@ void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObject
         }
 }
 
+void warnOfDies(const DumpedProcess& process, const Topology& topology, Log& log) {
+    if (process.version >= kFirstWithAllDies)
+        return;
+    for (const uapi::KfdDevice& device : process.state.devices)
+        if (const Node* const gpu = topology.findGpu(device.actualGpuId); gpu != nullptr && gpu->dies > 1)
+            log.warn(
+                "amdgpu: {} has {} dies, and kernels before 6.17 save the state of queues on the first of them only "
+                "(but for stable versions since August 2025): queues of {} may stand still after a restore",
+                gpu->describe(), gpu->dies, nameOf(process.pid));
+}
+
 void dropComputeMappings(DumpedTree& tree) {
     for (RenderNode& node : tree.nodes)
         for (const DumpedProcess& process : tree.processes) {

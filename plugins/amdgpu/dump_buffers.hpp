@@ -19,6 +19,9 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
 void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
                    bool compat);
 
+/// Says which queues an older driver may not have saved whole.
+void warnOfDies(const DumpedProcess& process, const Topology& topology, Log& log);
+
 /// A render node lists what the compute driver has mapped in its address space, too, if it has the buffer: that is the
 /// process' compute state, and restored with it.
 void dropComputeMappings(DumpedTree& tree);

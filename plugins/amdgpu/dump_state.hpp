@@ -22,7 +22,8 @@ struct DumpedProcess {
     FileId id;  ///< of its /dev/kfd
     HostPid pid;
     UniqueFd kfd;
-    bool paused = false;  ///< its queues are stopped by this dump
+    std::uint32_t version = 0;  ///< of the compute driver's interface: 1.N
+    bool paused = false;        ///< its queues are stopped by this dump
     KfdProcess info;
     KfdState state;
     std::vector<UniqueFd> dmabufs;     ///< of state.buffers, some empty

@@ -98,9 +98,17 @@ void Kfd::restore(KfdState& state) const {
     args.deviceCount = static_cast<std::uint32_t>(state.devices.size());
     args.bufferCount = static_cast<std::uint32_t>(state.buffers.size());
     args.objectCount = state.objects;
-    kernel_.ioctl(fd_, uapi::kKfdCriu, &args,
-                  fmt::format("make {} buffers and {} objects on {} GPUs (KFD_CRIU_OP_RESTORE)", state.buffers.size(),
-                              state.objects, state.devices.size()));
+    const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
+    if (code == 0)
+        return;
+    Error error(code, fmt::format("make {} buffers and {} objects on {} GPUs (KFD_CRIU_OP_RESTORE)",
+                                  state.buffers.size(), state.objects, state.devices.size()));
+    // allocate_sdma_queue() of kfd_device_queue_manager.c.
+    if (code == EBUSY)
+        error.addHint(
+            "an SDMA queue of the process needs the hardware queue that it had, and another process has that: end that "
+            "one, or choose another GPU by --gpu-map");
+    throw error;
 }
 
 bool Kfd::resume(HostPid pid) const {

@@ -33,6 +33,10 @@ struct KfdState {
 /// (AMDKFD_IOC_CREATE_PROCESS).
 inline constexpr std::uint32_t kFirstWithContexts = 19;
 
+/// From this one on (Linux 6.17) a checkpoint has the state of queues on all dies of a GPU. Some stable versions since
+/// August 2025 have that, too, without saying so.
+inline constexpr std::uint32_t kFirstWithAllDies = 18;
+
 inline constexpr std::uint32_t kNoDmabuf = 0xffffffff;
 
 /// Whether a buffer has content of its own: memory, not registers or the process' own memory.

@@ -58,6 +58,7 @@ struct Node {
     std::uint32_t sdmaXgmiEngines = 0;
     std::uint32_t sdmaQueuesPerEngine = 0;
     std::uint32_t cpQueues = 0;
+    std::uint32_t dies = 0;  ///< XCCs that work for one compute queue; 0: the driver doesn't say
     std::uint32_t firmware = 0;
     std::uint32_t capability = 0;
     std::uint32_t sdmaFirmware = 0;

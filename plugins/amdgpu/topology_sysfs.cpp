@@ -99,6 +99,7 @@ void fillGpu(const Properties& from, Node& node) {
     node.sdmaXgmiEngines = from.get("num_sdma_xgmi_engines");
     node.sdmaQueuesPerEngine = from.get("num_sdma_queues_per_engine");
     node.cpQueues = from.get("num_cp_queues");
+    node.dies = from.get("num_xcc");
     node.firmware = from.get("fw_version");
     node.capability = from.get("capability");
     node.sdmaFirmware = from.get("sdma_fw_version");

@@ -26,6 +26,11 @@ CRIU_MODES = {
     "grouped_apart": ["kfd_groups"],
     "linux_6_1": ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes"],
     "linux_6_8": ["kfd_processes"],
+    "linux_6_19": ["kfd_context", "kfd_processes"],
+    "dies": ["kfd_queues"],
+    "busy_queue": ["kfd_queues"],
+    "evicted": ["kfd_queues", "kfd_processes"],
+    "small_window": ["render_buffers"],
     "change_handle": ["render_buffers"],
     "changing": ["kfd_svm"],
     "pinned": ["kfd_processes"],
@@ -59,7 +64,7 @@ UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused", "closed_files", "inherited"),
-           ("refused_sharing", "kfd_shared", "604"),
+           ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"),
            ("refused_kind", "mesa_buffers", "always_hidden")]

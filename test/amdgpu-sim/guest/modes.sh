@@ -358,12 +358,94 @@ mode_change_handle() {
     mode_once
 }
 
-# The number of objects changes between the driver's first answer and its second.
+mode_linux_6_19() {
+    reload_simulator interface=619
+    mode_once
+}
+
+# What a dump can't tell from the process' other context.
+mode_refused_context() {
+    reload_simulator interface=619
+    start
+    refused_dump "process $pid ($program) has /dev/kfd twice, each with a context of its own"
+}
+
+# GPUs of several dies, whose state older kernels save for the first die only: a warning.
+mode_dies() {
+    reload_simulator xccs=4
+    start
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    verify
+    reload_simulator xccs=4 interface=608
+    start
+    dump_well images-old --leave-running
+    grep -q "Warn.*has 4 dies.*queues of process $pid ($program) may stand still" "$dir/dump-images-old.log" ||
+        fail "a dump of several dies by an older kernel doesn't warn"
+    still_works "the dump by an older kernel"
+    verify
+}
+
+# The hardware queue that a program had is another one's now.
+mode_busy_queue() {
+    start
+    dump_well images
+    first=$pid
+    dir=$dir/other
+    mkdir -p "$dir"
+    start
+    other=$pid
+    dir=${dir%/other}
+    pid=$first
+    restore images restore-busy
+    [ $code = 1 ] || fail "a restore of a queue that another process has ended with $code"
+    grep -q "Error.*Device or resource busy.*hardware queue.*--gpu-map" "$dir/restore-busy.log" ||
+        fail "the log doesn't say what is busy: $(errors "$dir/restore-busy.log")"
+    gone "$pid" || fail "a failed restore left the program behind"
+    kill -KILL "$other"
+    until_true 10 gone "$other"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# Others need the video memory while the program is dumped: its queues are stopped by that, too, and go on when there is
+# room again, not before and not never.
+mode_evicted() {
+    start
+    echo 3000 >$controls/evict
+    dump_well images --leave-running
+    still_works "a dump while there was no room"
+    echo 500 >$controls/evict
+    dump_well images
+    sleep 1
+    restore_well images restore
+    echo 1000 >$controls/evict
+    still_works "the restore"
+    verify
+}
+
+# Video memory that processors reach only after it was moved.
+mode_small_window() {
+    reload_simulator vram_visible=0
+    start
+    echo "drm.cs 1 22 1000000" >$controls/fault
+    dump_well images
+    restore_well images restore
+    [ "$(sed -n 's/^migrations //p' $controls/state)" -gt 0 ] || fail "no memory was moved"
+    echo >$controls/clear
+    still_works "the restore"
+    verify
+}
+
+# The number of objects changes between the driver's first answer and its second, two times.
 mode_changing() {
     start
-    echo "kfd.criu.checkpoint 1 22" >$controls/fault
-    dump_well images
     echo >$controls/clear
+    echo 2 >$controls/split_ranges
+    dump_well images
+    [ "$(sed -n 's/^kfd.criu.checkpoint //p' $controls/hits)" = 3 ] || fail "the state was not read again"
     restore_well images restore
     still_works "the restore"
     verify

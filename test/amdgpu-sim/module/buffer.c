@@ -115,12 +115,24 @@ static void bo_free(struct drm_gem_object* object) {
     drm_gem_shmem_free(&bo->base);
 }
 
-/* Video memory that is pinned beyond the processor's window can't be moved into it. */
-static vm_fault_t bo_fault(struct vm_fault* vmf) {
-    const struct drm_gem_object* object = vmf->vma->vm_private_data;
+static atomic64_t migrations = ATOMIC64_INIT(0);
 
-    if (READ_ONCE(sim_vram_pinned) && sim_bo_of((struct drm_gem_object*)object)->charged) {
+u64 sim_migrations(void) {
+    return atomic64_read(&migrations);
+}
+
+/*
+ * Video memory beyond the processor's window is moved into it, or to the system's memory, when it is touched; if it is
+ * pinned, it can't be (amdgpu_bo_fault_reserve_notify() of amdgpu_object.c, Linux 6.1).
+ */
+static vm_fault_t bo_fault(struct vm_fault* vmf) {
+    struct sim_bo* bo = sim_bo_of(vmf->vma->vm_private_data);
+
+    if (READ_ONCE(sim_vram_pinned) && bo->charged) {
         return VM_FAULT_SIGBUS;
+    }
+    if (xchg(&bo->invisible, false)) {
+        atomic64_inc(&migrations);
     }
     return drm_gem_shmem_vm_ops.fault(vmf);
 }
@@ -204,9 +216,6 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
             atomic64_sub(PAGE_ALIGN(size), &gpu->vram_used);
             return ERR_PTR(-ENOMEM);
         }
-        if (!sim_vram_visible && !(domains & AMDGPU_GEM_DOMAIN_GTT)) {
-            flags |= AMDGPU_GEM_CREATE_NO_CPU_ACCESS;
-        }
     }
     bo = create(gpu, size);
     if (IS_ERR(bo)) {
@@ -217,6 +226,7 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
     }
     bo->domains = domains;
     bo->flags = flags;
+    bo->invisible = domains & AMDGPU_GEM_DOMAIN_VRAM && !sim_vram_visible;
     bo->charged = domains & AMDGPU_GEM_DOMAIN_VRAM ? gpu : NULL;
     if (bo->charged) {
         use_kept_memory(gpu, bo);

@@ -12,6 +12,7 @@
 #include "kfd.h"
 
 #define MAX_ARGUMENTS 4096u
+#define CREATE_PROCESS 0x25 /* newer than the headers of this kernel */
 
 static int major;
 static struct class* class;
@@ -39,7 +40,7 @@ static int kfd_release(struct inode* inode, struct file* file) {
 
 static long version(struct kfd_ioctl_get_version_args* arguments) {
     /* KFD_IOCTL_MINOR_VERSION of those versions of Linux. */
-    u32 minor = sim_interface >= 617 ? 18 : sim_interface >= 608 ? 14 : 11;
+    u32 minor = sim_interface >= 619 ? 19 : sim_interface >= 617 ? 18 : sim_interface >= 608 ? 14 : 11;
 
     *arguments = (struct kfd_ioctl_get_version_args){KFD_IOCTL_MAJOR_VERSION, minor};
     return 0;
@@ -193,13 +194,30 @@ static long may_use(const struct sim_process* process, unsigned int number) {
     return 0;
 }
 
+/* Gives the descriptor a context of its own, once: kfd_ioctl_create_process() of Linux 6.19. */
+static long second_process(struct file* file) {
+    struct sim_process *process = file->private_data, *second;
+
+    if (process->secondary) {
+        return -EINVAL;
+    }
+    second = sim_process_second();
+    if (IS_ERR(second)) {
+        return PTR_ERR(second);
+    }
+    file->private_data = second;
+    sim_process_put(process);
+    return 0;
+}
+
 static long kfd_ioctl(struct file* file, unsigned int command, unsigned long argument) {
     struct sim_process* process = file->private_data;
     unsigned int number = _IOC_NR(command), size = _IOC_SIZE(command), point = SIM_POINT_KFD + number;
     void* data;
     long result;
 
-    if (_IOC_TYPE(command) != AMDKFD_IOCTL_BASE || number < AMDKFD_COMMAND_START || number > 0x24) {
+    if (_IOC_TYPE(command) != AMDKFD_IOCTL_BASE || number < AMDKFD_COMMAND_START ||
+        number > (sim_interface >= 619 ? CREATE_PROCESS : 0x24)) {
         return -ENOTTY;
     }
     if (size > MAX_ARGUMENTS) {
@@ -230,7 +248,11 @@ static long kfd_ioctl(struct file* file, unsigned int command, unsigned long arg
             return -EINVAL;
         }
     }
-    result = sim_point(point) ?: dispatch(process, number, data);
+    if (number == CREATE_PROCESS) {
+        result = second_process(file);
+    } else {
+        result = sim_point(point) ?: dispatch(process, number, data);
+    }
     if ((_IOC_DIR(command) & _IOC_READ) && copy_to_user((void __user*)argument, data, size)) {
         result = -EFAULT;
     }

@@ -23,6 +23,7 @@
 #define SIM_EVENT_PAGE_BYTES (KFD_SIGNAL_EVENT_LIMIT * 8)
 #define SIM_FIRST_OTHER_EVENT 0x80000000u /* ids of events that aren't signals */
 #define SIM_MAX_QUEUES 1024
+#define SIM_MAX_XCCS 8 /* dies of a GPU, each of which has a part of a compute queue's state */
 
 struct sim_process;
 
@@ -56,6 +57,8 @@ struct sim_queue {
     bool faulted;
     u64 read, write; /* bytes, dwords or packets since the queue's creation, by kind of queue */
     u64 rung;        /* the doorbell's value when last looked at */
+    int sdma;        /* the number of the hardware queue of an SDMA queue; negative: none */
+    u64 xcc_state[SIM_MAX_XCCS];
 };
 
 struct sim_event {
@@ -84,6 +87,8 @@ struct sim_process {
     bool xnack;
     bool awaits_resume; /* restored, and RESUME has not come yet */
     u32 evictions;
+    bool out_of_room; /* its memory was moved out of video memory, see sim_evict_all() */
+    bool secondary;   /* a context of one descriptor, beside the process that its address space has */
     struct sim_pdd pdds[SIM_MAX_GPUS];
     struct idr queues;
     spinlock_t event_lock;
@@ -104,6 +109,8 @@ void sim_process_put(struct sim_process* process);
 struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id);
 int sim_pdd_acquire(struct sim_pdd* pdd, int drm_fd);
 unsigned int sim_process_count(void);
+struct sim_process* sim_process_second(void);
+void sim_evict_all(unsigned int milliseconds);
 unsigned int sim_pdd_count(const struct sim_process* process);
 
 /* kfd_memory.c */
@@ -118,8 +125,17 @@ long sim_kfd_memory_ioctl(struct sim_process* process, unsigned int number, void
 
 /* kfd_queue.c */
 long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void* data);
-int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments, u32 doorbell,
-                      u64 read, u64 write);
+/* What a checkpoint has of a queue. */
+struct sim_queue_state {
+    u32 doorbell;
+    s32 sdma;
+    u64 read, write;
+    u64 xcc_state[SIM_MAX_XCCS];
+};
+int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments,
+                      const struct sim_queue_state* state);
+struct sim_queue_state sim_queue_save(const struct sim_queue* queue);
+void sim_queues_give_back(struct sim_process* process);
 void sim_queues_evict(struct sim_process* process);
 void sim_queues_resume(struct sim_process* process);
 void sim_queues_free(struct sim_process* process);
@@ -134,6 +150,7 @@ void sim_events_free(struct sim_process* process);
 /* kfd_svm.c */
 long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* arguments);
 bool sim_svm_allowed(void* pdd, u64 address, bool write, u64* end);
+int sim_range_split_any(struct sim_process* process);
 void sim_ranges_free(struct sim_process* process);
 struct sim_process* sim_process_of(struct sim_pdd* pdd);
 

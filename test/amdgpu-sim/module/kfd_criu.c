@@ -39,9 +39,9 @@ struct private_bo {
 };
 
 struct private_queue {
-    u32 type, doorbell;
+    u32 type, reserved;
     struct kfd_ioctl_create_queue_args arguments;
-    u64 read, write;
+    struct sim_queue_state state;
 };
 
 struct private_event {
@@ -103,16 +103,19 @@ static long process_info(struct sim_process* process, struct kfd_ioctl_criu_args
     counts = count(process);
     describe(&counts, sim_pdd_count(process), arguments);
     arguments->pid = task_tgid_nr_ns(process->leader, task_active_pid_ns(process->leader));
+    /* Deferred work of the driver may split and join ranges meanwhile (svm_range_deferred_list_work() of kfd_svm.c). */
+    if (READ_ONCE(sim_split_ranges)) {
+        WRITE_ONCE(sim_split_ranges, sim_split_ranges - 1);
+        return sim_range_split_any(process);
+    }
     return 0;
 }
 
 static void save_queue(struct private_queue* to, struct sim_queue* queue) {
     to->type = OBJECT_QUEUE;
     mutex_lock(&queue->lock);
-    to->doorbell = queue->doorbell;
     to->arguments = queue->arguments;
-    to->read = queue->read;
-    to->write = queue->write;
+    to->state = sim_queue_save(queue);
     mutex_unlock(&queue->lock);
 }
 
@@ -416,8 +419,7 @@ static long restore_object(struct sim_process* process, const void* at, u64 left
     const struct private_range* range = at;
 
     if (type == OBJECT_QUEUE && left >= sizeof(*queue)) {
-        return sim_queue_restore(process, &queue->arguments, queue->doorbell, queue->read, queue->write)
-                   ?: (long)sizeof(*queue);
+        return sim_queue_restore(process, &queue->arguments, &queue->state) ?: (long)sizeof(*queue);
     }
     if (type == OBJECT_EVENT && left >= sizeof(*event)) {
         return sim_event_restore(process, &event->event) ?: (long)sizeof(*event);

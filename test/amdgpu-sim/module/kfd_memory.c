@@ -145,6 +145,11 @@ int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args*
         (kind == KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP && arguments->size != PAGE_SIZE)) {
         return -EINVAL;
     }
+    /* kfd_ioctl_alloc_memory_of_gpu() of Linux 6.1; a restore isn't asked. */
+    if (!id && !sim_vram_visible && (arguments->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) &&
+        (arguments->flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC)) {
+        return -EINVAL;
+    }
     if (!pdd->vm) {
         return -ENODEV;
     }

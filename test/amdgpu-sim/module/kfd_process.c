@@ -90,6 +90,9 @@ static void address_space_ends(struct mmu_notifier* notifier, struct mm_struct* 
     struct sim_process* process = container_of(notifier, struct sim_process, notifier);
 
     if (!xchg(&process->ending, true)) {
+        mutex_lock(&process->lock);
+        sim_queues_give_back(process);
+        mutex_unlock(&process->lock);
         queue_work(releases, &process->release);
     }
 }
@@ -155,7 +158,7 @@ struct sim_process* sim_process_open(void) {
 
     mutex_lock(&processes_lock);
     list_for_each_entry(process, &processes, link) {
-        if (process->mm == current->mm && !READ_ONCE(process->ending)) {
+        if (process->mm == current->mm && !process->secondary && !READ_ONCE(process->ending)) {
             goto found;
         }
     }
@@ -168,13 +171,66 @@ found:
     return process;
 }
 
+/*
+ * A context beside the process that the caller has already: kfd_ioctl_create_process() of Linux 6.19. It ends with the
+ * address space here, and not with the descriptor.
+ */
+struct sim_process* sim_process_second(void) {
+    struct sim_process* process;
+
+    mutex_lock(&processes_lock);
+    process = process_create();
+    if (!IS_ERR(process)) {
+        process->secondary = true;
+        kref_get(&process->references);
+    }
+    mutex_unlock(&processes_lock);
+    return process;
+}
+
+static void there_is_room(struct work_struct* work) {
+    struct sim_process* process;
+
+    mutex_lock(&processes_lock);
+    list_for_each_entry(process, &processes, link) {
+        mutex_lock(&process->lock);
+        if (process->out_of_room) {
+            process->out_of_room = false;
+            sim_queues_resume(process);
+        }
+        mutex_unlock(&process->lock);
+    }
+    mutex_unlock(&processes_lock);
+}
+static DECLARE_DELAYED_WORK(room, there_is_room);
+
+/*
+ * Somebody else needs the video memory: queues stop for so long, whatever else has stopped them (evict_process_worker()
+ * and restore_process_worker() of kfd_process.c, Linux 6.1).
+ */
+void sim_evict_all(unsigned int milliseconds) {
+    struct sim_process* process;
+
+    mutex_lock(&processes_lock);
+    list_for_each_entry(process, &processes, link) {
+        mutex_lock(&process->lock);
+        if (!process->out_of_room) {
+            process->out_of_room = true;
+            sim_queues_evict(process);
+        }
+        mutex_unlock(&process->lock);
+    }
+    mutex_unlock(&processes_lock);
+    mod_delayed_work(releases, &room, msecs_to_jiffies(milliseconds));
+}
+
 /* The process of a thread group with a reference, or NULL. */
 struct sim_process* sim_process_find(struct pid* tgid) {
     struct sim_process *process, *found = NULL;
 
     mutex_lock(&processes_lock);
     list_for_each_entry(process, &processes, link) {
-        if (task_tgid(process->leader) == tgid && !READ_ONCE(process->ending)) {
+        if (task_tgid(process->leader) == tgid && !process->secondary && !READ_ONCE(process->ending)) {
             kref_get(&process->references);
             found = process;
             break;
@@ -241,5 +297,6 @@ int sim_processes_init(void) {
 }
 
 void sim_processes_exit(void) {
+    cancel_delayed_work_sync(&room);
     destroy_workqueue(releases);
 }

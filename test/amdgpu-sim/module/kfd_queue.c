@@ -12,6 +12,93 @@
 
 #define BATCH 64 /* packets between two looks at whether to stop */
 
+/* Of each kind: engines by queues of each, as the topology says. */
+static const unsigned int sdma_queues[2] = {2 * 8, 3 * 8};
+
+static int sdma_kind(u32 queue_type) {
+    return queue_type == KFD_IOC_QUEUE_TYPE_SDMA ? 0 : queue_type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI ? 1 : -1;
+}
+
+/*
+ * allocate_sdma_queue() of kfd_device_queue_manager.c (Linux 6.1): a queue takes the first hardware queue of the GPU
+ * that is free, and a restored one that which it had.
+ */
+static int take_sdma(struct sim_queue* queue, int wanted) {
+    int kind = sdma_kind(queue->arguments.queue_type);
+    unsigned int id;
+
+    queue->sdma = -1;
+    if (kind < 0) {
+        return 0;
+    }
+    if (wanted >= 0) {
+        if (wanted >= (int)sdma_queues[kind] || test_and_set_bit(wanted, &queue->pdd->gpu->sdma_used[kind])) {
+            return -EBUSY;
+        }
+        queue->sdma = wanted;
+        return 0;
+    }
+    do {
+        id = find_first_zero_bit(&queue->pdd->gpu->sdma_used[kind], sdma_queues[kind]);
+        if (id >= sdma_queues[kind]) {
+            return -ENOMEM;
+        }
+    } while (test_and_set_bit(id, &queue->pdd->gpu->sdma_used[kind]));
+    queue->sdma = id;
+    return 0;
+}
+
+static void give_sdma_back(struct sim_queue* queue) {
+    if (queue->sdma >= 0) {
+        clear_bit(queue->sdma, &queue->pdd->gpu->sdma_used[sdma_kind(queue->arguments.queue_type)]);
+    }
+    queue->sdma = -1;
+}
+
+/* When the address space ends, before anybody hears of it (kfd_process_dequeue_from_all_devices() of Linux 6.1). */
+void sim_queues_give_back(struct sim_process* process) {
+    struct sim_queue* queue;
+    int id;
+
+    idr_for_each_entry(&process->queues, queue, id) {
+        give_sdma_back(queue);
+    }
+}
+
+/*
+ * Each die has a part of a compute queue's state (MQD). Before 6.17 a checkpoint had that of the first die only
+ * (checkpoint_mqd() of kfd_mqd_manager_v9.c), and the others began anew.
+ */
+static void work_on_dies(struct sim_queue* queue) {
+    unsigned int xcc;
+
+    for (xcc = 0; xcc < sim_xccs; xcc++) {
+        queue->xcc_state[xcc]++;
+    }
+}
+
+static bool dies_agree(const struct sim_queue* queue) {
+    unsigned int xcc;
+
+    for (xcc = 1; xcc < sim_xccs; xcc++) {
+        if (queue->xcc_state[xcc] != queue->xcc_state[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sim_queue_state sim_queue_save(const struct sim_queue* queue) {
+    struct sim_queue_state state = {
+        .doorbell = queue->doorbell, .sdma = queue->sdma, .read = queue->read, .write = queue->write};
+    unsigned int xcc;
+
+    for (xcc = 0; xcc < (sim_interface >= 617 ? sim_xccs : 1); xcc++) {
+        state.xcc_state[xcc] = queue->xcc_state[xcc];
+    }
+    return state;
+}
+
 /* Of the units in which a queue's read and write indexes count. */
 static u32 unit(const struct sim_queue* queue) {
     switch (queue->arguments.queue_type) {
@@ -41,7 +128,7 @@ static void look_at_doorbell(struct sim_queue* queue, struct sim_view* view) {
     if (queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
         /* Here the bell only says that there is something; the index is in memory. */
         if (!view || sim_read(view, queue->arguments.write_pointer_address, &value, sizeof(value))) {
-            queue->rung = 0;
+            queue->rung = U64_MAX;
             return;
         }
     }
@@ -94,6 +181,13 @@ static bool step(struct sim_queue* queue, struct sim_view* view) {
     }
     if (waits) {
         return false;
+    }
+    if (sdma_kind(queue->arguments.queue_type) < 0) {
+        if (!dies_agree(queue)) {
+            fault(queue, view, -EFAULT);
+            return false;
+        }
+        work_on_dies(queue);
     }
     if (!packet.dwords || packet.error) {
         fault(queue, view, packet.error ?: -EINVAL);
@@ -157,7 +251,7 @@ static int check(const struct sim_process* process, const struct kfd_ioctl_creat
 
 /* The process is locked. With `id` and `doorbell` not negative the queue gets these, otherwise free ones. */
 static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments, int id,
-                              int doorbell) {
+                              int doorbell, int sdma) {
     struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
     struct sim_queue* queue;
     int result = check(process, arguments);
@@ -179,8 +273,17 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
         kfree(queue);
         return ERR_PTR(-ENOSPC);
     }
+    queue->pdd = pdd;
+    queue->arguments = *arguments;
+    result = take_sdma(queue, sdma);
+    if (result) {
+        clear_bit(doorbell, pdd->doorbells_used);
+        kfree(queue);
+        return ERR_PTR(result);
+    }
     id = idr_alloc(&process->queues, queue, max(id, 0), id < 0 ? SIM_MAX_QUEUES : id + 1, GFP_KERNEL);
     if (id < 0) {
+        give_sdma_back(queue);
         clear_bit(doorbell, pdd->doorbells_used);
         kfree(queue);
         return ERR_PTR(id);
@@ -189,7 +292,6 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
     arguments->doorbell_offset = sim_mmap_offset(SIM_MMAP_DOORBELL, pdd) | (u64)doorbell * 8;
     mutex_init(&queue->lock);
     queue->process = process;
-    queue->pdd = pdd;
     queue->arguments = *arguments;
     queue->doorbell = doorbell;
     queue->evictions = process->evictions;
@@ -199,6 +301,7 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
 }
 
 static void unmake(struct sim_queue* queue) {
+    give_sdma_back(queue);
     clear_bit(queue->doorbell, queue->pdd->doorbells_used);
     mutex_destroy(&queue->lock);
     kfree(queue);
@@ -216,25 +319,29 @@ static int set_going(struct sim_queue* queue) {
     return 0;
 }
 
-int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments, u32 doorbell,
-                      u64 read, u64 write) {
+int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create_queue_args* arguments,
+                      const struct sim_queue_state* state) {
     struct kfd_ioctl_create_queue_args own = *arguments;
     struct sim_queue* queue;
 
-    if (own.queue_id >= SIM_MAX_QUEUES || doorbell >= SIM_DOORBELLS) {
+    if (own.queue_id >= SIM_MAX_QUEUES || state->doorbell >= SIM_DOORBELLS) {
         return -EINVAL;
     }
-    queue = make(process, &own, own.queue_id, doorbell);
+    queue = make(process, &own, own.queue_id, state->doorbell, state->sdma);
     if (IS_ERR(queue)) {
         return PTR_ERR(queue);
     }
-    queue->read = read;
-    queue->write = write;
+    queue->read = state->read;
+    queue->write = state->write;
+    /* Hardware looks at the index in memory when a queue is given to it (CP_HQD_PQ_WPTR_POLL of kfd_mqd_manager_v9.c):
+     * a bell that rang while the queue stood still is not heard any more. */
+    queue->rung = U64_MAX;
+    memcpy(queue->xcc_state, state->xcc_state, sizeof(queue->xcc_state));
     return set_going(queue);
 }
 
 static long create(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments) {
-    struct sim_queue* queue = make(process, arguments, -1, -1);
+    struct sim_queue* queue = make(process, arguments, -1, -1, -1);
 
     return IS_ERR(queue) ? PTR_ERR(queue) : set_going(queue);
 }
@@ -287,7 +394,7 @@ void sim_queues_evict(struct sim_process* process) {
         if (queue->arguments.queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
             look_at_doorbell(queue, NULL);
         } else if (READ_ONCE(((u64*)queue->pdd->doorbells)[queue->doorbell]) != queue->rung) {
-            queue->rung = 0;
+            queue->rung = U64_MAX;
         }
         queue->evictions++;
         mutex_unlock(&queue->lock);

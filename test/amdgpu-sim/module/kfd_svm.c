@@ -142,6 +142,22 @@ static int split(struct sim_process* process, u64 at) {
     return 0;
 }
 
+/* Makes two ranges of the first that has several pages: nothing that a program could notice. */
+int sim_range_split_any(struct sim_process* process) {
+    struct sim_range* range;
+    int result = 0;
+
+    mutex_lock(&process->range_lock);
+    list_for_each_entry(range, &process->ranges, link) {
+        if (range->last > range->start) {
+            result = split(process, range->start + 1);
+            break;
+        }
+    }
+    mutex_unlock(&process->range_lock);
+    return result;
+}
+
 /* Makes ranges, with default attributes, for pages that belong to none. The list is in the order of addresses. */
 static int fill(struct sim_process* process, u64 start, u64 last) {
     struct list_head* before = &process->ranges;

@@ -41,13 +41,17 @@ module_param_named(family, sim_family, uint, 0444);
 MODULE_PARM_DESC(family, "AMDGPU_FAMILY_ number that programs are told; 141 (AI, GFX9)");
 unsigned int sim_interface = 618;
 module_param_named(interface, sim_interface, uint, 0444);
-MODULE_PARM_DESC(interface, "which Linux's interface this is: 601, 604, 608, 617 or 618, for 6.1 and so on");
+MODULE_PARM_DESC(interface, "which Linux's interface this is: 601, 604, 608, 617, 618 or 619, for 6.1 and so on");
 bool sim_change_handle;
 module_param_named(change_handle, sim_change_handle, bool, 0444);
 MODULE_PARM_DESC(change_handle, "GEM_CHANGE_HANDLE works, as in the first versions of Linux 6.18 only");
 bool sim_vram_pinned;
 module_param_named(vram_pinned, sim_vram_pinned, bool, 0644);
 MODULE_PARM_DESC(vram_pinned, "video memory can't be moved to where the processor reaches it: SIGBUS");
+unsigned int sim_xccs = 1;
+module_param_named(xccs, sim_xccs, uint, 0444);
+MODULE_PARM_DESC(xccs, "dies of each GPU that work for one compute queue, 1 to 8");
+unsigned int sim_split_ranges;
 bool sim_xgmi;
 module_param_named(xgmi, sim_xgmi, bool, 0444);
 MODULE_PARM_DESC(xgmi, "GPUs are linked to each other by XGMI");
@@ -178,7 +182,7 @@ static int __init start(void) {
     unsigned int i;
     int result;
 
-    if (gpus < 1 || gpus > SIM_MAX_GPUS) {
+    if (gpus < 1 || gpus > SIM_MAX_GPUS || sim_xccs < 1 || sim_xccs > 8) {
         return -EINVAL;
     }
     sim_bo_init();

@@ -208,11 +208,22 @@ static ssize_t clear_write(struct file* file, const char __user* text, size_t si
     return size;
 }
 
+static ssize_t evict_write(struct file* file, const char __user* text, size_t size, loff_t* position) {
+    unsigned int milliseconds;
+    int result = kstrtouint_from_user(text, size, 0, &milliseconds);
+
+    if (result) {
+        return result;
+    }
+    sim_evict_all(milliseconds);
+    return size;
+}
+
 static int state_show(struct seq_file* file, void* unused) {
     unsigned int i;
 
-    seq_printf(file, "processes %u\nbuffers %d\nsystem_peak %llu\n", sim_process_count(), atomic_read(&sim_bo_count),
-               sim_system_peak());
+    seq_printf(file, "processes %u\nbuffers %d\nsystem_peak %llu\nmigrations %llu\n", sim_process_count(),
+               atomic_read(&sim_bo_count), sim_system_peak(), sim_migrations());
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 
@@ -229,6 +240,7 @@ DEFINE_SHOW_ATTRIBUTE(state);
 
 static const struct file_operations fault_operations = {.owner = THIS_MODULE, .write = fault_write};
 static const struct file_operations delay_operations = {.owner = THIS_MODULE, .write = delay_write};
+static const struct file_operations evict_operations = {.owner = THIS_MODULE, .write = evict_write};
 static const struct file_operations clear_operations = {.owner = THIS_MODULE, .write = clear_write};
 
 int sim_points_init(void) {
@@ -241,6 +253,8 @@ int sim_points_init(void) {
     debugfs_create_file("fault", 0200, folder, NULL, &fault_operations);
     debugfs_create_file("delay", 0200, folder, NULL, &delay_operations);
     debugfs_create_file("clear", 0200, folder, NULL, &clear_operations);
+    debugfs_create_file("evict", 0200, folder, NULL, &evict_operations);
+    debugfs_create_u32("split_ranges", 0600, folder, &sim_split_ranges);
     debugfs_create_u32("bandwidth", 0600, folder, &sim_bandwidth);
     return 0;
 }

@@ -40,9 +40,10 @@ struct sim_gpu {
     atomic_t contexts; /* that are open */
     int most_contexts;
     spinlock_t link_lock;
-    u64 link_free;        /* when the link to the system has done all copies so far (ktime_get_ns()) */
-    struct page* mmio;    /* the page that MMIO_REMAP objects map */
-    atomic64_t vram_used; /* bytes */
+    u64 link_free;              /* when the link to the system has done all copies so far (ktime_get_ns()) */
+    unsigned long sdma_used[2]; /* hardware queues of SDMA engines, and of those for XGMI, that programs have */
+    struct page* mmio;          /* the page that MMIO_REMAP objects map */
+    atomic64_t vram_used;       /* bytes */
     struct mutex kept_lock;
     struct list_head kept;   /* memory of buffers that are gone, wiped (sim_keep_vram) */
     atomic64_t bytes_copied; /* by SDMA packets, of user queues too */
@@ -62,11 +63,13 @@ extern unsigned int sim_capability;
 extern unsigned int sim_interface;
 extern bool sim_change_handle;
 extern bool sim_vram_pinned;
+extern unsigned int sim_xccs;
 extern bool sim_xgmi;
 extern bool sim_vram_visible;
 extern bool sim_plain_counts;
 extern unsigned int sim_bandwidth;
 extern bool sim_keep_vram;
+extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 bool sim_gpu_allowed(const struct sim_gpu* gpu);
 
@@ -92,6 +95,7 @@ struct sim_bo {
     struct sim_gpu* charged;          /* whose VRAM this occupies; NULL if it doesn't */
     u64 domains, flags, alignment;
     u64 user_address; /* of memory of a process */
+    bool invisible;   /* video memory beyond the processor's window */
     struct mm_struct* user_mm;
     bool pinned;
 };
@@ -118,6 +122,7 @@ void sim_bo_init(void);
 void sim_vram_init(struct sim_gpu* gpu);
 void sim_vram_release(struct sim_gpu* gpu);
 extern atomic_t sim_bo_count;
+u64 sim_migrations(void);  /* of video memory to where the processor reaches it */
 u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
 void sim_system_peak_reset(void);
 

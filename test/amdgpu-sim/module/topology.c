@@ -119,12 +119,13 @@ static bool make_properties(struct folder* node, unsigned int number, const stru
                "vendor_id %u\ndevice_id %u\nlocation_id %u\ndomain 0\ndrm_render_minor %u\nhive_id %u\n"
                "num_sdma_engines %u\nnum_sdma_xgmi_engines %u\nnum_sdma_queues_per_engine %u\nnum_cp_queues %u\n"
                "max_engine_clk_fcompute 1700\nlocal_mem_size 0\nfw_version %u\ncapability %u\nsdma_fw_version %u\n"
-               "unique_id %u\nmax_engine_clk_ccompute 3000\n",
+               "unique_id %u\nnum_xcc %u\nmax_engine_clk_ccompute 3000\n",
                gpu ? 0 : num_online_cpus(), of->simd_count, gpu ? 16 : 0, links, gpu ? 0x80000000u : 0, gpu ? 8 : 0,
                gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 8 : 0, gpu ? 1 : 0, gpu ? of->simd_count / 32 : 0,
                gpu ? 4 : 0, gpu ? 32 : 0, gpu ? 90010 : 0, gpu ? 0x1002 : 0, of->device_id, number << 8,
                gpu ? gpu->drm.render->index : 0, gpu && sim_xgmi ? 1 : 0, gpu ? 2 : 0, gpu ? 3 : 0, gpu ? 8 : 0,
-               gpu ? 24 : 0, of->fw_version, gpu ? sim_capability : 0, of->sdma_fw_version, of->gpu_id);
+               gpu ? 24 : 0, of->fw_version, gpu ? sim_capability : 0, of->sdma_fw_version, of->gpu_id,
+               gpu ? sim_xccs : 0);
 }
 
 /* Node 0 has the processors, node N the Nth GPU. */
