@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,10 +78,24 @@ private:
         sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
     }
 
+    /// Each description is one of its own, with its own flags; what can't be opened again (it belongs to somebody whom
+    /// the tree's user namespace doesn't know, or nobody reads from it) is the one that was given.
     void useInherited(FileOpener& opener, int given) {
-        for (const PipeEntry* entry : entries_)
-            opener.provide(FileId{entry->id},
-                           UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the inherited pipe {}", id_)));
+        const std::string path = fmt::format("/proc/self/fd/{}", given);
+        for (const PipeEntry* entry : entries_) {
+            const int access = static_cast<int>(entry->flags) & O_ACCMODE;
+            UniqueFd fd(isPipe(given) ? ::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC) : -1);
+            if (fd)
+                setFlags(fd.get(), entry->flags);
+            else
+                fd.reset(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the inherited pipe {}", id_));
+            opener.provide(FileId{entry->id}, std::move(fd));
+        }
+    }
+
+    static bool isPipe(int fd) {
+        struct stat status {};
+        return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
     }
 
     std::uint32_t id_;

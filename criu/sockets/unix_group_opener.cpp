@@ -147,8 +147,10 @@ void UnixGroupOpener::adoptGiven() {
         const int inherited = opener_.inherited(fmt::format("socket:[{}]", socket->entry->ino));
         if (inherited >= 0)
             given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
-        else if (socket->has(UnixFlag::Callback))
+        else if (socket->has(UnixFlag::Callback)) {
+            freeName(socket->name);
             given = group_.carried_.open(socket->entry->ino);
+        }
         if (!given)
             continue;
         group_.given_.push_back(socket);

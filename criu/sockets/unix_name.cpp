@@ -265,6 +265,14 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate) {
     return file;
 }
 
+void freeName(const UnixName& name) {
+    if (!name.isPath() || name.deleted)
+        return;
+    const Excursion excursion(name.directory);
+    kernel::CreatedName at{std::string(name.address())};
+    removeStale(name, at);
+}
+
 void connectName(int fd, const UnixName& name, int path) {
     if (path >= 0) {
         const std::string link = fmt::format("/proc/self/fd/{}", path);

@@ -49,6 +49,10 @@ enum class PathFate {
 /// the socket even if the name is gone. Only one process at a time may do this, see ProcessLock.
 UniqueFd bindName(int fd, const UnixName& name, PathFate fate);
 
+/// Removes the socket file that the dumped process has left at a path, for somebody else (a plugin) to bind a socket
+/// there; as bindName() does before it binds. Does nothing for other names.
+void freeName(const UnixName& name);
+
 /// Connects to `name`. `path`: what bindName() returned for it, if it is a path of this restore; -1 otherwise.
 void connectName(int fd, const UnixName& name, int path);
 

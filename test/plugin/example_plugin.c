@@ -138,8 +138,12 @@ static int restore_socket(int inode) {
     const int failed = note("RESTORE_UNIX_SK", "%s", "");
     if (failed != 0)
         return failed;
+    /* Its own name, whose file the dumped process has left behind. */
+    struct sockaddr_un own = {.sun_family = AF_UNIX};
+    snprintf(own.sun_path, sizeof(own.sun_path), "%.90s.client", peer.sun_path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr*)&peer, sizeof(peer)) != 0)
+    if (fd < 0 || bind(fd, (const struct sockaddr*)&own, sizeof(own)) != 0 ||
+        connect(fd, (const struct sockaddr*)&peer, sizeof(peer)) != 0)
         return -errno;
     return fd;
 }

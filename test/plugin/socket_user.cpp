@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -70,7 +71,11 @@ int use(const char* path) {
     ::sigaddset(&wanted, SIGTERM);
     ::sigprocmask(SIG_BLOCK, &wanted, nullptr);
     const sockaddr_un address = addressOf(path);
+    const sockaddr_un own = addressOf((std::string(path) + ".client").c_str());
     const int fd = makeSocket();
+    ::unlink(own.sun_path);
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof(own)) != 0)
+        fail("bind");
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
         fail("connect");
     ask(fd, 'a');
