@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <unordered_map>
@@ -13,8 +14,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/pid_map.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/kernel/status.hpp"
 
 namespace criu::engine {
 namespace {
@@ -91,6 +94,36 @@ kernel::PidFd handleOf(HostPid pid) {
     }
 }
 
+/// The pid namespace of a process that must not stay if this fails.
+std::uint32_t spaceOf(HostPid pid) {
+    try {
+        return kernel::readNamespaceId(kernel::ProcDir().open(pid.value), kernel::NamespaceKind::Pid).value_or(0);
+    } catch (const Error&) {
+        ::kill(pid.value, SIGKILL);
+        throw;
+    }
+}
+
+/// Who has these numbers in another pid namespace than criu's, as criu calls them.
+std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>& numbers) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    std::vector<HostPid> found;
+    for (const pid_t pid : proc.processes()) {
+        try {
+            const kernel::ProcPid process = proc.open(pid);
+            if (kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) != space)
+                continue;
+            const TreePid inside(kernel::readStatus(process, buffer).innermostPid());
+            if (std::find(numbers.begin(), numbers.end(), inside) != numbers.end())
+                found.emplace_back(pid);
+        } catch (const Error&) {
+            // It has ended.
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 NewProcesses::Subreaper::Subreaper() noexcept {
@@ -105,9 +138,14 @@ void NewProcesses::Subreaper::end() noexcept {
     ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
-NewProcesses::NewProcesses(const RestoreControl& control, bool ownPids, Log& log,
+NewProcesses::NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
                            const std::function<HostPid()>& createRoot)
-    : control_(control), ownPids_(ownPids), log_(log), root_(createRoot()), rootHandle_(handleOf(root_)) {}
+    : control_(control),
+      space_(space),
+      log_(log),
+      root_(createRoot()),
+      rootHandle_(handleOf(root_)),
+      numbers_(space == PidSpace::OfOthers ? spaceOf(root_) : 0) {}
 
 NewProcesses::~NewProcesses() {
     if (!released_)
@@ -120,9 +158,12 @@ void NewProcesses::release() noexcept {
 }
 
 std::vector<HostPid> NewProcesses::createdHere() const {
+    const std::vector<TreePid> created = control_.created();
+    if (space_ == PidSpace::OfOthers)
+        return membersOf(numbers_, created);
     const PidMap sameNamespace;
     std::vector<HostPid> pids;
-    for (const TreePid pid : control_.created())
+    for (const TreePid pid : created)
         pids.push_back(sameNamespace.outside(pid));
     return pids;
 }
@@ -130,7 +171,8 @@ std::vector<HostPid> NewProcesses::createdHere() const {
 bool NewProcesses::killRound() {
     const bool rootLives = !rootHandle_.waitExit() && rootHandle_.sendSignal(SIGKILL);
     // The end of the root of a pid namespace is the end of all in it.
-    const bool othersLive = !ownPids_ && OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
+    const bool othersLive =
+        space_ != PidSpace::OfTree && OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
     return rootLives || othersLive;
 }
 
@@ -139,7 +181,7 @@ void NewProcesses::killAll() noexcept {
     // The end of a whole pid namespace takes as long as its memory takes to free.
     constexpr int kRounds = 2000;
     constexpr int kRoundsOfNamespace = 600'000;
-    for (int round = 0; round < (ownPids_ ? kRoundsOfNamespace : kRounds); ++round) {
+    for (int round = 0; round < (space_ == PidSpace::OfTree ? kRoundsOfNamespace : kRounds); ++round) {
         bool left = false;
         try {
             left = killRound();

@@ -11,11 +11,18 @@
 
 namespace criu::engine {
 
+/// The pid namespace of a restored tree.
+enum class PidSpace {
+    OfCriu,    ///< criu's own
+    OfTree,    ///< new, and ends with its first process, which is the tree's
+    OfOthers,  ///< the user has given it
+};
+
 /// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released.
 class NewProcesses {
 public:
-    /// `createRoot` creates the first of them. `ownPids`: the tree is in a new pid namespace, which ends with that.
-    NewProcesses(const RestoreControl& control, bool ownPids, Log& log, const std::function<HostPid()>& createRoot);
+    /// `createRoot` creates the first of them, in this pid namespace.
+    NewProcesses(const RestoreControl& control, PidSpace space, Log& log, const std::function<HostPid()>& createRoot);
     ~NewProcesses();
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
@@ -37,19 +44,20 @@ private:
         static void end() noexcept;
     };
 
-    /// What criu calls processes of a tree in its own pid namespace.
+    /// What criu calls the processes that were created, unless they end with the first one.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
     /// Returns whether somebody is left.
     bool killRound();
 
     const RestoreControl& control_;
-    bool ownPids_;
+    PidSpace space_;
     Log& log_;
     bool released_ = false;
     Subreaper subreaper_;
     HostPid root_;
     kernel::PidFd rootHandle_;
+    std::uint32_t numbers_;  ///< the namespace of others
 };
 
 }  // namespace criu::engine

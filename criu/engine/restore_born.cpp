@@ -16,17 +16,28 @@
 namespace criu::engine {
 namespace {
 
+PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
+    if (!surroundings.ownPids)
+        return PidSpace::OfCriu;
+    return surroundings.endsWithFirst ? PidSpace::OfTree : PidSpace::OfOthers;
+}
+
 HostPid makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().info("Stage: processes");
     memory::makeHeapHuge();
-    return createRoot(prepared.run, prepared.planned.options().restoreSibling);
+    std::function<HostPid()> create = [&] {
+        return createRoot(prepared.run, prepared.planned.options().restoreSibling);
+    };
+    for (const auto& kind : prepared.planned.namespaces)
+        create = [&kind, inner = std::move(create)] { return kind->bearFirst(inner); };
+    return create();
 }
 
 }  // namespace
 
 BornRestore::BornRestore(PreparedRestore& preparation)
     : prepared(preparation),
-      processes(prepared.control, prepared.planned.surroundings.ownPids, prepared.planned.log(),
+      processes(prepared.control, lifeOf(prepared.planned.surroundings), prepared.planned.log(),
                 [this] { return makeRoot(prepared); }),
       pids(prepared.planned.surroundings.ownPids ? PidMap(processes.root()) : PidMap()) {
     prepared.planned.run.listeners.setRoot(processes.root());

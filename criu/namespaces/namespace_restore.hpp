@@ -59,8 +59,10 @@ struct Surroundings {
     model::IdMap ids;
     /// Does for processes of the tree what they have no right to; null where they may do everything themselves.
     const kernel::OutsideHelp* help = nullptr;
-    /// Numbers of processes are those of a namespace of the tree, which ends with its first process.
+    /// Numbers of processes are those of another pid namespace than criu's.
     bool ownPids = false;
+    /// That namespace is the tree's own, and ends with its first process.
+    bool endsWithFirst = false;
     /// Paths lead to mounts that the tree has for itself: the first process makes deleted files there.
     bool ownPaths = false;
     /// The tree's network is one that the dump has locked as a whole.
@@ -152,6 +154,9 @@ public:
 
     /// CLONE_NEW… of what a process is to be born in. Its creator is in the namespaces of its own image.
     [[nodiscard]] virtual std::uint64_t birthFlags(const model::Task& /*task*/) const { return 0; }
+    /// By criu: runs `create`, which creates the first process, where its namespaces come from. In the new process that
+    /// doesn't return.
+    virtual HostPid bearFirst(const std::function<HostPid()>& create) { return create(); }
 
     // By criu, while the first process of the tree, a /proc/PID, waits; begin() runs in that process meanwhile.
 

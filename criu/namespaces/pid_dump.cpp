@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
+#include "images/pidns.hpp"
 
 /// Pid namespaces (pid_namespaces(7)).
 namespace criu::namespaces {
@@ -14,11 +16,33 @@ public:
     explicit PidDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Pid, with) {
         requireSameAsRoot();
         requireSameForChildren(&kernel::NamespaceIds::pidForChildren);
-        if (isOwn())
+        if (isOwn() && externalName() == nullptr)
             requireWholeNamespace();
     }
 
+    void write(const DumpOutputs& outputs) override {
+        const std::string* const name = isOwn() ? externalName() : nullptr;
+        if (name == nullptr)
+            return;
+        std::string key = *name;
+        PidnsEntry entry = PIDNS_ENTRY__INIT;
+        entry.ext_key = key.data();
+        ImageWriter image = outputs.images.create(ImageKind::Pidns, rootNumber());
+        image.write(entry);
+        image.finish();
+    }
+
 private:
+    /// What --external pid[INODE]:NAME calls the namespace, in which others live that aren't dumped; null if it doesn't
+    /// name it.
+    [[nodiscard]] const std::string* externalName() const {
+        const std::string inode = fmt::to_string(inputs().tree.root().ids.of(kind()).value_or(0));
+        for (const model::External& external : inputs().options.externals)
+            if (external.type == model::ExternalType::Pid && external.id == inode && external.value)
+                return &*external.value;
+        return nullptr;
+    }
+
     void requireSameAsRoot() const {
         const SeenTree& tree = inputs().tree;
         for (const SeenProcess& process : tree.processes) {
@@ -35,9 +59,15 @@ private:
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
     void requireWholeNamespace() const {
         const SeenTree& tree = inputs().tree;
-        if (tree.root().treePid != TreePid(1))
-            fail("the root of the tree is process {} of a pid namespace, whose first process isn't part of the tree",
-                 tree.root().treePid);
+        if (tree.root().treePid != TreePid(1)) {
+            Error error(0,
+                        fmt::format("the root of the tree is process {} of a pid namespace, whose first process isn't "
+                                    "part of the tree",
+                                    tree.root().treePid));
+            error.addHint(fmt::format("to be restored in a namespace that is given then: --external pid[{}]:NAME",
+                                      tree.root().ids.of(kind()).value_or(0)));
+            throw error;
+        }
         if (inputs().options.finalState == model::FinalState::Running)
             return;
         const kernel::ProcDir proc;

@@ -40,7 +40,7 @@ constexpr ExternalWord kExternalWords[] = {
     {"mnt", ExternalType::Mount, true},     {"dev", ExternalType::Device, true},
     {"file", ExternalType::File, true},     {"pipe", ExternalType::Pipe, true},
     {"tty", ExternalType::Tty, true},       {"unix", ExternalType::Unix, true},
-    {"net", ExternalType::Net, true},       {"pid", ExternalType::Pid, false},
+    {"net", ExternalType::Net, true},       {"pid", ExternalType::Pid, true},
     {"veth", ExternalType::Veth, true},     {"macvlan", ExternalType::Macvlan, true},
     {"netdev", ExternalType::Netdev, true},
 };

@@ -53,7 +53,7 @@ TEST_CASE("a failed restore ends its processes, and nobody who has the number of
     pid_t root = 0;
     pid_t child = 0;
     {
-        const NewProcesses processes(control, false, log, [&root] {
+        const NewProcesses processes(control, PidSpace::OfCriu, log, [&root] {
             root = sleeper();
             return HostPid(root);
         });
