@@ -147,6 +147,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
             return {lazyPages(run), {}};
+        case Command::Dedup:
+            return {dedup(run), {}};
         case Command::Check:
             return checkSystem(options, devices, log);
         case Command::Explain: {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
+#include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_complete.hpp"
 #include "criu/engine/dump_examined.hpp"
@@ -20,7 +21,10 @@ int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) 
     ExaminedPhase examined(frozen);
     CapturedPhase captured(examined);
     CompletePhase complete(captured);
-    return complete.conclude();
+    const int status = complete.conclude();
+    if (status == 0)
+        dedupParents(frozen.images(), run);
+    return status;
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ int pageServer(Run& run);
 /// processes were ended because memory of theirs couldn't be had. Throws Error.
 int lazyPages(Run& run);
 
+/// Frees in all parents of the images what these have themselves. Returns the exit status. Throws Error.
+int dedup(Run& run);
+
 /// Brings the tree of the images back. Without options.detached returns when its root has ended. With
 /// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
 /// Error when nothing was left behind.

@@ -93,10 +93,12 @@ private:
             fail("the restore is about process {}, which isn't in these images", process.inside);
         memory::LatePages pages = latePagesOf(*task->second, *source->second);
         run_.log.debug("Process {}: {} KiB come late", process.inside, pages.waitingBytes() >> 10);
-        auto memory = std::make_unique<memory::LateMemory>(
-            fmt::format("process {}", process.inside), std::move(process.memory), std::move(pages),
-            std::make_shared<memory::LateContent>(*source->second, memory::MemoryObject::process(process.inside),
-                                                  remote));
+        auto pageContent = std::make_shared<const memory::LateContent>(
+            *source->second, memory::MemoryObject::process(process.inside), remote);
+        pageContent->open();
+        auto memory =
+            std::make_unique<memory::LateMemory>(fmt::format("process {}", process.inside), std::move(process.memory),
+                                                 std::move(pages), std::move(pageContent));
         supply.add(
             std::move(memory),
             [this, inside = process.inside] {

@@ -7,6 +7,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/late_page_server.hpp"
@@ -177,6 +178,7 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
     run.log.info("Page server: all pages are stored");
+    dedupParents(images, run);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
 #include "criu/engine/client_rules.hpp"
+#include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_root.hpp"
 #include "criu/engine/engine.hpp"
@@ -19,6 +20,7 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> lin
     PreDumpMemory memory(frozen);
     frozen.resume(model::FinalState::Running);
     memory.write();
+    dedupParents(frozen.images(), run);
     reportStatistics(frozen.statistics(), run.options, run.client, run.log);
     run.log.info("Pre-dumping finished successfully");
     return 0;

@@ -11,6 +11,7 @@
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/mm.hpp"
 
@@ -45,7 +46,8 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
     *space_ =
         memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
-    space_->fill(pages, run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas(), run.log);
+    const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
+    space_->fill(pages, {late, run.options.autoDedup}, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

@@ -49,8 +49,7 @@ std::optional<ImageKind> imageKindOf(std::string_view file) {
     return std::nullopt;
 }
 
-void removeOldImages(const ImageDir& images) {
-    images.unlink(ImageKind::Inventory);
+std::vector<std::string> namesIn(const ImageDir& images) {
     const auto rights = images.takeRights();
     UniqueFd again(sys(::openat(images.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {} again", images.name()));
     const std::unique_ptr<DIR, CloseDirectory> list(::fdopendir(again.get()));
@@ -59,8 +58,18 @@ void removeOldImages(const ImageDir& images) {
     (void)again.release();  // the list's now
     std::vector<std::string> names;
     while (const dirent* const entry = ::readdir(list.get()))
-        if (const auto kind = imageKindOf(static_cast<const char*>(entry->d_name)); kind && isOfDump(*kind))
-            names.emplace_back(static_cast<const char*>(entry->d_name));
+        names.emplace_back(static_cast<const char*>(entry->d_name));
+    return names;
+}
+
+void removeOldImages(const ImageDir& images) {
+    images.unlink(ImageKind::Inventory);
+    std::vector<std::string> names = namesIn(images);
+    std::erase_if(names, [](const std::string& name) {
+        const auto kind = imageKindOf(name);
+        return !kind || !isOfDump(*kind);
+    });
+    const auto rights = images.takeRights();
     for (const std::string& file : names)
         if (const int code = removeFile(images.fd(), file.c_str()); code != 0 && code != ENOENT)
             failWith(code, "remove {}, of an earlier dump, from {}", file, images.name());

@@ -54,8 +54,12 @@ public:
     /// Maps the memory of devices, which are there once the process' files are open. After fill().
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
-    /// Reads contents, but for what may come late in `late`. Runs threads for large memories; none is alive afterwards.
-    void fill(const PageSource& pages, const LateAreas& late, Log& log);
+    struct FillRules {
+        const LateAreas& late;  ///< what may come late in it is left out
+        bool frees = false;     ///< storage of what was read is freed
+    };
+    /// Reads contents. Runs threads for large memories; none is alive afterwards.
+    void fill(const PageSource& pages, const FillRules& rules, Log& log);
 
     /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
     void createAioRings(const model::Task& task, const PageSource& pages);

@@ -90,8 +90,11 @@ private:
 
 }  // namespace
 
-void AddressSpace::fill(const PageSource& pages, const LateAreas& late, Log& log) {
+void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Log& log) {
     PageReader reader(pages);
+    if (rules.frees)
+        reader.freeWhatIsRead();
+    const LateAreas& late = rules.late;
     // Not cleared: most processes need little of it, or nothing.
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;

@@ -15,6 +15,12 @@ const PageContent& LateContent::content(std::size_t layer) const {
     return *content;
 }
 
+void LateContent::open() const {
+    const ErrorContext context([&] { return fmt::format("process {}", object_.id); });
+    for (std::size_t layer = 0; layer < contents_.size(); ++layer)
+        (void)content(layer);
+}
+
 void LateContent::read(std::uint64_t address, std::span<std::byte> into) const {
     const ErrorContext context([&] { return fmt::format("content of {:#x} of process {}", address, object_.id); });
     source_.forEach(address, address + into.size(), [&](const PageJob& job) {

@@ -27,6 +27,10 @@ public:
     LateContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
         : source_(source), object_(object), supplier_(supplier), contents_(source.layers().size()) {}
 
+    /// Opens all that is in images, and checks that there is enough of it: better before anybody needs it. Throws
+    /// Error.
+    void open() const;
+
     /// Throws Error, which names the file and the place in it.
     void read(std::uint64_t address, std::span<std::byte> into) const;
 

@@ -11,6 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/memory/page_dedup.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/pages_writer.hpp"
 
@@ -110,16 +111,19 @@ std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes) {
 
 class FileContent final : public PageContent {
 public:
-    FileContent(PageStripes stripes, std::vector<UniqueFd> files) noexcept
-        : stripes_(std::move(stripes)), files_(std::move(files)) {}
+    FileContent(const ImageDir& images, const Pagemap& pagemap, int access)
+        : directory_(images.name()),
+          stripes_(pagemap.stripes()),
+          files_(pagemap.openPages(images, access | O_CLOEXEC)) {}
 
     void read(std::uint64_t position, std::span<iovec> targets) const override {
         if (!targets.empty() && files_.empty())
             fail("there is no pages file");
-        if (files_.size() == 1)
-            return readFrom(files_.front().get(), position, targets);
         while (!targets.empty()) {
             const PageStripes::Place place = stripes_.place(position);
+            const ErrorContext context([&] { return nameOf(place); });
+            if (files_.size() == 1)
+                return readFrom(files_.front().get(), position, targets);
             std::vector<iovec> part = takeFront(targets, place.together);
             std::uint64_t bytes = 0;
             for (const iovec& target : part)
@@ -129,9 +133,25 @@ public:
         }
     }
 
+    void free(std::uint64_t position, std::uint64_t bytes) const override {
+        while (bytes != 0) {
+            const PageStripes::Place place = stripes_.place(position);
+            const std::uint64_t part = std::min(bytes, place.together);
+            const ErrorContext context([&] { return nameOf(place); });
+            punchHole(files_.at(place.file).get(), place.offset, part);
+            position += part;
+            bytes -= part;
+        }
+    }
+
 private:
-    PageStripes stripes_;
-    std::vector<UniqueFd> files_;
+    [[nodiscard]] std::string nameOf(const PageStripes::Place& place) const {
+        return fmt::format("{}/{}", directory_, imageName(ImageKind::Pages, stripes_.files[place.file]));
+    }
+
+    const std::string directory_;
+    const PageStripes stripes_;
+    const std::vector<UniqueFd> files_;
 };
 
 class FileLayer final : public PageLayer {
@@ -141,7 +161,11 @@ public:
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
 
     [[nodiscard]] std::unique_ptr<PageContent> open() const override {
-        return std::make_unique<FileContent>(pagemap_.stripes(), pagemap_.openPages(images_, O_RDONLY | O_CLOEXEC));
+        return std::make_unique<FileContent>(images_, pagemap_, O_RDONLY);
+    }
+
+    [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override {
+        return std::make_unique<FileContent>(images_, pagemap_, O_RDWR);
     }
 
 private:

@@ -72,6 +72,8 @@ void PageReader::readBatch(Batch& batch) const {
         checkStop_();
     populate(batch.targets);
     contents_[batch.layer]->read(batch.position, batch.targets);
+    if (frees_)
+        contents_[batch.layer]->free(batch.position, batch.bytes);
 }
 
 void PageReader::read(std::span<const PlacedPages> pages) {
@@ -103,7 +105,7 @@ void PageReader::read(const PageJob& job, std::span<std::byte> into) {
 const PageContent& PageReader::content(std::size_t layer) {
     std::unique_ptr<PageContent>& content = contents_.at(layer);
     if (!content)
-        content = source_.layers()[layer]->open();
+        content = frees_ ? source_.layers()[layer]->openToFree() : source_.layers()[layer]->open();
     return *content;
 }
 

@@ -28,6 +28,9 @@ public:
     /// also for pages that aren't present.
     void read(std::span<const PlacedPages> pages);
 
+    /// From now on content is freed as soon as read(pages) has read it (--auto-dedup). Before the first read.
+    void freeWhatIsRead() noexcept { frees_ = true; }
+
     /// Reads as much as `into` takes from the beginning of a job, in the calling thread. Throws Error.
     void read(const PageJob& job, std::span<std::byte> into);
 
@@ -39,6 +42,7 @@ private:
 
     const PageSource& source_;
     std::function<void()> checkStop_;
+    bool frees_ = false;
     std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null while nobody wanted it
 };
 

@@ -48,6 +48,9 @@ public:
     /// Reads content from `position` on into the targets, one behind the other. `targets` is used up by the call.
     /// Several threads may read at once. Throws Error, also if there is less content.
     virtual void read(std::uint64_t position, std::span<iovec> targets) const = 0;
+    /// Content isn't needed any more: its storage is freed, if it was opened for that and has a way to do it. Several
+    /// threads may do so at once. Throws Error.
+    virtual void free(std::uint64_t /*position*/, std::uint64_t /*bytes*/) const {}
 };
 
 /// What one dump has of a memory object.
@@ -58,6 +61,8 @@ public:
     [[nodiscard]] virtual std::span<const PagemapRange> ranges() const = 0;
     /// Opens the content for the calling process, and checks that there is enough of it. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<PageContent> open() const = 0;
+    /// The same for content that may be freed when it was read.
+    [[nodiscard]] virtual std::unique_ptr<PageContent> openToFree() const { return open(); }
 };
 
 /// The pages of one memory object. An incremental dump has only what changed since the dump before it, its parent,

@@ -15,7 +15,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {PageServer, "page-server", true, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
     {Service, "service", true, "service --address SOCKET", "answer requests of programs"},
     {Swrk, "swrk", true, "swrk FD", "answer requests on an inherited socket"},
-    {Dedup, "dedup", false, "dedup -D DIR", "free memory of earlier images that later ones replace"},
+    {Dedup, "dedup", true, "dedup -D DIR", "free memory of earlier images that later ones replace"},
     {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write down what this processor offers"},
     {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
     {Explain, "explain", true, "explain DIR", "say what is in the way of a restore here, without trying it"},

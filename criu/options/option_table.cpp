@@ -438,7 +438,7 @@ constexpr OptionRow kTable[] = {
      "how memory is read, in both cases when the processes run again (default: splice)",
      parsed<&O::preDumpMode, parsePreDumpMode>,
      {"pre_dump_mode", readPreDumpMode}},
-    {Memory, "auto-dedup", 0, None, "", HasNo, Deduping, Missing,
+    {Memory, "auto-dedup", 0, None, "", HasNo, Deduping, Built,
      "free pages of images as soon as newer ones replace or restore them", flag<&O::autoDedup>, "auto_dedup"},
     {Memory, "pages-files", 0, Required, "N", NoNo, OnDump, Built,
      "spread the memory of each process over N files, for many cores to write; CRIU 4.2 reads 1 only (default: as pays "

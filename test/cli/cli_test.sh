@@ -63,7 +63,7 @@ has "$err" "*Error*/nowhere: No such file or directory*"
 run 1 restore --inherit-fd 'fd[77]:x'
 has "$err" "*Error*--inherit-fd fd*77*x: Bad file descriptor*"
 run 1 dedup
-has "$err" "*Error*dedup is not supported by this build yet*"
+has "$err" "*Error*no inventory*"
 CRIU_FAULT=139 run 1 check
 has "$err" "*Error*CRIU_FAULT: 139 is out of range*"
 CRIU_FAULT=x run 1 check

@@ -127,7 +127,6 @@ TEST_CASE("pages that come later don't go with what moves them at once") {
 TEST_CASE("what isn't built is refused where it matters and only there") {
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream"}),
                       Equals("--stream is not supported by this build yet"));
-    CHECK_THROWS_WITH(validated({"dedup"}), Contains("dedup is not supported by this build yet"));
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
     CHECK_THROWS_WITH(validated({"check", "--unprivileged"}), Contains("not supported"));

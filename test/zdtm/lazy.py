@@ -47,6 +47,12 @@ class Daemon:
             return re.search(pattern, log.read())
 
 
+def text(path):
+    """The content of a log."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def restore(subject, name):
     """A restore with --lazy-pages."""
     subject.restore_options = [*subject.restore_options, "--lazy-pages"]
@@ -75,6 +81,35 @@ def lazy_check(subject, _task):
     threading.Timer(0.1, lambda: [os.kill(pid, signal.SIGCONT) for pid in worker]).start()
     subject.check()
     daemon.wait()
+
+
+def content_cut(subject, _task):
+    """A pages file, of the dump or of its parent, that has lost its end: the restore fails, whether pages come at once or
+    later, and names the file; nothing is left. With all of the file it succeeds."""
+    subject.require_success(subject.ours.run("pre-dump", subject.images("parent"), "pre-dump.log",
+                                             ["-t", str(subject.root)]))
+    subject.dump(subject.ours, "images", ["--track-mem", "--prev-images-dir", "../parent"])
+    for name in ("parent", "images"):
+        path = os.path.join(subject.images(name), "pages-1.img")
+        size = os.path.getsize(path)
+        with open(path, "rb") as file:
+            file.seek(size - 4096)
+            lost = file.read()
+        os.truncate(path, size - 4096)
+        for lazily in (False, True):
+            daemon = Daemon(subject, "images") if lazily else None
+            options = [*subject.restore_options, *(["--lazy-pages"] if lazily else [])]
+            run = subject.ours.restore(subject.images("images"), options)
+            if daemon:
+                daemon.wait(1)
+            said = text(run.log) + (text(daemon.log) if daemon else "")
+            if run.code == 0 or f"pages-1.img: has {size - 4096} bytes" not in said:
+                raise Failed(f"a restore without the end of {path}: exit code {run.code}, log {run.log}")
+            subject.require_nothing_left("after the failed restore")
+        with open(path, "ab") as file:
+            file.write(lost)
+    subject.restore(subject.ours, "images")
+    subject.check()
 
 
 class PostCopy:
@@ -177,5 +212,6 @@ MODES = [
     modes.Mode("lazy-check", lazy_check, beyond_42=True),
     modes.Mode("remote-lazy-pages", remote_lazy_pages, scenario=True, beyond_42=True),
     modes.Mode("supply-cut", supply_cut, scenario=True, beyond_42=True),
+    modes.Mode("content-cut", content_cut, scenario=True, beyond_42=True),
     modes.Mode("supplier-killed", supplier_killed, scenario=True, beyond_42=True),
 ]

@@ -67,6 +67,35 @@ def pre_dump(subject, _task):
     subject.check()
 
 
+def taken(*folders):
+    """Bytes that the pages files of image directories take."""
+    return sum(os.stat(os.path.join(folder, file)).st_blocks * 512
+               for folder in folders for file in os.listdir(folder) if file.startswith("pages-"))
+
+
+def dedup(subject, _task):
+    """Earlier images lose what later ones have, and all of them what has been restored."""
+    chain = [subject.images("pre-1"), subject.images("pre-2"), subject.images("images")]
+    for folder, options in ((chain[0], []), (chain[1], ["--prev-images-dir", "../pre-1", "--auto-dedup"])):
+        before = taken(chain[0]) if options else 0
+        run = subject.ours.run("pre-dump", folder, "pre-dump.log", ["-t", str(subject.root), *options])
+        subject.require_success(run)
+        subject.init.pause(0.05)
+    if taken(chain[0]) >= before > 0 and taken(chain[1]) > 0:
+        raise Failed("the second pre-dump has freed nothing in the first one")
+    subject.dump(subject.ours, "images", ["--track-mem", "--prev-images-dir", "../pre-2"])
+    before = taken(*chain[:2])
+    subject.require_success(subject.ours.run("dedup", chain[2], "dedup.log"))
+    if taken(*chain[:2]) >= before > 0:
+        raise Failed("dedup has freed nothing")
+    before = taken(*chain)
+    subject.restore_options = [*subject.restore_options, "--auto-dedup"]
+    subject.restore(subject.ours, "images")
+    if taken(*chain) >= before:
+        raise Failed("the restore has freed nothing")
+    subject.check()
+
+
 def striped(subject, _task):
     """Memory spread over several pages files."""
     subject.dump(subject.ours, "images", ["--pages-files", "3"])
@@ -230,6 +259,7 @@ MODES = [
     Mode("five", five),
     Mode("increments", increments_mode),
     Mode("pre-dump", pre_dump),
+    Mode("dedup", dedup, beyond_42=True),
     Mode("page-server", page_server, beyond_42=True),
     Mode("striped", striped, beyond_42=True),
     Mode("leave-running", leave_running),
