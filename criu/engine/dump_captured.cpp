@@ -82,7 +82,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
       frozen_(examined.frozen()),
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
-             frozen_.tree(), examined.namespaces()),
+             frozen_.tree(), examined.namespaces(), examined.served()),
       progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
         memory_.reserve(id);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <memory>
+#include <set>
 
 #include "criu/engine/dump_namespaces.hpp"
 
@@ -26,14 +30,20 @@ public:
         return namespaces_.surroundings();
     }
 
+    /// File systems that the tree uses for which a process answers.
+    [[nodiscard]] const std::set<dev_t>& served() const noexcept { return served_; }
+
     /// The images are complete: see namespaces::NamespaceDump::release().
     void release(model::FinalState state) { namespaces_.release(state); }
 
 private:
-    [[nodiscard]] static std::unique_ptr<AnswerWatch> watchAnswers(FrozenPhase& frozen);
+    [[nodiscard]] std::unique_ptr<AnswerWatch> watchAnswers();
+    void undo();
 
     FrozenPhase& frozen_;
-    std::unique_ptr<AnswerWatch> answers_;  ///< null: whatever the tree uses, the kernel alone answers for it
+    std::set<dev_t> served_;
+    std::atomic<DumpNamespaces*> locked_{nullptr};  ///< what an AnswerWatch unlocks
+    std::unique_ptr<AnswerWatch> answers_;          ///< null: whatever the tree uses, the kernel alone answers for it
     DumpNamespaces namespaces_;
 };
 

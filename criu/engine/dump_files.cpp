@@ -38,16 +38,18 @@ struct FileCollector::Parts {
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
+    std::vector<files::FileCopy> inFlight;  ///< stay open: known_ compares others with them
 };
 
 FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                              memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const DumpNamespaces& namespaces)
+                             const DumpNamespaces& namespaces, const std::set<dev_t>& served)
     : options_(options),
       log_(log),
       stop_(stop),
       images_(images),
       namespaces_(namespaces),
+      served_(served),
       pids_(tree.pids()),
       parts_(
           std::make_unique<Parts>(segments, devices, tree, *namespaces.surroundings().networks, options.ghostLimit)) {
@@ -125,6 +127,11 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     return known;
 }
 
+void FileCollector::noteServer(files::OpenFd& file) const {
+    if (served_.contains(file.stat.st_dev))
+        file.setServed();
+}
+
 FileId FileCollector::addInFlight(UniqueFd fd) {
     // Linux 6.10 gave up its own limit of four for sockets that wait in the queues of others (net/unix/garbage.c); each
     // level takes room on the stack here.
@@ -140,13 +147,14 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     file.info = kernel::readFdInfo(self, file.fd, parts_->buffer);
     file.copy = std::move(fd);
     readCopy(self, file);
+    noteServer(file);
     const std::uint32_t before = lastId_;
     refuseLocks(file);
     parts_->kinds.prepare(file, arena_);
     const FileId id = identify(file).id;
     parts_->locks.add(file, id, pids_);
     if (id.value > before)
-        inFlight_.push_back(std::move(file.copy));
+        parts_->inFlight.push_back(std::move(file.copy));
     --inFlightDepth_;
     return id;
 }
@@ -199,7 +207,10 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
                 fromParent[index] = inherited(parent, file.pid, file.fd);
             return fromParent[index] == nullptr;
         },
-        [this](files::OpenFd& file, Arena& arena) { parts_->kinds.prepare(file, arena); });
+        [this](files::OpenFd& file, Arena& arena) {
+            noteServer(file);
+            parts_->kinds.prepare(file, arena);
+        });
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     while (const files::OpenFd* const next = reader.next()) {
         const files::OpenFd& file = *next;
@@ -231,6 +242,7 @@ FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, s
     file.link = task.dir.readLink(link);
     file.copy = task.dir.open(link, O_PATH);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    file.served = served_.contains(file.stat.st_dev);
     return addPathEntry(file, flags, wantBuildId);
 }
 

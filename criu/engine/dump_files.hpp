@@ -40,7 +40,7 @@ public:
     /// All arguments outlive this object.
     FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                   memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const DumpNamespaces& namespaces);
+                  const DumpNamespaces& namespaces, const std::set<dev_t>& served);
     ~FileCollector() override;
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
@@ -97,6 +97,7 @@ private:
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
 
     struct Parts;
+    void noteServer(files::OpenFd& file) const;
     struct Table {
         HostPid pid;
         std::uint32_t id = 0;
@@ -120,6 +121,7 @@ private:
     StopRequest& stop_;
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
+    const std::set<dev_t>& served_;  ///< file systems for which a process answers
     const model::TreePids& pids_;
     std::unique_ptr<Parts> parts_;
     Arena arena_;
@@ -136,8 +138,7 @@ private:
     std::unordered_map<HostPid, std::size_t> tableOfProcess_;
     std::set<HostPid> processes_;
     std::vector<Arena> preparedIn_;
-    int inFlightDepth_ = 0;           ///< how many calls of addInFlight() are under way, one in another
-    std::vector<UniqueFd> inFlight_;  ///< kept open: known_ compares others with them
+    int inFlightDepth_ = 0;  ///< how many calls of addInFlight() are under way, one in another
 };
 
 }  // namespace criu::engine

@@ -60,6 +60,10 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
       kinds_(makeNamespaceDumps(inputs_)) {}
 
 DumpNamespaces::~DumpNamespaces() {
+    undo();
+}
+
+void DumpNamespaces::undo() noexcept {
     while (!kinds_.empty())
         kinds_.pop_back();
 }

@@ -41,6 +41,8 @@ public:
     void lock();
     void write(const namespaces::DumpOutputs& outputs);
     void release(model::FinalState state);
+    /// As the destructor does: takes back what was done outside of the processes, unless release() was called.
+    void undo() noexcept;
 
 private:
     static namespaces::SeenTree look(FrozenTree& tree, const Guardian& guardian);

@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -73,6 +76,12 @@ public:
 
     [[nodiscard]] bool none() const noexcept { return devices_.empty(); }
     [[nodiscard]] bool has(dev_t device) const { return devices_.contains(device); }
+    [[nodiscard]] std::set<dev_t> devices() const {
+        std::set<dev_t> all;
+        for (const auto& [device, place] : devices_)
+            all.insert(device);
+        return all;
+    }
     [[nodiscard]] const std::string& nameOf(dev_t device) const { return devices_.at(device); }
     [[nodiscard]] const std::optional<std::string>& mountedInTree() const noexcept { return mountedInTree_; }
 
@@ -123,15 +132,45 @@ Part partOf(const FrozenTask& task, const Served& served, std::map<dev_t, Unique
     return part;
 }
 
-/// Calls that ask a file system for something. While criu waits for anything else (other programs, threads, stopped
-/// processes) it looks for a stop itself.
+/// Calls that ask a file system for something, or wait for a child of criu that may do so. While criu waits for
+/// anything else (other programs, threads, stopped processes) it looks for a stop itself.
 bool asksFileSystem(long call) {
     constexpr long kCalls[] = {
-        SYS_fstat,      SYS_newfstatat, SYS_statx,     SYS_statfs,     SYS_fstatfs,           SYS_openat,
-        SYS_openat2,    SYS_close,      SYS_pread64,   SYS_readlinkat, SYS_getdents64,        SYS_faccessat,
-        SYS_faccessat2, SYS_getxattr,   SYS_lgetxattr, SYS_lseek,      SYS_name_to_handle_at, SYS_open_by_handle_at,
+        SYS_fstat,
+        SYS_newfstatat,
+        SYS_statx,
+        SYS_statfs,
+        SYS_fstatfs,
+        SYS_openat,
+        SYS_openat2,
+        SYS_close,
+        SYS_pread64,
+        SYS_readlinkat,
+        SYS_getdents64,
+        SYS_faccessat,
+        SYS_faccessat2,
+        SYS_getxattr,
+        SYS_lgetxattr,
+        SYS_lseek,
+        SYS_name_to_handle_at,
+        SYS_open_by_handle_at,
+        SYS_process_vm_readv,
+        SYS_wait4,
+        SYS_waitid,
     };
     return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+/// A process that does nothing but have the same table of descriptors, until the calling thread ends. So that thread,
+/// and its process, end without closing any.
+void shareDescriptors() {
+    const pid_t parent = ::getpid();
+    if (sys(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0), "create a process that shares descriptors") != 0)
+        return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (::getppid() == parent)
+        ::pause();
+    ::_exit(0);
 }
 
 }  // namespace
@@ -152,6 +191,7 @@ FileServers::FileServers(FrozenTree& tree) {
             server = part.server;
     }
     used_ = use.has_value();
+    devices_ = served.devices();
     if (use && server) {
         Error error(0,
                     fmt::format("{}, which can't answer while the tree stands still: its server may be in the tree ({} "
@@ -172,12 +212,15 @@ void FileServers::requireAnswers() const {
     }
 }
 
-AnswerWatch::AnswerWatch(std::chrono::seconds patience, StopRequest& stop, Log& log)
+AnswerWatch::AnswerWatch(std::chrono::seconds patience, StopRequest& stop, Log& log, std::function<void()> undo)
     : patience_(patience),
       stop_(stop),
       log_(log),
-      end_(sys(::eventfd(0, EFD_CLOEXEC), "make an event descriptor")),
-      thread_([this] { run(); }) {}
+      undo_(std::move(undo)),
+      end_(sys(::eventfd(0, EFD_CLOEXEC), "make an event descriptor")) {
+    shareDescriptors();
+    thread_ = std::thread([this] { run(); });
+}
 
 AnswerWatch::~AnswerWatch() {
     const std::uint64_t one = 1;
@@ -216,6 +259,11 @@ void AnswerWatch::run() noexcept {
                 log_.error(
                     "a file system that the tree uses doesn't answer: the server of a FUSE file system has "
                     "stopped. The tree goes on");
+                try {
+                    undo_();
+                } catch (const std::exception& error) {
+                    log_.warn("not all is as it was before the dump: {}", error.what());
+                }
                 ::_exit(1);
             }
         }

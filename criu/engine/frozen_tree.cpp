@@ -234,6 +234,11 @@ void FrozenTree::kill() {
         freezer_->release();
 }
 
+void FrozenTree::restoreGroup() {
+    if (freezer_)
+        freezer_->restore();
+}
+
 void FrozenTree::resume(bool stopped) {
     if (freezer_)
         freezer_->restore();

@@ -91,6 +91,8 @@ public:
     /// Resumes all; with `stopped` they are sent SIGSTOP first. Before that a cgroup that was frozen before the dump is
     /// frozen again. Throws Error.
     void resume(bool stopped);
+    /// A cgroup that was frozen, or thawed, for the dump is as it was before. Throws Error.
+    void restoreGroup();
 
 private:
     void addTree(HostPid root);

@@ -28,6 +28,8 @@ using model::Stage;
 
 /// What the working process sends besides the number of a Stage: what the work failed of, which nobody answers.
 constexpr std::int32_t kReport = -1;
+/// Instead: it ends without undoing all that it has done.
+constexpr std::int32_t kAbandoned = -2;
 
 struct Report {
     std::int32_t request = kReport;
@@ -102,14 +104,15 @@ private:
     }
 
     int exitCode(int status) {
-        if (WIFEXITED(status))
+        if (WIFEXITED(status) && !abandoned_)
             return WEXITSTATUS(status);
-        run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
+        if (WIFSIGNALED(status))
+            run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
         for (const auto& subsystem : run_.devices)
             subsystem->rescue(run_.log);
         if (networkLocked_)
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
-        return 128 + WTERMSIG(status);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 
     void serve() {
@@ -123,6 +126,10 @@ private:
         }
         if (size != sizeof(request)) {
             channel_.reset();
+            return;
+        }
+        if (request == kAbandoned) {
+            abandoned_ = true;
             return;
         }
         const auto stage = static_cast<Stage>(request);
@@ -142,6 +149,7 @@ private:
     UniqueFd channel_;
     Run& run_;
     bool stopPassedOn_ = false;
+    bool abandoned_ = false;
     bool networkLocked_ = false;  ///< listeners have been asked to lock the network, and not yet to unlock it
 };
 
@@ -219,6 +227,10 @@ void Guardian::report(const Log::Cause& cause) noexcept {
     message.code = cause.code;
     std::string_view(cause.text).copy(message.text.data(), message.text.size() - 1);
     ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+void Guardian::abandon() noexcept {
+    ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
 
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work) {

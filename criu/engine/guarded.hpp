@@ -46,6 +46,10 @@ public:
     /// What the work failed of, for whoever watches; does nothing if that process is gone.
     void report(const Log::Cause& cause) noexcept;
 
+    /// This process is about to end without having undone all that it has done: whoever watches does what is done for
+    /// one that was killed.
+    void abandon() noexcept;
+
 private:
     int ask(model::Stage stage);
     [[nodiscard]] std::size_t receive(void* into, std::size_t size);

@@ -149,7 +149,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     }
     if (wantBuildId) {
         const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
-        const UniqueFd content(::open(self.c_str(), O_RDONLY | O_CLOEXEC));
+        const FileCopy content(UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC)), file.served);
         const std::vector<std::byte> id = content ? readBuildId(content.get()) : std::vector<std::byte>{};
         if (!id.empty()) {
             out.n_build_id = (id.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);

@@ -61,7 +61,7 @@ files::OpenFd openFdOf(const StoppedChild& child, int number) {
     file.pid = HostPid(child.pid());
     file.fd = number;
     const std::string path = fmt::format("/proc/{}/fd/{}", child.pid(), number);
-    file.copy.reset(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open"));
+    file.copy = UniqueFd(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open"));
     sys(::fstat(file.copy.get(), &file.stat), "stat");
     file.link = child.process().readLink(fmt::format("fd/{}", number));
     const std::string info = child.process().readFile(fmt::format("fdinfo/{}", number));

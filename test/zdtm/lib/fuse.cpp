@@ -111,7 +111,7 @@ int mount_fuse(const std::string& path) {
     return server;
 }
 
-bool serve_fuse(int server, int pause) {
+bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answers) {
     for (;;) {
         pollfd ask{server, POLLIN, 0};
         if (poll(&ask, 1, pause) <= 0) {
@@ -127,7 +127,12 @@ bool serve_fuse(int server, int pause) {
         }
         fuse_in_header request{};
         memcpy(&request, bytes, sizeof(request));
-        answer(server, request, bytes + sizeof(request));
+        if (!answers || answers(request.opcode)) {
+            answer(server, request, bytes + sizeof(request));
+        }
+        if (answers) {
+            return true;
+        }
     }
 }
 

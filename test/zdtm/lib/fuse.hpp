@@ -2,6 +2,7 @@
 // A FUSE file system of a test's own, by the protocol of /dev/fuse itself. It has one file, which may be read.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace zdtm {
@@ -13,7 +14,8 @@ inline constexpr char kFuseContent[] = "served";
 // /dev/fuse. Skips the test where that can't be done.
 int mount_fuse(const std::string& path);
 
-// Answers requests until none comes for so many milliseconds. False once the file system is gone.
-bool serve_fuse(int server, int pause);
+// Answers requests until none comes for so many milliseconds. False once the file system is gone. `answers`: takes one
+// request only, and is asked about it (FUSE_FLUSH ...); if it says no the request is left without an answer for ever.
+bool serve_fuse(int server, int pause, const std::function<bool(unsigned request)>& answers = nullptr);
 
 }  // namespace zdtm
