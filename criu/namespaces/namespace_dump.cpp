@@ -32,8 +32,8 @@ void NamespaceDump::requireSameForChildren(std::optional<std::uint32_t> kernel::
                  process.describe(), kernel::namespaceName(kind_));
 }
 
-void NamespaceDump::inside(const std::function<void()>& work) const {
-    const UniqueFd space = inputs_.tree.root().dir.open(fmt::format("ns/{}", kernel::namespaceName(kind_)), O_RDONLY);
+void NamespaceDump::inside(const SeenProcess& process, const std::function<void()>& work) const {
+    const UniqueFd space = process.dir.open(fmt::format("ns/{}", kernel::namespaceName(kind_)), O_RDONLY);
     kernel::inOwnThread([&] {
         const kernel::NamespaceVisit visit(space.get(), kind_);
         work();

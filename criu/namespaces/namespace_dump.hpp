@@ -164,8 +164,9 @@ protected:
     void requireOne() const;
     /// Throws Error if a process creates its children in another namespace than its own. `forChildren`: where it does.
     void requireSameForChildren(std::optional<std::uint32_t> kernel::NamespaceIds::*forChildren) const;
-    /// Runs `work` in the root's namespace, in a thread of its own.
-    void inside(const std::function<void()>& work) const;
+    /// Runs `work` in a process' namespace, that of the root if none is named, in a thread of its own.
+    void inside(const SeenProcess& process, const std::function<void()>& work) const;
+    void inside(const std::function<void()>& work) const { inside(inputs_.tree.root(), work); }
 
 private:
     kernel::NamespaceKind kind_;
