@@ -288,7 +288,11 @@ LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffi
 
 std::string PathRemaps::pathTo(const RegFileEntry& entry) const {
     const std::string path = pathOf(entry);
-    std::string hidden = entry.has_mnt_id != 0 ? pathOnHidden(hidden_, entry.mnt_id, path) : std::string();
+    return entry.has_mnt_id != 0 ? pathTo(entry.mnt_id, path) : path;
+}
+
+std::string PathRemaps::pathTo(int mount, const std::string& path) const {
+    std::string hidden = pathOnHidden(hidden_, mount, path);
     return hidden.empty() ? path : hidden;
 }
 

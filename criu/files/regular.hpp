@@ -108,6 +108,8 @@ public:
 
     /// A path that leads to an entry's file.
     [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
+    /// The same for a path on a mount, by its id in images.
+    [[nodiscard]] std::string pathTo(int mount, const std::string& path) const;
 
     /// Whether the file had no path of its own any more, so that images have it, or the dump gave it another name.
     [[nodiscard]] bool has(FileId regular) const { return remaps_.contains(regular); }

@@ -118,6 +118,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         found.path = linkOf(fd.get());
         if (leadsTo(found.path, stat, dump.treeRoot(), root.mount)) {
             found.result = Opened::WithPath;
+            found.mount = root.mount;
             break;
         }
     }
@@ -159,8 +160,12 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
     }
     if (found.result == Opened::WithPath) {
         // Links go without, as CRIU has it: it would follow them.
-        if (!found.symbolicLink || found.inMemoryOnly)
+        if (!found.symbolicLink || found.inMemoryOnly) {
             out.path = dump.arena().string(found.path);
+            // A mount of a further namespace has no path in that of the process that watches.
+            out.has_mnt_id = dump.treeRoot().isOwn() ? 1 : 0;
+            out.mnt_id = static_cast<std::uint32_t>(found.mount);
+        }
         return &out;
     }
     if (paths_.hasGhost(kernel::deviceOf(device), inode))
@@ -249,7 +254,9 @@ WatchedFile WatchedOpener::openPath(const std::string& path) {
 
 /// `handle`: of the inode that was watched; null if it isn't known.
 WatchedFile WatchedOpener::openPath(const std::string& given, std::uint64_t inode, const FhEntry* handle) {
-    const std::string path = given.starts_with('/') ? given : '/' + given;
+    std::string path = given.starts_with('/') ? given : '/' + given;
+    if (handle != nullptr && handle->has_mnt_id != 0)
+        path = remaps_.pathTo(static_cast<int>(handle->mnt_id), path);
     if (UniqueFd fd = openAsAll(users_, path, inode); fd)
         return {std::move(fd), users_.front()};
     UniqueFd fd = openAsCaller(path, inode);

@@ -38,6 +38,7 @@ private:
     struct Lookup {
         Opened result = Opened::No;
         std::string path;
+        int mount = 0;              ///< that it was found on
         bool inMemoryOnly = false;  ///< the file system's inodes don't outlive its mount
         bool symbolicLink = false;
     };
