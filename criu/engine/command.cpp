@@ -25,15 +25,20 @@ namespace {
 using options::Command;
 using options::Invocation;
 
-/// Takes away what --no-device names, and adds plugins: also one whose work a subsystem does that was taken away.
-void chooseDevices(const model::Options& options, device::Subsystems& devices, const device::PluginDirectory& plugins,
-                   Log& log) {
+/// Takes away what --no-device names, and adds plugins: also one whose work a subsystem does that was taken away. Not
+/// for a client with fewer rights than criu: plugins of CRIU's interface open images by themselves, with criu's rights,
+/// and the directory is the client's, who may have put a link there.
+void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
+    const model::Options& options = run.options;
     const auto& off = options.disabledDevices;
     std::erase_if(devices, [&](const auto& device) {
         return std::find(off.begin(), off.end(), device->name()) != off.end() ||
                std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
     });
-    device::loadPlugins(plugins, off, devices, log);
+    if (run.client.isOwner)
+        device::loadPlugins(plugins, off, devices, run.log);
+    else
+        run.log.info("No plugins are used for a client that hasn't all of criu's rights");
 }
 
 /// What others put into a directory while criu writes there or reads can't be told from its own work.
@@ -131,7 +136,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::Restore:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
-            chooseDevices(options, devices, plugins, log);
+            chooseDevices(run, devices, plugins);
             run.drivers = stageListeners(devices);
             return {invocation.command == Command::Dump ? dump(run) : restore(run), {}};
         case Command::PreDump:
@@ -152,7 +157,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::Check:
             return checkSystem(options, devices, log);
         case Command::Explain: {
-            chooseDevices(options, devices, plugins, log);
+            chooseDevices(run, devices, plugins);
             Outcome outcome;
             outcome.status = explain(run, outcome.answer);
             return outcome;

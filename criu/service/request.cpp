@@ -111,9 +111,7 @@ void forgoCheckLog(const model::Options& base, model::Options& options) {
 
 void refuseFor(const model::Client& client, Command command) {
     if (!client.isOwner && command == Command::Restore)
-        failWith(EPERM,
-                 "only clients with all of criu's rights may restore: plugins, log and pid file are opened with "
-                 "these");
+        failWith(EPERM, "only clients with all of criu's rights may restore: log and pid file are made with these");
     if (!client.isOwner && command == Command::PageServer)
         failWith(EPERM, "only clients with all of criu's rights may start page servers, which listen with these");
 }
