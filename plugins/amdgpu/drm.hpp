@@ -11,6 +11,10 @@
 
 namespace criu::amdgpu {
 
+/// So many handles below others may be free: a restore takes them by buffers of a page each meanwhile, if the kernel
+/// can't change a handle.
+inline constexpr std::size_t kMostFreeHandles = 4096;
+
 /// An open render node of a process, or for its buffers; the descriptor stays the caller's. By ioctls, since
 /// libdrm_amdgpu has no words for most of it: buffers of a file that others opened, with handles and addresses that
 /// were given before, and calls of Linux 6.18.

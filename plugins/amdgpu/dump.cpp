@@ -204,8 +204,11 @@ void AmdgpuDump::dumpLate(HostPid) {
         findDrmFiles(kernel_, process, tree_.nodes, topology);
         warnOfDies(process, topology, context_.log);
     }
-    for (RenderNode& node : tree_.nodes)
+    const bool killed = context_.options.finalState == model::FinalState::Default;
+    for (RenderNode& node : tree_.nodes) {
         listBuffers(kernel_, node, objects, context_.log);
+        checkHandles(kernel_, node, killed, context_.log);
+    }
     dropComputeMappings(tree_);
     objects.chooseOwners(tree_, context_.options.compat);
     checkMappings(tree_, topology);

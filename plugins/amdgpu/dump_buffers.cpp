@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/dump_buffers.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -25,6 +27,15 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
         return;
     const NoOuterContexts whole;
     fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
+}
+
+/// Linux has the call in the first versions of 6.18 only.
+bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
+    constexpr std::uint32_t kOther = 1000;
+    const UniqueFd own = kernel.open(renderPath(minor), O_RDWR);
+    const Drm drm(kernel, own.get());
+    uapi::GemChangeHandle args{drm.create(kGpuPageSize, kGpuPageSize, AMDGPU_GEM_DOMAIN_GTT, 0), kOther};
+    return kernel.tryIoctl(own.get(), uapi::kGemChangeHandle, &args) == 0;
 }
 
 }  // namespace
@@ -80,6 +91,25 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
               [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
+}
+
+void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log) {
+    if (node.buffers.empty())
+        return;
+    const std::uint32_t last = node.buffers.back().entry.handle;
+    if (last <= node.buffers.size() + kMostFreeHandles || canChangeHandles(kernel, node.minor))
+        return;
+    const std::string what = fmt::format(
+        "{} has {} buffers of {}, of which one has the handle {}: this kernel has no GEM_CHANGE_HANDLE, "
+        "without which it can't be restored here",
+        nameOf(node.pid), node.buffers.size(), renderPath(node.minor), last);
+    if (!killed) {
+        log.warn("amdgpu: {}", what);
+        return;
+    }
+    Error error(0, what);
+    error.addHint("with --leave-running the dump is made, for a machine that has it");
+    throw error;
 }
 
 /// RESTORE makes a buffer of its own for each entry of each process (kfd_chardev.c), so the processes would go on with

@@ -14,6 +14,10 @@ void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<Rend
 /// Lists the buffers of a render node. Throws Error if one of them can't be dumped.
 void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& log);
 
+/// Throws Error if a buffer's handle couldn't be restored on this machine. `killed`: the processes won't go on after
+/// the dump; otherwise it is said in the log only.
+void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log);
+
 /// Throws Error if processes share memory of the compute driver and a restore would make it two. `compat`: the images
 /// are for CRIU 4.2.
 void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,

@@ -32,9 +32,6 @@ std::string simplified(std::string_view path) {
     return out;
 }
 
-/// Handles that nobody has are given to buffers of a page each meanwhile.
-constexpr std::size_t kMostPlaceholders = 4096;
-
 /// In bytes. CRIU 4.2 writes what the driver lists, which is in pages.
 std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
@@ -277,7 +274,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         return image.bo_entries[one]->handle < image.bo_entries[other]->handle;
     });
     const bool fills =
-        !order.empty() && image.bo_entries[order.back()]->handle <= image.n_bo_entries + kMostPlaceholders;
+        !order.empty() && image.bo_entries[order.back()]->handle <= image.n_bo_entries + kMostFreeHandles;
     std::uint32_t next = 1;
     bool imports = false;
     for (const std::size_t at : order) {

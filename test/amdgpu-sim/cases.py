@@ -31,7 +31,7 @@ CRIU_MODES = {
     "busy_queue": ["kfd_queues"],
     "evicted": ["kfd_queues", "kfd_processes"],
     "small_window": ["render_buffers"],
-    "change_handle": ["render_buffers"],
+    "change_handle": ["render_buffers", "far_handles"],
     "changing": ["kfd_svm"],
     "pinned": ["kfd_processes"],
     "refused_users": ["kfd_queues"],
@@ -64,7 +64,7 @@ UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused", "closed_files", "inherited"),
-           ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
+           ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"),
            ("refused_kind", "mesa_buffers", "always_hidden")]

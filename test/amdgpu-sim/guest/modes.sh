@@ -370,6 +370,16 @@ mode_refused_context() {
     refused_dump "process $pid ($program) has /dev/kfd twice, each with a context of its own"
 }
 
+# A restore here couldn't work, since the kernel doesn't change handles: known before the program is killed.
+mode_refused_handles() {
+    start
+    dump images-running --leave-running
+    [ $code = 0 ] || fail "the dump for another machine ended with $code: $(errors "$dir/dump-images-running.log")"
+    grep -q "Warn.*process $pid ($program) has 1 buffers.*GEM_CHANGE_HANDLE" "$dir/dump-images-running.log" ||
+        fail "the log of a dump for another machine doesn't say what it needs"
+    refused_dump "process $pid ($program) has 1 buffers.*GEM_CHANGE_HANDLE"
+}
+
 # GPUs of several dies, whose state older kernels save for the first die only: a warning.
 mode_dies() {
     reload_simulator xccs=4
