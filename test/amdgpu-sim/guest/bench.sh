@@ -143,7 +143,48 @@ bench_scaled() {
     bench_together 64
 }
 
+# usage: one_of_matrix PROCESSES GPUS: what --parallel saves, with 64 MiB on each GPU and 256 MiB of memory in all
+one_of_matrix() {
+    reload_simulator gpus=4
+    with "$1" "$2" $((64 / $1)) $((256 / $1))
+    bandwidth=0
+    rounds --no-parallel
+    rest=$((took - filled))
+    bandwidth=$((64 * 1000 / rest)) # contents of a GPU take as long as all the rest
+    rounds --no-parallel
+    sequential=$took
+    rounds --parallel
+    figure "$1 processes, $2 GPUs: sequential ms, parallel ms, saved %:" "$sequential" "$took" \
+        "$(echo "$sequential $took" | awk '{printf "%.1f", 100 * ($1 - $2) / $1}')"
+    rm -rf "$dir"
+}
+
+bench_matrix() {
+    for processes in 1 2 4 8; do
+        for gpus in 1 2 4; do
+            one_of_matrix $processes $gpus
+        done
+    done
+}
+
+# The restore of one process with n GPUs beside that with one GPU that holds an nth of it, the bandwidth being the limit.
+bench_several() {
+    single=0
+    for gpus in 1 2 4; do
+        reload_simulator gpus=4
+        with 1 $gpus 64 16
+        bandwidth=16
+        rounds --parallel
+        [ $gpus != 1 ] || single=$took
+        figure "$gpus GPUs with 64 MiB each: ms, times one GPU:" "$took" "$(echo "$took $single" | awk '{printf "%.2f", $1 / $2}')"
+        rm -rf "$dir"
+    done
+    bandwidth=0
+}
+
 bench() {
     bench_scaled
+    bench_matrix
+    bench_several
     bench_full
 }
