@@ -79,6 +79,14 @@ void check_memory(const gpu::Kfd& kfd) {
     expect_errno(kfd.attempt(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, arguments), EINVAL, "doorbells of the wrong size");
     kfd_ioctl_free_memory_of_gpu_args no_handle{static_cast<std::uint64_t>(gpu.id) << 32 | 999};
     expect_errno(kfd.attempt(AMDKFD_IOC_FREE_MEMORY_OF_GPU, no_handle), EINVAL, "freeing what isn't there");
+    kfd_ioctl_free_memory_of_gpu_args mapped{hidden.handle};
+    expect_errno(kfd.attempt(AMDKFD_IOC_FREE_MEMORY_OF_GPU, mapped), EBUSY, "freeing what is mapped");
+    kfd.unmap(hidden, {gpu.id});
+    kfd_ioctl_unmap_memory_from_gpu_args unmapped{};
+    unmapped.handle = hidden.handle;
+    unmapped.device_ids_array_ptr = reinterpret_cast<std::uint64_t>(&gpu.id);
+    unmapped.n_devices = 1;
+    expect_errno(kfd.attempt(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, unmapped), EINVAL, "unmapping what isn't mapped");
     kfd.free(hidden);
     // Another process's render file doesn't see it: mmap offsets belong to files.
     const gpu::Memory visible = kfd.allocate(gpu, gpu::kPage, gpu::kVisibleVram);
@@ -166,6 +174,9 @@ void check_criu_operations(const gpu::Kfd& kfd) {
     restore.op = KFD_CRIU_OP_RESTORE;
     data.back() ^= std::byte{1};
     expect_errno(kfd.attempt(AMDKFD_IOC_CRIU_OP, restore), EINVAL, "RESTORE with a changed byte in the private data");
+    resume.pid = static_cast<std::uint32_t>(getpid());
+    kfd.call(AMDKFD_IOC_CRIU_OP, resume, "RESUME");
+    expect_errno(kfd.attempt(AMDKFD_IOC_CRIU_OP, resume), EINVAL, "a second RESUME");
 }
 
 ino_t inode_of(int fd) {
