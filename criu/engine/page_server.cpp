@@ -177,6 +177,8 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
+    if (run.options.pageServerSocket >= 0)
+        sender.endSecurity();
     run.log.info("Page server: all pages are stored");
     dedupParents(images, run);
 }

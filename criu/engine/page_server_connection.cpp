@@ -11,6 +11,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/ready_wait.hpp"
+#include "criu/memory/page_tls.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -65,6 +66,18 @@ int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patienc
     return result;
 }
 
+/// With --tls. The other side's certificate has to be for this side's --address, as 4.2 has it.
+memory::PageConnection secured(memory::PageConnection connection, bool asServer, const model::Options& options) {
+    if (!options.tls)
+        return connection;
+    memory::TlsSettings settings{options.tlsCaCertificate, options.tlsCaRevocations, options.tlsCertificate,
+                                 options.tlsKey, std::nullopt};
+    if (options.tlsVerifyName)
+        settings.peerName = options.address;
+    connection.secure(asServer, settings);
+    return connection;
+}
+
 /// Of a machine that has vanished nothing comes, not even the end of the connection: the kernel finds that out by
 /// asking it, after a minute without a message and then four times.
 void noticeVanishing(int socket) {
@@ -82,7 +95,7 @@ void noticeVanishing(int socket) {
 
 memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop) {
     if (options.pageServerSocket >= 0)
-        return {passedSocket(options), stop, options.timeout};
+        return secured({passedSocket(options), stop, options.timeout}, false, options);
     if (!options.address || !options.port)
         fail("--page-server needs --address and --port, or --ps-socket");
     const Address address = parse(*options.address, *options.port);
@@ -92,7 +105,7 @@ memory::PageConnection connectToPageServer(const model::Options& options, StopRe
         result = finishConnecting(socket.get(), stop, options.timeout);
     if (result != 0)
         failWith(result, "connect to the page server {} port {}", *options.address, *options.port);
-    return {std::move(socket), stop, options.timeout};
+    return secured({std::move(socket), stop, options.timeout}, false, options);
 }
 
 ListeningPageServer listenForPages(const model::Options& options) {
@@ -115,13 +128,13 @@ memory::PageConnection acceptSender(const ListeningPageServer& server, const mod
                                     StopRequest& stop) {
     constexpr std::chrono::seconds kAnyTime{0};
     if (options.pageServerSocket >= 0)
-        return {passedSocket(options), stop, kAnyTime};
+        return secured({passedSocket(options), stop, kAnyTime}, true, options);
     for (;;) {
         (void)waitReady(server.socket.get(), POLLIN, stop, std::nullopt);
         UniqueFd sender(::accept4(server.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (sender) {
             noticeVanishing(sender.get());
-            return {std::move(sender), stop, kAnyTime};
+            return secured({std::move(sender), stop, kAnyTime}, true, options);
         }
         // Whoever has connected may have gone again.
         if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)

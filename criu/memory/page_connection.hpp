@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -14,6 +15,9 @@ class StopRequest;
 
 namespace criu::memory {
 
+class PageTls;
+struct TlsSettings;
+
 /// One end of a stream socket between a sender of pages and a page server. Every wait for the other side ends: when
 /// that side has closed the connection, when a stop is requested, and when it let nothing go on for too long.
 ///
@@ -24,6 +28,14 @@ public:
     /// `patience`: how long the other side may neither send what is waited for nor take what is sent; 0: as long as it
     /// likes. `stop` outlives this object.
     PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::seconds patience) noexcept;
+    ~PageConnection();
+    PageConnection(PageConnection&&) noexcept;
+    PageConnection& operator=(PageConnection&&) = delete;
+
+    /// From now on all is encrypted, and the other side is who its certificate says. Throws Error.
+    void secure(bool asServer, const TlsSettings& settings);
+    /// The end of that; the socket goes on. Nothing but this may be left to be received. Throws Error.
+    void endSecurity();
 
     /// Sends all of it, at once or together with what follows. Throws Error: ETIMEDOUT if the other side takes nothing
     /// for too long, EINTR if a stop is requested.
@@ -45,9 +57,13 @@ private:
     void receiveAnswer(std::span<std::byte> bytes);
     void await(short events, const char* what);
 
+    std::size_t sendSome(std::span<const std::byte> bytes, bool moreFollows);
+    std::size_t receiveSome(std::span<std::byte> bytes);
+
     UniqueFd socket_;
     StopRequest& stop_;
     std::optional<std::chrono::milliseconds> patience_;
+    std::unique_ptr<PageTls> tls_;  ///< null: nothing is encrypted
 };
 
 }  // namespace criu::memory

@@ -128,6 +128,7 @@ void RemotePageSinks::finish() {
     const PageCommand command = reused_ ? PageCommand::CloseForGood : PageCommand::Close;
     if (const auto status = ask<std::int32_t>({wordOf(command), 0, 0, 0, 0}); status != 0)
         fail("the page server couldn't store all pages (status {})", status);
+    server_.endSecurity();
 }
 
 void RemotePageSinks::send(const PageMessage& message, std::span<const std::byte> content) {

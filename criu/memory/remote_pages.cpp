@@ -63,6 +63,7 @@ void RemotePages::finish() {
     const PageMessage close{wordOf(PageCommand::Close)};
     server_.send(std::as_bytes(std::span(&close, 1)));
     (void)server_.receiveNumber<std::int32_t>();
+    server_.endSecurity();
 }
 
 }  // namespace criu::memory

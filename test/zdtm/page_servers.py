@@ -3,13 +3,15 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 import modes
-from subject import Failed
+from subject import Failed, Skipped
 
 
 class DeafServer:
@@ -73,6 +75,59 @@ def deaf_page_server(subject, _task):
     subject.check()
 
 
+class Certificates:
+    """An authority, a certificate for 127.0.0.1 and one for another address."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.makedirs(folder)
+        self._openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "30",
+                      "-subj", "/CN=authority")
+        for name, address in (("good", "127.0.0.1"), ("other", "10.1.2.3")):
+            self._openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
+                          f"/CN={name}")
+            with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
+                file.write(f"subjectAltName=IP:{address}\n")
+            self._openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
+                          f"{name}.pem", "-days", "30", "-extfile", "names")
+
+    def _openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def options(self, name, *more):
+        """What has criu show this certificate, and trust the authority."""
+        path = os.path.join(self.folder, name)
+        return ["--tls", "--tls-cacert", os.path.join(self.folder, "ca.pem"), "--tls-cert", path + ".pem", "--tls-key",
+                path + ".key", *more]
+
+
+def tls_page_server(subject, _task):
+    """Pages go to a server by TLS. If either side has no certificate, or one that isn't for the address, no page is sent, and
+    the tree goes on."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl isn't installed")
+    made = Certificates(subject.images("certificates"))
+    strangers = Certificates(subject.images("strangers"))
+    refused = r"TLS|sender has gone|closed the connection|Connection reset|Broken pipe"
+    turns = [("plain", made.options("good"), []), ("stranger", made.options("good"), strangers.options("good")),
+             ("server-name", made.options("other", "--tls-no-cn-verify"), made.options("good")),
+             ("client-name", made.options("good"), made.options("other", "--tls-no-cn-verify"))]
+    for name, server_options, client_options in turns:
+        server = Server(subject, f"stored-{name}", server_options)
+        run = subject.ours.dump(subject.root, subject.images(f"images-{name}"),
+                                [*subject.dump_options, *server.options, *client_options])
+        modes.require_refusal(subject, run, refused)
+        server.require_end(refused)
+    server = Server(subject, "stored", made.options("other", "--tls-no-cn-verify"))
+    subject.dump(subject.ours, "images", [*server.options, *made.options("good", "--tls-no-cn-verify")])
+    server.wait()
+    for file in os.listdir(subject.images("images")):
+        if file.endswith(".img"):
+            os.rename(os.path.join(subject.images("images"), file), os.path.join(subject.images("stored"), file))
+    subject.restore(subject.ours, "stored")
+    subject.check()
+
+
 def silent_sender(subject, _task):
     """A page server ends when its sender vanishes in the midst of a message, and when it is asked to, whether nobody has
     connected or a sender is silent. What isn't a message of a sender is refused."""
@@ -115,13 +170,18 @@ def message(command, flags=0, pages=0, address=0x10000, kind=1):
 class Server:
     """A page server of criu, at a port of its choice."""
 
-    def __init__(self, subject, name):
+    def __init__(self, subject, name, options=()):
         self.subject = subject
         self.name = name
         images = subject.images(name)
         self.log = os.path.join(images, "server.log")
-        self.pid = subject.ours.start("page-server", images, "server.log", ["--address", "127.0.0.1"])
+        self.pid = subject.ours.start("page-server", images, "server.log", ["--address", "127.0.0.1", *options])
         self.port = subject.init.until(self.find_port, 10, "page server")
+
+    @property
+    def options(self):
+        """What has criu send its pages there."""
+        return ["--page-server", "--address", "127.0.0.1", "--port", str(self.port)]
 
     def find_port(self):
         """The port that the log tells."""
@@ -143,16 +203,22 @@ class Server:
         os.kill(self.pid, signal.SIGTERM)
         self.require_end("stopped by SIGTERM")
 
+    def wait(self):
+        """It ends well."""
+        if self.subject.init.wait(self.pid, 10, f"page server '{self.name}'").code != 0:
+            raise Failed(f"page server '{self.name}' failed: {self.log}")
+
     def require_end(self, text):
         """It ends soon, and says why."""
         code = self.subject.init.wait(self.pid, 10, f"page server '{self.name}'").code
         with open(self.log, encoding="utf-8") as log:
             said = log.read()
-        if code != 1 or text not in said:
+        if code != 1 or not re.search(text, said):
             raise Failed(f"page server '{self.name}': exit code {code}, no '{text}' in {self.log}")
 
 
 SCENARIOS = [
     modes.Mode("deaf-page-server", deaf_page_server, scenario=True, beyond_42=True),
+    modes.Mode("tls-page-server", tls_page_server, scenario=True, beyond_42=True),
     modes.Mode("silent-sender", silent_sender, scenario=True, beyond_42=True),
 ]
