@@ -169,6 +169,15 @@ std::vector<TreePid> RestoredFiles::users(FileId id) const {
     return found;
 }
 
+bool RestoredFiles::isStandardStream(FileId id) const {
+    constexpr int kLast = 2;
+    return std::any_of(content_.tree.tasks.begin(), content_.tree.tasks.end(), [&](const auto& task) {
+        return task->files &&
+               std::any_of(task->files->slots.begin(), task->files->slots.end(),
+                           [&](const model::FdSlot& slot) { return slot.file == id && slot.fd <= kLast; });
+    });
+}
+
 TreePid RestoredFiles::mapperOf(FileId id) const {
     for (const auto& task : content_.tree.tasks)
         if (task->mm)

@@ -144,6 +144,7 @@ public:
     std::shared_ptr<files::RestoredFile> file(FileId id) override;
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
     [[nodiscard]] std::vector<TreePid> users(FileId id) const override;
+    [[nodiscard]] bool isStandardStream(FileId id) const override;
     [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:

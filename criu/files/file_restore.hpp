@@ -51,6 +51,8 @@ public:
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
     /// The processes that have the description.
     [[nodiscard]] virtual std::vector<TreePid> users(FileId id) const = 0;
+    /// Whether it is standard input, output or error of one of them.
+    [[nodiscard]] virtual bool isStandardStream(FileId id) const = 0;
 };
 
 }  // namespace criu::files

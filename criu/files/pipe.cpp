@@ -165,22 +165,30 @@ public:
             pipe = std::make_shared<RestoredPipe>(entry.pipe->pipe_id, contents_);
         pipe->add(*entry.pipe);
         if (entry.pipe->has_outside != 0 && entry.pipe->outside != 0)
-            outside_.emplace(entry.pipe->pipe_id, entry.id);
+            outside_[entry.pipe->pipe_id].emplace_back(entry.id);
         return pipe;
     }
 
+    /// A standard stream that leads nowhere ends most programs at once. Other descriptors are often left over from who
+    /// started the program.
     void requireGiven(FileRestore& restore) const override {
         const model::Options& options = restore.options();
         if (options.allowLoss)
             return;
         std::vector<std::string> lost;
         std::vector<std::string> wanted;
-        for (const auto& [pipe, file] : outside_) {
+        for (const auto& [pipe, files] : outside_) {
             std::string name = fmt::format("pipe:[{}]", pipe);
             if (std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
                             [&](const model::InheritFd& given) { return given.name == name; }))
                 continue;
-            const std::vector<TreePid> users = restore.users(FileId{file});
+            if (std::none_of(files.begin(), files.end(), [&](FileId file) { return restore.isStandardStream(file); })) {
+                restore.log().warn(
+                    "{} led out of the tree when it was dumped: give its other end by --inherit-fd fd[N]:{}", name,
+                    name);
+                continue;
+            }
+            const std::vector<TreePid> users = restore.users(files.front());
             lost.push_back(users.empty() ? name : fmt::format("{} of process {}", name, users.front()));
             wanted.push_back(fmt::format("--inherit-fd fd[N]:{}", name));
         }
@@ -196,7 +204,7 @@ public:
 private:
     PipeContentsRestore contents_{ImageKind::PipesData};
     std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
-    std::map<std::uint32_t, std::uint32_t> outside_;  ///< ids of pipes that led out of the tree, and of a file of each
+    std::map<std::uint32_t, std::vector<FileId>> outside_;  ///< descriptions of pipes that led out of the tree
 };
 
 }  // namespace

@@ -109,6 +109,7 @@ public:
         return found;
     }
     [[nodiscard]] std::vector<TreePid> users(FileId) const override { return {TreePid(1)}; }
+    [[nodiscard]] bool isStandardStream(FileId /*id*/) const override { return false; }
 
     model::Options options_;
     StopRequest stop_;

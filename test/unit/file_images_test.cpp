@@ -52,6 +52,7 @@ public:
     std::shared_ptr<criu::files::RestoredFile> file(FileId id) override { criu::fail("no file {}", id); }
     [[nodiscard]] std::vector<FileId> besides(FileId) const override { return {}; }
     [[nodiscard]] std::vector<criu::TreePid> users(FileId) const override { return {}; }
+    [[nodiscard]] bool isStandardStream(FileId /*id*/) const override { return false; }
 
 private:
     criu::test::TemporaryDir directory_;
