@@ -50,6 +50,8 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
+constexpr std::uint32_t kFirstPagesFile = 1;
+
 /// Images that others build on keep the form that every criu reads: whether a parent's are read is seen only when it's
 /// too late to refuse them.
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
@@ -58,10 +60,21 @@ memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options&
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
+memory::Compression compressionFor(const model::Options& options) {
+    memory::Compression compression;
+    if (options.compress == model::PageCodec::None)
+        return compression;
+    compression.kind = options.compress == model::PageCodec::Lz4 ? memory::CodecKind::Lz4 : memory::CodecKind::Zstd;
+    compression.codec = memory::Codec::load(compression.kind, options.compressLevel);
+    compression.block = options.compressBlock;
+    return compression;
+}
+
 std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run, const ImageDir& images) {
     const model::Options& options = run.options;
     if (!options.pageServer)
-        return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options));
+        return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options), kFirstPagesFile,
+                                                       compressionFor(options));
     return std::make_unique<memory::RemotePageSinks>(connectToPageServer(options, run.stop),
                                                      options.pageServerSocket >= 0);
 }

@@ -2,6 +2,7 @@
 #include "criu/engine/restore_images.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 
@@ -43,8 +44,10 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const bool extended = inventory.img_version == kExtendedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
-    for (const char* const extension : list(inventory.extensions, inventory.n_extensions))
-        if (extension != std::string_view(memory::kStripedPages) && extension != std::string_view(memory::kFilesPages))
+    constexpr std::array<std::string_view, 3> known{memory::kStripedPages, memory::kFilesPages,
+                                                    memory::kCompressedPages};
+    for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions))
+        if (std::find(known.begin(), known.end(), extension) == known.end())
             fail("the images in {} have something that this criu doesn't know: {}", images.name(), extension);
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());

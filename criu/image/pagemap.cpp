@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -15,6 +16,8 @@ namespace criu {
 namespace {
 
 constexpr std::uint32_t kKnownFlags = 7;
+/// What a block may hold: a reader takes memory for it.
+constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
 
 PageFlags flagsOf(const PagemapEntry& entry) {
     if (entry.has_in_parent != 0 && entry.in_parent != 0)
@@ -57,6 +60,8 @@ PageStripes stripesOf(const PagemapHead& head) {
     stripes.files.push_back(head.pages_id);
     if (head.n_more_pages_ids == 0)
         return stripes;
+    if (head.has_codec != 0 && head.codec != 0)
+        fail("its content is compressed, and in several files");
     if (head.n_more_pages_ids >= PageStripes::kMostFiles)
         fail("its content is in {} files more, that is too many", head.n_more_pages_ids);
     stripes.files.insert(stripes.files.end(), head.more_pages_ids, head.more_pages_ids + head.n_more_pages_ids);
@@ -82,6 +87,7 @@ std::uint64_t PagemapRange::end() const noexcept {
 Pagemap::Pagemap(ImageReader file) {
     const auto head = file.one<PagemapHead>();
     stripes_ = inContext([&] { return file.name(); }, [&] { return stripesOf(*head); });
+    codec_ = head->has_codec != 0 ? head->codec : 0;
     for (;;) {
         const std::uint64_t offset = file.offset();
         const auto entry = file.next<PagemapEntry>();
@@ -90,7 +96,53 @@ Pagemap::Pagemap(ImageReader file) {
         const ErrorContext context(
             [&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); });
         append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry));
+        if (codec_ != 0)
+            appendBlocks(ranges_.back(), **entry);
+        else if ((*entry)->blocks != nullptr)
+            fail("it has blocks, but the head doesn't say how they are compressed");
     }
+}
+
+void Pagemap::appendBlocks(const PagemapRange& range, const PagemapEntry& entry) {
+    if (!has(range.flags, PageFlags::Present)) {
+        if (entry.blocks != nullptr)
+            fail("it has blocks, but no content");
+        return;
+    }
+    if (entry.blocks == nullptr)
+        return appendBlock(range.bytes(), range.bytes());
+    const PagemapBlocks& blocks = *entry.blocks;
+    const std::uint64_t each = blocks.pages_per_block * kImagePageSize;
+    if (each == 0 || each > kLargestBlock || blocks.n_block_sizes != (range.bytes() + each - 1) / each)
+        fail("it has {} blocks of {} pages for {} pages", blocks.n_block_sizes, blocks.pages_per_block, range.pages);
+    const std::uint64_t before = blocks_.empty() ? 0 : blocks_.back().offset + blocks_.back().stored;
+    std::uint64_t rest = range.bytes();
+    for (const std::uint32_t stored : std::span(blocks.block_sizes, blocks.n_block_sizes)) {
+        const std::uint64_t bytes = std::min(rest, each);
+        if (stored > bytes)
+            fail("a block of {} bytes takes {}", bytes, stored);
+        appendBlock(bytes, stored);
+        rest -= bytes;
+    }
+    const std::uint64_t sum = blocks_.back().offset + blocks_.back().stored - before;
+    if (blocks.has_payload_size != 0 && blocks.payload_size != sum)
+        fail("its blocks take {} bytes, not {}", sum, blocks.payload_size);
+}
+
+/// Sums can't overflow: what is stored is at most as much as the content, which was checked.
+void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
+    StoredBlock block{0, bytes, 0, stored};
+    if (!blocks_.empty()) {
+        block.position = blocks_.back().end();
+        block.offset = blocks_.back().offset + blocks_.back().stored;
+    }
+    blocks_.push_back(block);
+}
+
+std::uint64_t Pagemap::sizeOf(std::size_t file) const noexcept {
+    if (codec_ == 0)
+        return stripes_.sizeOf(file, contentSize_);
+    return blocks_.empty() ? 0 : blocks_.back().offset + blocks_.back().stored;
 }
 
 void Pagemap::append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
@@ -120,7 +172,7 @@ const PagemapRange* Pagemap::find(std::uint64_t vaddr) const noexcept {
 std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
     std::vector<UniqueFd> files;
     for (std::size_t index = 0; index < stripes_.files.size(); ++index) {
-        const std::uint64_t size = stripes_.sizeOf(index, contentSize_);
+        const std::uint64_t size = sizeOf(index);
         auto pages = dir.openRaw(ImageKind::Pages, stripes_.files[index], flags);
         const std::string name = imageName(ImageKind::Pages, stripes_.files[index]);
         if (!pages) {
@@ -137,7 +189,8 @@ std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
     return files;
 }
 
-PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes) : file_(std::move(file)) {
+PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec)
+    : file_(std::move(file)) {
     PagemapHead head = PAGEMAP_HEAD__INIT;
     std::vector<std::uint32_t> more(stripes.files.begin() + 1, stripes.files.end());
     head.pages_id = stripes.files.front();
@@ -147,13 +200,15 @@ PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes) : fil
         head.has_stripe_pages = 1;
         head.stripe_pages = static_cast<std::uint32_t>(stripes.piece / kImagePageSize);
     }
+    head.has_codec = codec != 0;
+    head.codec = codec;
     file_.write(head);
 }
 
 void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
     {
         const ErrorContext context([&] { return file_.name(); });
-        checkRange(vaddr, pages, flags, pending_.end());
+        checkRange(vaddr, pages, flags, pending_.pages != 0 ? pending_.end() : end_);
         addContent(contentSize_, {vaddr, pages, flags, contentSize_});
     }
     if (pending_.pages != 0 && pending_.flags == flags && pending_.end() == vaddr) {
@@ -164,16 +219,42 @@ void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flag
     pending_ = {vaddr, pages, flags, 0};
 }
 
-void PagemapWriter::writePending() {
-    if (pending_.pages == 0)
-        return;
+void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t blockPages,
+                              std::span<const std::uint32_t> stored) {
+    writePending();
+    const PagemapRange range{vaddr, pages, flags, contentSize_};
+    PagemapBlocks blocks = PAGEMAP_BLOCKS__INIT;
+    std::vector<std::uint32_t> sizes(stored.begin(), stored.end());
+    blocks.n_block_sizes = sizes.size();
+    blocks.block_sizes = sizes.data();
+    blocks.has_payload_size = 1;
+    blocks.payload_size = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    blocks.has_pages_per_block = 1;
+    blocks.pages_per_block = static_cast<std::uint32_t>(blockPages);
+    {
+        const ErrorContext context([&] { return file_.name(); });
+        checkRange(vaddr, pages, flags, end_);
+        addContent(contentSize_, range);
+    }
+    write(range, &blocks);
+}
+
+void PagemapWriter::write(const PagemapRange& range, PagemapBlocks* blocks) {
     PagemapEntry entry = PAGEMAP_ENTRY__INIT;
-    entry.vaddr = pending_.vaddr;
+    entry.vaddr = range.vaddr;
     entry.has_flags = 1;
-    entry.flags = static_cast<std::uint32_t>(pending_.flags);
+    entry.flags = static_cast<std::uint32_t>(range.flags);
     entry.has_nr_pages = 1;
-    entry.nr_pages = pending_.pages;
+    entry.nr_pages = range.pages;
+    entry.blocks = blocks;
     file_.write(entry);
+    end_ = range.end();
+}
+
+void PagemapWriter::writePending() {
+    if (pending_.pages != 0)
+        write(pending_, nullptr);
+    pending_ = {};
 }
 
 void PagemapWriter::finish() {

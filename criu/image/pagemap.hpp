@@ -8,6 +8,7 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/writer.hpp"
+#include "images/pagemap.fwd.hpp"
 
 namespace criu {
 
@@ -72,6 +73,17 @@ struct PageStripes {
     friend bool operator==(const PageStripes&, const PageStripes&) = default;
 };
 
+/// Consecutive content of a compressed pagemap, and where it is in the pages file.
+struct StoredBlock {
+    std::uint64_t position = 0;  ///< of its first byte in the content
+    std::uint64_t bytes = 0;     ///< of content
+    std::uint64_t offset = 0;    ///< in the file
+    std::uint64_t stored = 0;    ///< bytes in the file: `bytes` if it isn't compressed, 0 if it is all zeroes
+
+    [[nodiscard]] std::uint64_t end() const noexcept { return position + bytes; }
+    friend bool operator==(const StoredBlock&, const StoredBlock&) = default;
+};
+
 /// One pagemap file, read and checked as a whole: ranges are aligned, sorted and disjoint, and no sum overflows.
 class Pagemap {
 public:
@@ -84,8 +96,12 @@ public:
     /// The pages files.
     [[nodiscard]] const PageStripes& stripes() const noexcept { return stripes_; }
     [[nodiscard]] std::span<const PagemapRange> ranges() const noexcept { return ranges_; }
-    /// Bytes that the pages files must have together.
+    /// Bytes of content, which the pages files must have together if it isn't compressed.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
+    /// How content is compressed, as images number it; 0: it isn't.
+    [[nodiscard]] std::uint32_t codec() const noexcept { return codec_; }
+    /// If it is: all content, in order of position.
+    [[nodiscard]] std::span<const StoredBlock> blocks() const noexcept { return blocks_; }
 
     /// The range that covers an address, or null.
     [[nodiscard]] const PagemapRange* find(std::uint64_t vaddr) const noexcept;
@@ -98,9 +114,14 @@ public:
 
 private:
     void append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
+    void appendBlocks(const PagemapRange& range, const PagemapEntry& entry);
+    void appendBlock(std::uint64_t bytes, std::uint64_t stored);
+    [[nodiscard]] std::uint64_t sizeOf(std::size_t file) const noexcept;
 
     PageStripes stripes_;
     std::uint64_t contentSize_ = 0;
+    std::uint32_t codec_ = 0;
+    std::vector<StoredBlock> blocks_;
     std::vector<PagemapRange> ranges_;
 };
 
@@ -109,9 +130,14 @@ private:
 class PagemapWriter {
 public:
     /// Takes over a fresh ImageKind::Pagemap or ShmemPagemap.
-    PagemapWriter(ImageWriter file, const PageStripes& stripes);
+    /// `codec`: see Pagemap; with one there is one file.
+    PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec = 0);
 
     void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
+
+    /// A range whose content was cut into blocks of `blockPages` pages, of which `stored` has the sizes in the file.
+    void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t blockPages,
+                   std::span<const std::uint32_t> stored);
 
     /// Bytes of the Present ranges so far: the position of the next one's content.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
@@ -120,10 +146,12 @@ public:
     void finish();
 
 private:
+    void write(const PagemapRange& range, PagemapBlocks* blocks);
     void writePending();
 
     ImageWriter file_;
-    PagemapRange pending_{};
+    PagemapRange pending_{};  ///< not written yet; no pages: nothing
+    std::uint64_t end_ = 0;   ///< of what is written
     std::uint64_t contentSize_ = 0;
 };
 

@@ -102,6 +102,8 @@ std::uint64_t freeReplaced(const ImageDir& images, const MemoryObject& object, c
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
         if (!pagemap)
             break;  // then nothing of its parents is the object's either
+        if (pagemap->codec() != 0)
+            continue;  // blocks of several pages can't be freed in part
         ancestors.emplace_back(*dir, std::move(*pagemap));
     }
     if (ancestors.empty())

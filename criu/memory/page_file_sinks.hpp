@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/memory/codec.hpp"
 #include "criu/memory/page_sink.hpp"
 
 namespace criu {
@@ -19,6 +20,16 @@ namespace criu::memory {
 inline constexpr const char* kStripedPages = "striped-pages";
 /// The name for content of files apart from their archive (MemoryObject::Kind::Files).
 inline constexpr const char* kFilesPages = "tmpfs-files";
+
+/// The name for compressed content.
+inline constexpr const char* kCompressedPages = "compressed-pages";
+
+/// Whether, and how, content is compressed.
+struct Compression {
+    std::shared_ptr<const Codec> codec;  ///< null: it isn't
+    CodecKind kind = CodecKind::Lz4;
+    std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of a page
+};
 
 /// How many pages files an object with much content gets.
 struct Striping {
@@ -38,8 +49,9 @@ struct Striping {
 class FilePageSinks final : public PageSinks {
 public:
     /// `images` outlives this object.
-    explicit FilePageSinks(const ImageDir& images, Striping striping = {}, std::uint32_t first = 1) noexcept
-        : images_(images), striping_(striping), next_(first) {}
+    explicit FilePageSinks(const ImageDir& images, Striping striping = {}, std::uint32_t first = 1,
+                           Compression compression = {}) noexcept
+        : images_(images), striping_(striping), compression_(std::move(compression)), next_(first) {}
 
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::vector<std::string> extensions() const override;
@@ -49,8 +61,10 @@ public:
 private:
     const ImageDir& images_;
     const Striping striping_;
+    const Compression compression_;
     std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
+    std::atomic<bool> compressed_{false};
     std::atomic<bool> files_{false};  ///< it was given some of MemoryObject::Kind::Files
 };
 

@@ -11,9 +11,11 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/memory/compressed_pages.hpp"
 #include "criu/memory/page_dedup.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/pages_writer.hpp"
+#include "criu/memory/read_targets.hpp"
 
 namespace criu::memory {
 namespace {
@@ -71,44 +73,6 @@ private:
     std::deque<File> files_;
 };
 
-/// Removes up to `bytes` bytes of targets from the front, and hands each piece to `use`. A target that has more is left
-/// with its rest.
-template <typename Use>
-void removeFront(std::span<iovec>& targets, std::uint64_t bytes, const Use& use) {
-    while (!targets.empty() && bytes != 0) {
-        iovec& target = targets.front();
-        const iovec piece{target.iov_base, std::min<std::uint64_t>(bytes, target.iov_len)};
-        use(piece);
-        bytes -= piece.iov_len;
-        target.iov_base = static_cast<char*>(target.iov_base) + piece.iov_len;
-        target.iov_len -= piece.iov_len;
-        if (target.iov_len == 0)
-            targets = targets.subspan(1);
-    }
-}
-
-void readFrom(int file, std::uint64_t offset, std::span<iovec> targets) {
-    while (!targets.empty()) {
-        const auto count = static_cast<int>(std::min<std::size_t>(targets.size(), IOV_MAX));
-        const ssize_t got = ::preadv(file, targets.data(), count, static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            failErrno("read memory content at {:#x} of the pages file", offset);
-        if (got == 0)
-            fail("the pages file ends at {:#x}, within the memory's content", offset);
-        offset += static_cast<std::uint64_t>(got);
-        removeFront(targets, static_cast<std::uint64_t>(got), [](const iovec&) {});
-    }
-}
-
-/// Takes targets of `bytes` bytes altogether from the front. One that has more is cut in two.
-std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes) {
-    std::vector<iovec> front;
-    removeFront(targets, bytes, [&front](const iovec& piece) { front.push_back(piece); });
-    return front;
-}
-
 class FileContent final : public PageContent {
 public:
     FileContent(const ImageDir& images, const Pagemap& pagemap, int access)
@@ -125,11 +89,8 @@ public:
             if (files_.size() == 1)
                 return readFrom(files_.front().get(), position, targets);
             std::vector<iovec> part = takeFront(targets, place.together);
-            std::uint64_t bytes = 0;
-            for (const iovec& target : part)
-                bytes += target.iov_len;
+            position += sizeOf(part);
             readFrom(files_[place.file].get(), place.offset, part);
-            position += bytes;
         }
     }
 
@@ -156,21 +117,26 @@ private:
 
 class FileLayer final : public PageLayer {
 public:
-    FileLayer(const ImageDir& images, Pagemap pagemap) : images_(images), pagemap_(std::move(pagemap)) {}
+    FileLayer(const ImageDir& images, Pagemap pagemap)
+        : images_(images), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {}
 
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
 
     [[nodiscard]] std::unique_ptr<PageContent> open() const override {
+        if (codec_)
+            return openCompressed(images_, pagemap_, codec_);
         return std::make_unique<FileContent>(images_, pagemap_, O_RDONLY);
     }
 
     [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override {
-        return std::make_unique<FileContent>(images_, pagemap_, O_RDWR);
+        return codec_ ? open() : std::make_unique<FileContent>(images_, pagemap_, O_RDWR);
     }
 
 private:
     const ImageDir& images_;
     Pagemap pagemap_;
+    /// Null: it isn't compressed. Loaded here, since restored processes may have other files.
+    std::shared_ptr<const Codec> codec_;
 };
 
 bool needsParent(std::span<const PagemapRange> ranges) {
@@ -192,6 +158,12 @@ Striping Striping::asWished(unsigned files) {
 
 std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
     PageStripes stripes;
+    if (object.kind == MemoryObject::Kind::Files)
+        files_ = true;
+    if (compression_.codec) {
+        compressed_ = true;
+        return makeCompressedSink(images_, object, next_.fetch_add(1, std::memory_order_relaxed), compression_);
+    }
     const unsigned count = expected >= striping_.least ? std::max(striping_.files, 1U) : 1;
     const std::uint32_t first = next_.fetch_add(count, std::memory_order_relaxed);
     for (unsigned index = 0; index < count; ++index)
@@ -200,8 +172,6 @@ std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::u
         stripes.piece = kPiece;
         striped_ = true;
     }
-    if (object.kind == MemoryObject::Kind::Files)
-        files_ = true;
     return std::make_unique<FileSink>(images_, object, std::move(stripes));
 }
 
@@ -211,6 +181,8 @@ std::vector<std::string> FilePageSinks::extensions() const {
         names.emplace_back(kStripedPages);
     if (files_)
         names.emplace_back(kFilesPages);
+    if (compressed_)
+        names.emplace_back(kCompressedPages);
     return names;
 }
 

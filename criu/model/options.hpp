@@ -53,6 +53,9 @@ enum class CgroupMode : std::uint8_t {
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
 
 /// Who copies memory in a pre-dump: the parasite with vmsplice, or criu with process_vm_readv.
+/// How pages are compressed.
+enum class PageCodec : std::uint8_t { None, Lz4, Zstd };
+
 enum class PreDumpMode : std::uint8_t { Splice, Read };
 
 /// What must be unchanged in a regular file between dump and restore.
@@ -201,7 +204,10 @@ struct Options {
     bool stream = false;
     bool allowUprobes = false;
     std::optional<unsigned> pagesFiles;  ///< --pages-files: of each object; absent: as pays off
-    bool compat = false;                 ///< --compat 4.2: images in no form that this version can't read
+    PageCodec compress = PageCodec::None;
+    std::uint64_t compressBlock = 256U << 10;  ///< bytes that are compressed together
+    int compressLevel = 1;                     ///< see memory::Codec::load()
+    bool compat = false;                       ///< --compat 4.2: images in no form that this version can't read
 
     // Files
     std::uint64_t ghostLimit = 1U << 20;  ///< bytes

@@ -88,6 +88,21 @@ void applyEnvironment(model::Options& options) {
         options.fault = static_cast<int>(parseNumber(fault, 1, kFaultLimit));
 }
 
+/// What --compress doesn't go with.
+static void requireCompressible(const model::Options& options) {
+    constexpr int kMostZstd = 19;
+    if (options.compat)
+        fail("--compress and --compat 4.2 exclude each other: CRIU 4.2 reads no compressed memory");
+    if (options.pageServer)
+        fail("--compress and --page-server exclude each other: a page server gets pages as they are");
+    if (options.trackMemory)
+        fail("--compress and --track-mem exclude each other: others may build on these images");
+    if (options.pagesFiles.value_or(1) > 1)
+        fail("--compress and --pages-files exclude each other: compressed memory is in one file");
+    if (options.compress == model::PageCodec::Zstd && options.compressLevel > kMostZstd)
+        fail("--compress-level {} is more than zstd has: {}", options.compressLevel, kMostZstd);
+}
+
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
@@ -114,6 +129,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (command == Command::LazyPages && options.pageServer && options.pageServerSocket < 0 &&
         !(options.address && options.port))
         fail("--page-server needs --address and --port, or --ps-socket");
+    if (options.compress != model::PageCodec::None)
+        requireCompressible(options);
     if (!forRestore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }

@@ -13,6 +13,7 @@ using enum Command;
 constexpr std::int64_t kPidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit kernels
 constexpr std::int64_t kFdLimit = 1 << 30;
 constexpr std::int64_t kMostPagesFiles = 64;
+constexpr std::int64_t kMostCompressLevel = 65537;  // LZ4_ACCELERATION_MAX
 constexpr std::int64_t kTimeoutLimit = 1 << 30;
 
 // What rows do with a value. Each is one way of storing into one member of Options.
@@ -134,6 +135,10 @@ void compat(Options& options, const Given& given) {
     if (*given.value != "4.2")
         fail("images can be written for CRIU 4.2, not {}", *given.value);
     options.compat = true;
+}
+
+void compress(Options& options, const Given& given) {
+    options.compress = parsePageCodec(given.value.value_or("lz4"));
 }
 
 void cudaTimeout(Options& options, const Given& given) {
@@ -444,6 +449,13 @@ constexpr OptionRow kTable[] = {
      "spread the memory of each process over N files, for many cores to write; CRIU 4.2 reads 1 only (default: as pays "
      "off, 1 below 256M)",
      number<&O::pagesFiles, 1, kMostPagesFiles, unsigned>},
+    {Memory, "compress", 0, Attached, "lz4|zstd", NoNo, OnDump, Built,
+     "compress memory, and what files of a tmpfs hold; CRIU 4.2 doesn't read that (default: lz4)", compress},
+    {Memory, "compress-block-size", 0, Required, "SIZE", NoNo, OnDump, Built,
+     "how much is compressed together (default: 256K, up to 1M)", parsed<&O::compressBlock, parseCompressBlock>},
+    {Memory, "compress-level", 0, Required, "N", NoNo, OnDump, Built,
+     "zstd: 1 (fast) to 19 (small); lz4: 1 (small) to 65537 (fast) (default: 1)",
+     number<&O::compressLevel, 1, kMostCompressLevel, int>},
     {Memory, "compat", 0, Required, "VERSION", NoNo, OnDump, Built,
      "write nothing that CRIU of this version can't read: 4.2", compat},
     {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Built, "move memory on demand after the restore",

@@ -177,6 +177,20 @@ PreDumpMode parsePreDumpMode(std::string_view text) {
     return oneOf(text, words, "pre-dump mode");
 }
 
+model::PageCodec parsePageCodec(std::string_view text) {
+    constexpr Word<model::PageCodec> words[] = {{"lz4", model::PageCodec::Lz4}, {"zstd", model::PageCodec::Zstd}};
+    return oneOf(text, words, "compression");
+}
+
+std::uint64_t parseCompressBlock(std::string_view text) {
+    constexpr std::uint64_t kPage = 4096;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+    const std::uint64_t size = parseSize(text);
+    if (size == 0 || size % kPage != 0 || size > kMost)
+        fail("{} isn't a multiple of 4K up to 1M", text);
+    return size;
+}
+
 FileValidation parseFileValidation(std::string_view text) {
     constexpr Word<FileValidation> words[] = {{"filesize", FileValidation::FileSize},
                                               {"buildid", FileValidation::BuildId}};

@@ -30,6 +30,9 @@ model::CpuCaps parseCpuCaps(std::string_view text, model::CpuCaps caps);
 model::CgroupMode parseCgroupMode(std::string_view text);
 model::NetworkLock parseNetworkLock(std::string_view text);
 model::PreDumpMode parsePreDumpMode(std::string_view text);
+model::PageCodec parsePageCodec(std::string_view text);
+/// A multiple of a page, up to what readers take at once.
+std::uint64_t parseCompressBlock(std::string_view text);
 model::FileValidation parseFileValidation(std::string_view text);
 model::LsmProfile parseLsmProfile(std::string_view text);
 model::JoinNs parseJoinNs(std::string_view text);

@@ -103,6 +103,14 @@ def striped(subject, _task):
     subject.check()
 
 
+def compressed(subject, _task):
+    """Memory compressed in both ways, in blocks of one page and of many."""
+    for options in (["--compress", "--compress-block-size", "4K"], ["--compress=zstd", "--compress-level", "3"]):
+        subject.dump(subject.ours, "images", options)
+        subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def page_server(subject, _task):
     """A pre-dump and a dump whose pages go to a page server, which has a directory of its own."""
     previous = []
@@ -262,6 +270,7 @@ MODES = [
     Mode("dedup", dedup, beyond_42=True),
     Mode("page-server", page_server, beyond_42=True),
     Mode("striped", striped, beyond_42=True),
+    Mode("compressed", compressed, beyond_42=True),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),

@@ -19,6 +19,7 @@ from pycriu import images
 
 from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, Entry
+from .compressed import Blocks
 from .gpus import gpus_of
 from .memory import Stripes
 from .words import printable
@@ -63,10 +64,10 @@ def _whole(checkpoint: Checkpoint) -> Iterator[Finding]:
         if head is None:
             yield Finding(True, f"{file} is empty", "The directory is incomplete.")
             continue
-        stripes = Stripes(head)
+        stripes, blocks = Stripes(head), Blocks.of(checkpoint, file)
         content = sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE
         for index, number in enumerate(stripes.files):
-            pages, needed = f"pages-{number}.img", stripes.size_of(index, content)
+            pages, needed = f"pages-{number}.img", blocks.size if blocks else stripes.size_of(index, content)
             size = os.path.getsize(checkpoint.name(pages)) if checkpoint.exists(pages) else 0
             if needed > size:
                 yield Finding(True, f"{pages} has {size} bytes, but {file} lists {needed} for it",

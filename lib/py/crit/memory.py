@@ -12,6 +12,7 @@ from pycriu import images
 
 from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, PageRun
+from .compressed import Blocks
 
 _MOST_LAYERS = 1024  # of incremental dumps: links that lead in a circle end here
 
@@ -52,6 +53,7 @@ class _Layer:
         if head is None:
             raise CheckpointError(f"{checkpoint.name(pagemap)} is empty")
         self._stripes = Stripes(head)
+        self._blocks = Blocks.of(checkpoint, pagemap)
         self.runs: list[PageRun] = []
         self._offsets: list[int] = []  # in the pages file, of each run
         offset = 0
@@ -88,8 +90,11 @@ class _Layer:
         while len(found) < size:
             number, offset, together = self._stripes.place(position)
             file = self._content[number]
-            file.seek(offset)
-            data = file.read(min(size - len(found), together))
+            if self._blocks:
+                data = self._blocks.read(file, position, size - len(found))
+            else:
+                file.seek(offset)
+                data = file.read(min(size - len(found), together))
             if not data:
                 raise CheckpointError(f"{file.name} is too short")
             found += data

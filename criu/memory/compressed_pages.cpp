@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/compressed_pages.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+#include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/parent_pages.hpp"
+#include "criu/memory/read_targets.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// A block that doesn't become smaller than this part of it is stored as it is: a restore is the faster.
+constexpr std::size_t worthwhile(std::size_t bytes) noexcept {
+    return bytes / 8 * 7;
+}
+
+bool isZero(std::span<const std::byte> bytes) noexcept {
+    return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+/// Whether it is worth trying to compress a block: two of its pages are tried first, since what doesn't get smaller
+/// (encrypted or compressed data, weights of networks) would cost as much time as what does.
+bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
+    constexpr std::size_t kFew = 4 * kImagePageSize;
+    if (block.size() <= kFew)
+        return true;
+    std::array<std::byte, worthwhile(kImagePageSize)> room;
+    const auto shrinks = [&](std::size_t offset) {
+        return codec.compress(block.subspan(offset, kImagePageSize), room) != 0;
+    };
+    return shrinks(block.size() / 2 / kImagePageSize * kImagePageSize) || shrinks(0);
+}
+
+/// A run, or a part of one, that came in one block of the dump.
+struct Piece {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::vector<std::uint32_t> stored;  ///< sizes of its blocks; none: all are as they are
+};
+
+/// One block of the dump, on its way into the file.
+class Packing {
+public:
+    Packing(const Codec& codec, std::uint64_t blockSize, const PageBlock& block)
+        : codec_(codec), blockSize_(blockSize), room_(std::make_unique_for_overwrite<std::byte[]>(block.bytes.size())) {
+        std::span<const std::byte> rest = block.bytes;
+        for (const kernel::RemoteRange& range : block.ranges) {
+            add(range.start, rest.first(range.size));
+            rest = rest.subspan(range.size);
+        }
+    }
+
+    std::vector<Piece> pieces;
+    std::vector<iovec> output;
+    std::uint64_t size = 0;   ///< of the output
+    std::uint64_t zeros = 0;  ///< bytes that aren't stored
+
+private:
+    void add(std::uint64_t address, std::span<const std::byte> content) {
+        Piece piece{address, content.size(), {}};
+        bool asItIs = true;
+        while (!content.empty()) {
+            const auto block = content.first(std::min<std::size_t>(content.size(), blockSize_));
+            const std::size_t stored = pack(block);
+            asItIs = asItIs && stored == block.size();
+            piece.stored.push_back(static_cast<std::uint32_t>(stored));
+            content = content.subspan(block.size());
+        }
+        if (asItIs)
+            piece.stored.clear();
+        pieces.push_back(std::move(piece));
+    }
+
+    std::size_t pack(std::span<const std::byte> block) {
+        if (isZero(block)) {
+            zeros += block.size();
+            return 0;
+        }
+        std::size_t stored = 0;
+        if (seemsCompressible(codec_, block))
+            stored = codec_.compress(block, {room_.get() + used_, worthwhile(block.size())});
+        if (stored == 0) {
+            put(block);
+            return block.size();
+        }
+        put({room_.get() + used_, stored});
+        used_ += stored;
+        return stored;
+    }
+
+    void put(std::span<const std::byte> bytes) {
+        size += bytes.size();
+        if (!output.empty() && static_cast<std::byte*>(output.back().iov_base) + output.back().iov_len == bytes.data())
+            output.back().iov_len += bytes.size();
+        else
+            output.push_back({const_cast<std::byte*>(bytes.data()), bytes.size()});
+    }
+
+    const Codec& codec_;
+    const std::uint64_t blockSize_;
+    std::unique_ptr<std::byte[]> room_;  ///< what is compressed takes less than the whole
+    std::size_t used_ = 0;
+};
+
+void writeAll(int file, std::span<iovec> from, std::uint64_t offset) {
+    while (!from.empty()) {
+        const auto count = static_cast<int>(std::min<std::size_t>(from.size(), IOV_MAX));
+        const ssize_t done = ::pwritev(file, from.data(), count, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR)
+            continue;
+        sys(done, "write at {:#x} of the pages file", offset);
+        offset += static_cast<std::uint64_t>(done);
+        (void)takeFront(from, static_cast<std::uint64_t>(done));
+    }
+}
+
+/// What is written lies in the order of positions, so a block gets its place when those before it have theirs.
+class CompressedSink final : public PageSink {
+public:
+    CompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
+                   const Compression& compression)
+        : compression_(compression),
+          pagemap_(images.create(pagemapOf(object), object.id), {{number}, 0},
+                   static_cast<std::uint32_t>(compression.kind)),
+          pages_(images.createRaw(ImageKind::Pages, number)) {}
+
+    std::uint64_t write(const PageBlock& block) override {
+        Packing packing(*compression_.codec, compression_.block, block);
+        writeAll(pages_.get(), packing.output, place(block, packing));
+        return packing.zeros;
+    }
+
+    void abandon() noexcept override {
+        const std::lock_guard lock(mutex_);
+        abandoned_ = true;
+        turn_.notify_all();
+    }
+
+    void finish() override {
+        const std::lock_guard lock(mutex_);
+        for (const PageRun& run : runs_)
+            if (has(run.flags, PageFlags::Present))
+                finishRun(run);
+            else
+                pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
+        pagemap_.finish();
+    }
+
+private:
+    void append(std::span<const PageRun> runs, std::uint64_t) override {
+        const std::lock_guard lock(mutex_);
+        runs_.insert(runs_.end(), runs.begin(), runs.end());
+    }
+
+    std::uint64_t place(const PageBlock& block, Packing& packing) {
+        std::unique_lock lock(mutex_);
+        turn_.wait(lock, [&] { return abandoned_ || placed_ == block.position; });
+        if (abandoned_)
+            failWith(ECANCELED, "write pages: others have failed");
+        const std::uint64_t offset = end_;
+        end_ += packing.size;
+        placed_ += block.bytes.size();
+        std::move(packing.pieces.begin(), packing.pieces.end(), std::back_inserter(pieces_));
+        turn_.notify_all();
+        return offset;
+    }
+
+    void finishRun(const PageRun& run) {
+        for (std::uint64_t done = 0; done < run.bytes;) {
+            if (pieces_.empty() || pieces_.front().address != run.address + done)
+                fail("pages at {:#x} have no content", run.address + done);
+            const Piece piece = std::move(pieces_.front());
+            pieces_.pop_front();
+            const std::uint64_t pages = piece.bytes / kImagePageSize;
+            if (piece.stored.empty())
+                pagemap_.add(piece.address, pages, run.flags);
+            else
+                pagemap_.addBlocks(piece.address, pages, run.flags, compression_.block / kImagePageSize, piece.stored);
+            done += piece.bytes;
+        }
+    }
+
+    const Compression compression_;
+    PagemapWriter pagemap_;
+    const UniqueFd pages_;
+    std::mutex mutex_;
+    std::condition_variable turn_;
+    std::deque<PageRun> runs_;
+    std::deque<Piece> pieces_;  ///< in the order of positions
+    std::uint64_t placed_ = 0;  ///< bytes of content that have their place
+    std::uint64_t end_ = 0;     ///< of the file
+    bool abandoned_ = false;
+};
+
+class CompressedContent final : public PageContent {
+public:
+    CompressedContent(const Pagemap& pagemap, std::vector<UniqueFd> files, std::shared_ptr<const Codec> codec)
+        : blocks_(pagemap.blocks()), codec_(std::move(codec)) {
+        if (!files.empty())
+            file_ = std::move(files.front());
+    }
+
+    void read(std::uint64_t position, std::span<iovec> targets) const override {
+        auto block = std::upper_bound(blocks_.begin(), blocks_.end(), position,
+                                      [](std::uint64_t at, const StoredBlock& each) { return at < each.end(); });
+        for (; !targets.empty(); ++block) {
+            if (block == blocks_.end())
+                fail("there is no content at {:#x}", position);
+            std::vector<iovec> part = takeFront(targets, block->end() - position);
+            const std::uint64_t within = position - block->position;
+            position += sizeOf(part);
+            readBlock(*block, within, part);
+        }
+    }
+
+private:
+    void readBlock(const StoredBlock& block, std::uint64_t within, std::span<iovec> targets) const {
+        if (block.stored == 0) {
+            for (const iovec& target : targets)
+                std::memset(target.iov_base, 0, target.iov_len);
+            return;
+        }
+        if (block.stored == block.bytes)
+            return readFrom(file_.get(), block.offset + within, targets);
+        const ErrorContext context(
+            [&] { return fmt::format("block of {} bytes at {:#x} of the pages file", block.stored, block.offset); });
+        const auto stored = std::make_unique_for_overwrite<std::byte[]>(block.stored);
+        iovec whole{stored.get(), block.stored};
+        readFrom(file_.get(), block.offset, {&whole, 1});
+        const std::span<const std::byte> from(stored.get(), block.stored);
+        if (targets.size() == 1 && targets.front().iov_len == block.bytes)
+            return codec_->decompress(from, {static_cast<std::byte*>(targets.front().iov_base), block.bytes});
+        const auto content = std::make_unique_for_overwrite<std::byte[]>(block.bytes);
+        codec_->decompress(from, {content.get(), block.bytes});
+        const std::byte* at = content.get() + within;
+        for (const iovec& target : targets) {
+            std::memcpy(target.iov_base, at, target.iov_len);
+            at += target.iov_len;
+        }
+    }
+
+    const std::span<const StoredBlock> blocks_;
+    const std::shared_ptr<const Codec> codec_;
+    UniqueFd file_;
+};
+
+}  // namespace
+
+std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
+                                             const Compression& compression) {
+    return std::make_unique<CompressedSink>(images, object, number, compression);
+}
+
+std::shared_ptr<const Codec> codecOf(const Pagemap& pagemap) {
+    if (pagemap.codec() == 0)
+        return nullptr;
+    if (pagemap.codec() > static_cast<std::uint32_t>(CodecKind::Zstd))
+        fail("its content is compressed in a way that this criu doesn't know: {}", pagemap.codec());
+    return Codec::load(static_cast<CodecKind>(pagemap.codec()));
+}
+
+std::unique_ptr<PageContent> openCompressed(const ImageDir& images, const Pagemap& pagemap,
+                                            std::shared_ptr<const Codec> codec) {
+    return std::make_unique<CompressedContent>(pagemap, pagemap.openPages(images, O_RDONLY | O_CLOEXEC),
+                                               std::move(codec));
+}
+
+}  // namespace criu::memory
