@@ -122,10 +122,10 @@ private:
 class Filling {
 public:
     Filling(int directory, memory::PageSource source)
-        : directory_(directory),
-          source_(std::move(source)),
-          content_(source_.layers().front()->open()),
-          pool_(availableCores()) {}
+        : directory_(directory), source_(std::move(source)), pool_(availableCores()) {
+        for (const auto& layer : source_.layers())
+            contents_.push_back(layer->open());
+    }
 
     void add(Record<TmpfsFileEntry> record) {
         const TmpfsFileEntry& entry = *record;
@@ -137,8 +137,8 @@ public:
         std::vector<PageJob> jobs = source_.jobs(entry.start, end_);
         std::erase_if(jobs, [](const PageJob& job) { return job.state == PageJob::State::Absent; });
         for (const PageJob& job : jobs) {
-            if (!job.present() || job.layer != 0)
-                fail("its content isn't in these images");
+            if (!job.present())
+                fail("its content isn't in the images");
             present += job.bytes;
         }
         if (present > kLarge)
@@ -171,7 +171,7 @@ private:
         Mapping buffer = takeBuffer();
         const std::span<std::byte> bytes = buffer.bytes().first(job.bytes);
         iovec target{bytes.data(), bytes.size()};
-        content_->read(job.position, {&target, 1});
+        contents_.at(job.layer)->read(job.position, {&target, 1});
         file.write(job.address, bytes);
         const std::lock_guard lock(buffersLock_);
         buffers_.push_back(std::move(buffer));
@@ -238,8 +238,8 @@ private:
 
     const int directory_;
     const memory::PageSource source_;
-    const std::unique_ptr<memory::PageContent> content_;
-    std::uint64_t end_ = 0;  ///< of the files so far
+    std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< by layer
+    std::uint64_t end_ = 0;                                       ///< of the files so far
     std::vector<Small> small_;
     std::uint64_t smallBytes_ = 0;
     std::vector<std::unique_ptr<FilledFile>> large_;

@@ -166,6 +166,14 @@ class OneProgram(unittest.TestCase):
         self.assertGreater(len([name for name in os.listdir(self.images) if name.startswith("pages-")]), 1)
         self.assertNotIn("bytes, but pagemap", self.explained()[1])
 
+    def test_compressed_memory(self):
+        """The same with pages that are compressed."""
+        for number, how in enumerate(("--compress", "--compress=zstd")):
+            self.images = os.path.join(self.folder, f"compressed-{number}")
+            os.mkdir(self.images)
+            self.compare_memory(how)
+            self.assertNotIn("bytes, but pagemap", self.explained()[1])
+
     def compare_memory(self, *words):
         """Dumps the program, and compares its core file with it."""
         os.kill(self.pid, signal.SIGSTOP)
