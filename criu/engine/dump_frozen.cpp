@@ -61,13 +61,15 @@ memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options&
 }
 
 memory::Compression compressionFor(const model::Options& options) {
-    memory::Compression compression;
-    if (options.compress == model::PageCodec::None)
-        return compression;
-    compression.kind = options.compress == model::PageCodec::Lz4 ? memory::CodecKind::Lz4 : memory::CodecKind::Zstd;
-    compression.codec = memory::Codec::load(compression.kind, options.compressLevel);
-    compression.block = options.compressBlock;
-    return compression;
+    switch (options.compress) {
+        case model::PageCodec::None:
+            break;
+        case model::PageCodec::Lz4:
+            return memory::Compression::lz4(options.compressLevel, options.compressBlock);
+        case model::PageCodec::Zstd:
+            return memory::Compression::zstd(options.compressLevel, options.compressBlock);
+    }
+    return {};
 }
 
 std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run, const ImageDir& images) {

@@ -96,37 +96,42 @@ Pagemap::Pagemap(ImageReader file) {
         const ErrorContext context(
             [&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); });
         append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry));
-        if (codec_ != 0)
-            appendBlocks(ranges_.back(), **entry);
-        else if ((*entry)->blocks != nullptr)
+        const PagemapBlocks* const blocks = (*entry)->blocks;
+        if (codec_ == 0 && blocks != nullptr)
             fail("it has blocks, but the head doesn't say how they are compressed");
+        if (codec_ == 0)
+            continue;
+        if (blocks == nullptr) {
+            appendBlocks(ranges_.back(), nullptr);
+            continue;
+        }
+        const BlockSizes sizes{{blocks->block_sizes, blocks->n_block_sizes}, blocks->pages_per_block};
+        appendBlocks(ranges_.back(), &sizes);
+        const std::uint64_t sum = std::accumulate(sizes.stored.begin(), sizes.stored.end(), std::uint64_t{0});
+        if (blocks->has_payload_size != 0 && blocks->payload_size != sum)
+            fail("its blocks take {} bytes, not {}", sum, blocks->payload_size);
     }
 }
 
-void Pagemap::appendBlocks(const PagemapRange& range, const PagemapEntry& entry) {
+void Pagemap::appendBlocks(const PagemapRange& range, const BlockSizes* blocks) {
     if (!has(range.flags, PageFlags::Present)) {
-        if (entry.blocks != nullptr)
+        if (blocks != nullptr)
             fail("it has blocks, but no content");
         return;
     }
-    if (entry.blocks == nullptr)
+    if (blocks == nullptr)
         return appendBlock(range.bytes(), range.bytes());
-    const PagemapBlocks& blocks = *entry.blocks;
-    const std::uint64_t each = blocks.pages_per_block * kImagePageSize;
-    if (each == 0 || each > kLargestBlock || blocks.n_block_sizes != (range.bytes() + each - 1) / each)
-        fail("it has {} blocks of {} pages for {} pages", blocks.n_block_sizes, blocks.pages_per_block, range.pages);
-    const std::uint64_t before = blocks_.empty() ? 0 : blocks_.back().offset + blocks_.back().stored;
+    const std::uint64_t each = blocks->pagesEach * kImagePageSize;
+    if (each == 0 || each > kLargestBlock || blocks->stored.size() != (range.bytes() + each - 1) / each)
+        fail("it has {} blocks of {} pages for {} pages", blocks->stored.size(), blocks->pagesEach, range.pages);
     std::uint64_t rest = range.bytes();
-    for (const std::uint32_t stored : std::span(blocks.block_sizes, blocks.n_block_sizes)) {
+    for (const std::uint32_t stored : blocks->stored) {
         const std::uint64_t bytes = std::min(rest, each);
         if (stored > bytes)
             fail("a block of {} bytes takes {}", bytes, stored);
         appendBlock(bytes, stored);
         rest -= bytes;
     }
-    const std::uint64_t sum = blocks_.back().offset + blocks_.back().stored - before;
-    if (blocks.has_payload_size != 0 && blocks.payload_size != sum)
-        fail("its blocks take {} bytes, not {}", sum, blocks.payload_size);
 }
 
 /// Sums can't overflow: what is stored is at most as much as the content, which was checked.
@@ -219,18 +224,9 @@ void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flag
     pending_ = {vaddr, pages, flags, 0};
 }
 
-void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t blockPages,
-                              std::span<const std::uint32_t> stored) {
+void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks) {
     writePending();
     const PagemapRange range{vaddr, pages, flags, contentSize_};
-    PagemapBlocks blocks = PAGEMAP_BLOCKS__INIT;
-    std::vector<std::uint32_t> sizes(stored.begin(), stored.end());
-    blocks.n_block_sizes = sizes.size();
-    blocks.block_sizes = sizes.data();
-    blocks.has_payload_size = 1;
-    blocks.payload_size = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-    blocks.has_pages_per_block = 1;
-    blocks.pages_per_block = static_cast<std::uint32_t>(blockPages);
     {
         const ErrorContext context([&] { return file_.name(); });
         checkRange(vaddr, pages, flags, end_);
@@ -239,14 +235,25 @@ void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlag
     write(range, &blocks);
 }
 
-void PagemapWriter::write(const PagemapRange& range, PagemapBlocks* blocks) {
+void PagemapWriter::write(const PagemapRange& range, const BlockSizes* blocks) {
     PagemapEntry entry = PAGEMAP_ENTRY__INIT;
     entry.vaddr = range.vaddr;
     entry.has_flags = 1;
     entry.flags = static_cast<std::uint32_t>(range.flags);
     entry.has_nr_pages = 1;
     entry.nr_pages = range.pages;
-    entry.blocks = blocks;
+    PagemapBlocks message = PAGEMAP_BLOCKS__INIT;
+    std::vector<std::uint32_t> sizes;
+    if (blocks != nullptr) {
+        sizes.assign(blocks->stored.begin(), blocks->stored.end());
+        message.n_block_sizes = sizes.size();
+        message.block_sizes = sizes.data();
+        message.has_payload_size = 1;
+        message.payload_size = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+        message.has_pages_per_block = 1;
+        message.pages_per_block = static_cast<std::uint32_t>(blocks->pagesEach);
+        entry.blocks = &message;
+    }
     file_.write(entry);
     end_ = range.end();
 }

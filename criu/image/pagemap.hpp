@@ -8,7 +8,6 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/writer.hpp"
-#include "images/pagemap.fwd.hpp"
 
 namespace criu {
 
@@ -84,6 +83,12 @@ struct StoredBlock {
     friend bool operator==(const StoredBlock&, const StoredBlock&) = default;
 };
 
+/// What the blocks of one range take in the file. All but the last have the same number of pages.
+struct BlockSizes {
+    std::span<const std::uint32_t> stored;
+    std::uint64_t pagesEach = 0;
+};
+
 /// One pagemap file, read and checked as a whole: ranges are aligned, sorted and disjoint, and no sum overflows.
 class Pagemap {
 public:
@@ -114,7 +119,7 @@ public:
 
 private:
     void append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
-    void appendBlocks(const PagemapRange& range, const PagemapEntry& entry);
+    void appendBlocks(const PagemapRange& range, const BlockSizes* blocks);
     void appendBlock(std::uint64_t bytes, std::uint64_t stored);
     [[nodiscard]] std::uint64_t sizeOf(std::size_t file) const noexcept;
 
@@ -135,9 +140,8 @@ public:
 
     void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
 
-    /// A range whose content was cut into blocks of `blockPages` pages, of which `stored` has the sizes in the file.
-    void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t blockPages,
-                   std::span<const std::uint32_t> stored);
+    /// A range whose content was cut into blocks.
+    void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks);
 
     /// Bytes of the Present ranges so far: the position of the next one's content.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
@@ -146,7 +150,7 @@ public:
     void finish();
 
 private:
-    void write(const PagemapRange& range, PagemapBlocks* blocks);
+    void write(const PagemapRange& range, const BlockSizes* blocks);
     void writePending();
 
     ImageWriter file_;

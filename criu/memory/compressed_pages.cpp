@@ -188,7 +188,8 @@ private:
             if (piece.stored.empty())
                 pagemap_.add(piece.address, pages, run.flags);
             else
-                pagemap_.addBlocks(piece.address, pages, run.flags, compression_.block / kImagePageSize, piece.stored);
+                pagemap_.addBlocks(piece.address, pages, run.flags,
+                                   {piece.stored, compression_.block / kImagePageSize});
             done += piece.bytes;
         }
     }
@@ -258,6 +259,14 @@ private:
 };
 
 }  // namespace
+
+Compression Compression::lz4(int acceleration, std::uint64_t block) {
+    return {Codec::load(CodecKind::Lz4, acceleration), CodecKind::Lz4, block};
+}
+
+Compression Compression::zstd(int level, std::uint64_t block) {
+    return {Codec::load(CodecKind::Zstd, level), CodecKind::Zstd, block};
+}
 
 std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
                                              const Compression& compression) {

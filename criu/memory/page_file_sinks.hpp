@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "criu/memory/codec.hpp"
 #include "criu/memory/page_sink.hpp"
 
 namespace criu {
@@ -15,6 +14,9 @@ class ImageDir;
 }
 
 namespace criu::memory {
+
+class Codec;
+enum class CodecKind : std::uint8_t;
 
 /// The name in an inventory's extensions for content in several files (PageStripes).
 inline constexpr const char* kStripedPages = "striped-pages";
@@ -26,8 +28,12 @@ inline constexpr const char* kCompressedPages = "compressed-pages";
 
 /// Whether, and how, content is compressed.
 struct Compression {
+    /// See Codec::load().
+    static Compression lz4(int acceleration, std::uint64_t block);
+    static Compression zstd(int level, std::uint64_t block);
+
     std::shared_ptr<const Codec> codec;  ///< null: it isn't
-    CodecKind kind = CodecKind::Lz4;
+    CodecKind kind{};
     std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of a page
 };
 

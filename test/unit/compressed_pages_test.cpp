@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "criu/memory/codec.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/page_reader.hpp"
@@ -24,11 +25,7 @@ constexpr MemoryObject kTask = MemoryObject::process(criu::TreePid(7));
 constexpr std::uint64_t kStart = 0x10000;
 
 Compression by(CodecKind kind, std::uint64_t block) {
-    Compression compression;
-    compression.kind = kind;
-    compression.codec = Codec::load(kind);
-    compression.block = block;
-    return compression;
+    return kind == CodecKind::Lz4 ? Compression::lz4(1, block) : Compression::zstd(1, block);
 }
 
 /// Bytes of three kinds in turn: text, zeroes, and what doesn't get smaller.
