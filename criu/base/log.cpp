@@ -9,6 +9,7 @@
 
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
+#include "criu/base/trace.hpp"
 
 namespace criu {
 namespace {
@@ -29,7 +30,33 @@ void writeAll(int fd, std::string_view text) noexcept {
 
 }  // namespace
 
-Log::Log() : start_(std::chrono::steady_clock::now()) {}
+Log::Log() : start_(std::chrono::steady_clock::now()), trace_(std::make_unique<Trace>()) {}
+
+bool Log::isTraced() const noexcept {
+    return trace_->isOn();
+}
+
+Log::~Log() {
+    endStages();
+}
+
+void Log::stage(std::string_view name) noexcept {
+    endStages();
+    try {
+        if (pidPrefix_ == 0)  // a line for each restored process would drown the others
+            info("Stage: {}", name);
+        stage_ = name;
+        stageBegan_ = elapsed();
+    } catch (const std::exception&) {
+        // Out of memory: the log lacks a line.
+    }
+}
+
+void Log::endStages() noexcept {
+    if (!stage_.empty())
+        trace_->span(stage_, stageBegan_, elapsed());
+    stage_.clear();
+}
 
 std::chrono::microseconds Log::elapsed() const noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_);
@@ -37,6 +64,16 @@ std::chrono::microseconds Log::elapsed() const noexcept {
 
 void Log::setElapsed(std::chrono::microseconds passed) noexcept {
     start_ = std::chrono::steady_clock::now() - passed;
+}
+
+void Log::beginProcess(std::string_view name) noexcept {
+    stage_.clear();
+    trace_->nameProcess(name);
+}
+
+void Log::noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
+                   std::uint64_t bytes) const noexcept {
+    trace_->span(what, std::chrono::duration_cast<Trace::Time>(begin - start_), elapsed(), bytes);
 }
 
 void Log::open(const std::string& path) {

@@ -11,6 +11,7 @@
 #include "criu/base/unique_fd.hpp"
 
 namespace criu {
+class Trace;
 
 /// Levels as -v counts them: a message is written when its level is at most the log's.
 enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug = 4 };
@@ -22,6 +23,7 @@ enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug
 class Log {
 public:
     Log();
+    ~Log();
 
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
@@ -51,6 +53,19 @@ public:
     /// For whoever started a command with a log file and looks at the terminal: why it failed, and where the log is, on
     /// standard error. Does nothing if that is the log, if messages aren't wanted at all, or if nothing went wrong.
     void repeatCause() const noexcept;
+
+    /// A part of the work of this process begins, and the one before ends: a line of the log, and a span of the trace.
+    void stage(std::string_view name) noexcept;
+    /// The last of them ends.
+    void endStages() noexcept;
+    /// In a process that was forked: it has no part of the work yet, and this name in the trace.
+    void beginProcess(std::string_view name) noexcept;
+    /// In whatever thread: a span of the trace that ends now.
+    void noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
+                  std::uint64_t bytes) const noexcept;
+    /// The timeline of the run, with spans of other things as well.
+    [[nodiscard]] Trace& trace() noexcept { return *trace_; }
+    [[nodiscard]] bool isTraced() const noexcept;
 
     /// Time since the log was started.
     [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
@@ -109,6 +124,9 @@ private:
     std::string early_;
     Cause firstError_;
     Cause cause_;
+    std::unique_ptr<Trace> trace_;
+    std::string stage_;  ///< that the trace is about
+    std::chrono::microseconds stageBegan_{};
 };
 
 }  // namespace criu

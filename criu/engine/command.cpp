@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "criu/base/names.hpp"
+#include "criu/base/trace.hpp"
 #include "criu/base/version.hpp"
 #include "criu/device/plugin.hpp"
 #include "criu/engine/action_scripts.hpp"
@@ -75,6 +76,27 @@ void logStart(const Invocation& invocation, Log& log) {
         log.warn("--tree has no effect on restore: pids are those of the images");
 }
 
+/// Puts the stages that others are notified of into the trace.
+class StageMoments final : public model::StageListener {
+public:
+    explicit StageMoments(Log& log) : log_(log) {}
+
+    int reached(const model::StageEvent& event) override {
+        log_.trace().moment(model::stageName(event.stage), log_.elapsed());
+        return 0;
+    }
+
+private:
+    Log& log_;
+};
+
+void startTrace(const Invocation& invocation, Log& log) {
+    if (!invocation.options.traceFile)
+        return;
+    log.trace().open(*invocation.options.traceFile);
+    log.trace().nameProcess(fmt::format("criu {}", options::commandName(invocation.command)));
+}
+
 Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
     // Probed anew: the file that features are remembered in may be of an earlier state of the machine.
     kernel::Features features{std::string()};
@@ -124,6 +146,9 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     log.open(options.logFile);
     logStart(invocation, log);
 
+    startTrace(invocation, log);
+    StageMoments moments(log);
+    listeners.push_back(&moments);
     ActionScripts scripts(options.actionScripts, stop, log);
     listeners.push_back(&scripts);
     run.listeners = model::StageListeners(std::move(listeners));

@@ -73,20 +73,22 @@ private:
     DumpMemory memory_;
     FileCollector files_;
     task::SeccompDump seccomp_;
-    std::atomic<std::uint64_t> bytesDone_{0};
+    DumpMemory::Amounts amounts_;
     Progress progress_;
 };
 
 CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
-      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options()}),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
+               frozen_.log()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces(), examined.served()),
-      progress_("Dumping", bytesDone_, Progress::terminal(frozen_.options())) {
+      progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
+    progress_.goOn();
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
         memory_.reserve(id);
-    frozen_.log().info("Stage: processes");
+    frozen_.log().stage("processes");
     memory_.lookAhead(frozen_.tree());
     captureTables();
     captureProcesses();
@@ -115,7 +117,6 @@ void CapturedPhase::Capture::captureProcesses() {
             else
                 dumpDead(*task, frozen_.images());
         }
-        progress_.tick();
     }
 }
 
@@ -157,12 +158,12 @@ void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
 
 void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
-    frozen_.log().info("Stage: memory");
-    memory_.run(examined_.surroundings().ids, bytesDone_, progress_, frozen_.stop());
+    frozen_.log().stage("memory");
+    memory_.run(examined_.surroundings().ids, amounts_, frozen_.stop());
     frozen_.devices().dumpLate(frozen_.tree().rootPid());
     if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
         memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
-    frozen_.log().info("Stage: files");
+    frozen_.log().stage("files");
     files_.finish();
     examined_.namespaces().write({frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten});
 }

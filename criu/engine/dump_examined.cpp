@@ -42,6 +42,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen)
     refuseUnsupported(frozen.tree(), frozen.options());
     locked_ = &namespaces_;
     namespaces_.lock();
+    frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;
     for (const auto& task : frozen.tree().tasks())
         if (task->alive())

@@ -135,7 +135,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     const HostPid root = *options().tree;
     while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
         stop().throwIfRequested();
-    log().info("Stage: freeze");
+    log().stage("freeze");
     const Stopwatch watch(statistics().freezing);
     parts_->since = std::chrono::steady_clock::now();
     tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump_late_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_layout.hpp"
 #include "criu/engine/memory_tracking.hpp"
-#include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
@@ -38,7 +38,7 @@ public:
 
     void lookAhead(FrozenTree& tree);
     MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
-    void run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
+    void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
     [[nodiscard]] bool sawUprobes() const noexcept;
 
@@ -61,10 +61,10 @@ private:
         DumpStatistics statistics;
     };
 
+    [[nodiscard]] std::uint64_t expectedBytes() const;
     static bool isSmall(const Item& item);
     void dumpPages(Item& item, Mover& mover);
-    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
-                  StopRequest& stop);
+    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
     void add(const Mover& mover);
 
     const Parts parts_;
@@ -111,6 +111,15 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     return *item.mm;
 }
 
+/// About so much, before it is known which pages are in a parent dump.
+std::uint64_t DumpMemory::Work::expectedBytes() const {
+    std::uint64_t bytes = 0;
+    for (const Item& item : items_)
+        for (const kernel::Vma& vma : item.vmas)
+            bytes += vma.anonymous + vma.swap;
+    return bytes;
+}
+
 /// Whether one thread is enough for its pages.
 bool DumpMemory::Work::isSmall(const Item& item) {
     std::uint64_t bytes = 0;
@@ -149,18 +158,14 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
 }
 
 /// Many small processes: each thread takes one at a time.
-void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, Progress& progress,
-                                StopRequest& stop) {
+void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop) {
     const unsigned threads = static_cast<unsigned>(std::min<std::size_t>(availableCores(), items.size()));
     std::deque<Mover> movers;
     std::atomic<std::size_t> next{0};
-    const auto work = [&](Mover& mover, bool shows) {
+    const auto work = [&](Mover& mover) {
         try {
-            for (std::size_t at = next++; at < items.size() && !stop.requested(); at = next++) {
+            for (std::size_t at = next++; at < items.size() && !stop.requested(); at = next++)
                 dumpPages(*items[at], mover);
-                if (shows)
-                    progress.tick();
-            }
         } catch (...) {
             next = items.size();  // nothing more for the others
             throw;
@@ -175,8 +180,8 @@ void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drai
         if (threads > 1)
             helpers.emplace(threads - 1);
         for (unsigned i = 1; i < threads; ++i)
-            helpers->submit([&, i] { work(movers[i], false); });
-        work(movers[0], true);
+            helpers->submit([&, i] { work(movers[i]); });
+        work(movers[0]);
         if (helpers)
             helpers->wait();
     }
@@ -194,13 +199,17 @@ void DumpMemory::Work::add(const Mover& mover) {
     parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
 
-void DumpMemory::Work::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
-                           StopRequest& stop) {
+void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
     readers_.reset();
     parts_.tracking.begin();
     memory::Drainer::Options how;
-    how.progress = [&done](std::uint64_t bytes) { done.fetch_add(bytes, std::memory_order_relaxed); };
+    how.progress = [&amounts](std::uint64_t bytes) { amounts.done.fetch_add(bytes, std::memory_order_relaxed); };
     how.stopWanted = [&stop] { return stop.requested(); };
+    if (parts_.log.isTraced())
+        how.block = [&log = parts_.log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+            log.noteWork("copy pages", begin, bytes);
+        };
+    amounts.total = expectedBytes();
 
     const Stopwatch watch(parts_.statistics.memoryDump);
     Mover mover(how);
@@ -212,10 +221,9 @@ void DumpMemory::Work::run(const model::IdMap& owners, std::atomic<std::uint64_t
             continue;
         }
         dumpPages(item, mover);
-        progress.tick();
     }
     if (!small.empty())
-        runSmall(small, how, progress, stop);
+        runSmall(small, how, stop);
     for (const std::uint32_t id : sysvShm_.ids())
         segments.reserve(id);
     const memory::SegmentsDumpResult shared = segments.write(parts_.images, pages, owners, mover.drainer);
@@ -264,9 +272,8 @@ MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bo
     return work_->collect(task, files, seccompSuspended);
 }
 
-void DumpMemory::run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress,
-                     StopRequest& stop) {
-    work_->run(owners, done, progress, stop);
+void DumpMemory::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
+    work_->run(owners, amounts, stop);
 }
 
 void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {

@@ -11,6 +11,7 @@
 
 namespace criu {
 class ImageDir;
+class Log;
 class StopRequest;
 }  // namespace criu
 
@@ -31,7 +32,6 @@ struct DumpStatistics;
 struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
-class Progress;
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
 /// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
@@ -44,6 +44,7 @@ public:
         MemoryTracking& tracking;
         memory::PageSinks& pages;
         const model::Options& options;
+        Log& log;
     };
     explicit DumpMemory(const Parts& parts);
     ~DumpMemory();
@@ -68,9 +69,13 @@ public:
     /// `seccompSuspended`: see FrozenTree.
     MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
 
-    /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups; `done`
-    /// counts bytes.
-    void run(const model::IdMap& owners, std::atomic<std::uint64_t>& done, Progress& progress, StopRequest& stop);
+    /// How far run() is, for who watches; any thread may read them.
+    struct Amounts {
+        std::atomic<std::uint64_t> done{0};   ///< bytes
+        std::atomic<std::uint64_t> total{0};  ///< about so many there will be
+    };
+    /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups.
+    void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
 
     /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. After run().
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);

@@ -245,8 +245,11 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
         const NoOuterContexts reported;  // by this process itself
+        run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
-        ::_exit(work(link));
+        const int status = work(link);
+        run.log.endStages();
+        ::_exit(status);
     }
     workersEnd.reset();
     return Watch(worker, std::move(guardiansEnd), run).run();

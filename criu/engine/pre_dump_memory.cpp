@@ -71,7 +71,7 @@ private:
 };
 
 PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
-    frozen_.log().info("Stage: memory");
+    frozen_.log().stage("memory");
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
     rules.allowUprobes = true;
     frozen_.tracking().begin();
@@ -128,7 +128,7 @@ void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memor
 }
 
 void PreDumpMemory::Work::write() {
-    frozen_.log().info("Stage: copy");
+    frozen_.log().stage("copy");
     const Stopwatch watch(frozen_.statistics().memoryWrite);
     memory::Drainer::Options how;
     how.stopWanted = [this] { return frozen_.stop().requested(); };

@@ -3,7 +3,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
+
+#include "criu/base/signals_blocked.hpp"
 
 namespace criu::engine {
 namespace {
@@ -28,6 +33,17 @@ Unit unitFor(double bytes) noexcept {
     return {1, "B"};
 }
 
+/// "12 s", "3 min 20 s", "2 h 5 min"
+std::string duration(double seconds) {
+    constexpr double kLongest = 1e6;
+    const auto all = static_cast<unsigned>(std::min(std::ceil(seconds), kLongest));
+    if (all < 60)
+        return fmt::format("{} s", all);
+    if (all < 3600)
+        return fmt::format("{} min {} s", all / 60, all % 60);
+    return fmt::format("{} h {} min", all / 3600, all / 60 % 60);
+}
+
 void put(int fd, std::string_view text) noexcept {
     // A terminal that takes no more is no reason to wait or fail.
     [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
@@ -35,10 +51,31 @@ void put(int fd, std::string_view text) noexcept {
 
 }  // namespace
 
-Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd, Time start)
-    : verb_(verb), done_(done), fd_(fd), start_(start), next_(start + kSilence) {}
+Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd,
+                   const std::atomic<std::uint64_t>& total, Time start)
+    : verb_(verb), done_(done), fd_(fd), start_(start), next_(start + kSilence), total_(total) {}
+
+void Progress::goOn() {
+    if (fd_ < 0)
+        return;
+    // Signals are for the thread that has the work.
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] {
+        std::unique_lock lock(mutex_);
+        while (!ending_.wait_for(lock, kInterval, [this] { return ends_; }))
+            tick();
+    });
+}
 
 Progress::~Progress() {
+    if (thread_.joinable()) {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        ending_.notify_all();
+        thread_.join();
+    }
     if (shown_)
         put(fd_, kEraseRest);
 }
@@ -56,7 +93,9 @@ void Progress::tick(Time now) noexcept {
     next_ = now + kInterval;
     try {
         // The cursor stays at the line's start, so that a message written next takes its place.
-        put(fd_, fmt::format("{}{}\r", line(verb_, done_.load(std::memory_order_relaxed), total_, now - start_),
+        put(fd_, fmt::format("{}{}\r",
+                             line(verb_, done_.load(std::memory_order_relaxed), total_.load(std::memory_order_relaxed),
+                                  now - start_),
                              kEraseRest));
         shown_ = true;
     } catch (const std::exception&) {
@@ -74,10 +113,14 @@ std::string Progress::line(std::string_view verb, std::uint64_t done, std::uint6
         const Unit unit = unitFor(bytes);
         return fmt::format("{}: {:.2f} {}, {}", verb, bytes / unit.size, unit.name, speed);
     }
+    total = std::max(total, done);  // it was an estimate
     const double all = static_cast<double>(total);
     const Unit unit = unitFor(all);
-    return fmt::format("{}: {:.2f} of {:.2f} {} ({:.0f} %), {}", verb, bytes / unit.size, all / unit.size, unit.name,
-                       100 * bytes / all, speed);
+    std::string text = fmt::format("{}: {:.2f} of {:.2f} {} ({:.0f} %), {}", verb, bytes / unit.size, all / unit.size,
+                                   unit.name, 100 * bytes / all, speed);
+    if (done < total && rate > 0)
+        text += fmt::format(", {} left", duration((all - bytes) / rate));
+    return text;
 }
 
 }  // namespace criu::engine

@@ -3,24 +3,27 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
 
-/// A line on the terminal that says how far a long dump or restore is: amount, share, rate. It appears after half a
-/// second, is rewritten at most five times a second by whoever calls tick(), and is gone when the object is.
+/// A line on the terminal that says how far a long dump or restore is: amount, share, rate, time left. It appears after
+/// half a second, is rewritten at most five times a second, and is gone when the object is.
 class Progress {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// `verb` begins the line ("Dumping"). `done` counts bytes and may be added to by any thread; it must outlive this.
-    /// `fd` is the terminal, -1 for no line at all.
+    /// `verb` begins the line ("Dumping"). `done` counts bytes, of `total` in all as far as is known (0: not at all);
+    /// both may be changed by anybody meanwhile, and must outlive this. `fd` is the terminal, -1 for no line at all.
     Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd,
-             Time start = std::chrono::steady_clock::now());
+             const std::atomic<std::uint64_t>& total, Time start = std::chrono::steady_clock::now());
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -28,13 +31,13 @@ public:
     /// Standard error if it is a terminal and the user's options leave it to this line, else -1.
     static int terminal(const model::Options& options) noexcept;
 
-    /// How many bytes there will be in all; 0: not known.
-    void expect(std::uint64_t total) noexcept { total_ = total; }
+    /// A thread rewrites the line from now on, as long as this lives; there is none if there is no line.
+    void goOn();
 
     /// Rewrites the line if it is time to. Called by one thread only.
     void tick(Time now = std::chrono::steady_clock::now()) noexcept;
 
-    /// "Dumping: 1.50 of 4.00 GiB (37 %), 0.75 GiB/s"
+    /// "Dumping: 1.50 of 4.00 GiB (37 %), 0.75 GiB/s, 4 s left"
     static std::string line(std::string_view verb, std::uint64_t done, std::uint64_t total,
                             std::chrono::duration<double> elapsed);
 
@@ -44,8 +47,12 @@ private:
     int fd_;
     Time start_;
     Time next_;
-    std::uint64_t total_ = 0;
+    const std::atomic<std::uint64_t>& total_;
     bool shown_ = false;
+    std::mutex mutex_;
+    std::condition_variable ending_;
+    bool ends_ = false;
+    std::thread thread_;
 };
 
 }  // namespace criu::engine

@@ -23,7 +23,7 @@ PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
 }
 
 HostPid makeRoot(PreparedRestore& prepared) {
-    prepared.planned.log().info("Stage: processes");
+    prepared.planned.log().stage("processes");
     memory::makeHeapHuge();
     std::function<HostPid()> create = [&] {
         return createRoot(prepared.run, prepared.planned.options().restoreSibling);
@@ -48,7 +48,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
 
 void BornRestore::fillNamespaces() {
     PlannedRestore& planned = prepared.planned;
-    planned.log().info("Stage: namespaces");
+    planned.log().stage("namespaces");
     const kernel::ProcPid first = kernel::ProcDir().open(processes.root().value);
     for (const auto& kind : planned.namespaces)
         kind->meet(first);

@@ -14,7 +14,9 @@
 #include <cstring>
 #include <new>
 
+#include "criu/base/log.hpp"
 #include "criu/base/machine.hpp"
+#include "criu/memory/page_reader.hpp"
 
 namespace criu::engine {
 namespace {
@@ -46,6 +48,16 @@ RestoreControl::RestoreControl(std::uint32_t participants)
     new (at) ControlPage();
     master_.reset(static_cast<int>(
         sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
+}
+
+memory::ReadWatch RestoreControl::watchReading(const Log& log) const {
+    memory::ReadWatch watch;
+    watch.expected = [&page = page()](std::uint64_t bytes) { page.wantedBytes += bytes; };
+    watch.piece = [&page = page(), &log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+        page.filledBytes += bytes;
+        log.noteWork("read pages", begin, bytes);
+    };
+    return watch;
 }
 
 void RestoreControl::inherit(kernel::FdStore& store) {

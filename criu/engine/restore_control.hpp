@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,14 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/pie/program.hpp"
+
+namespace criu {
+class Log;
+}
+
+namespace criu::memory {
+struct ReadWatch;
+}
 
 namespace criu::engine {
 
@@ -33,6 +42,9 @@ struct ControlPage {
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
+    /// For who watches: memory that is to be filled as far as known, and that is.
+    std::atomic<std::uint64_t> wantedBytes{0};
+    std::atomic<std::uint64_t> filledBytes{0};
     std::uint32_t adoption = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
@@ -89,6 +101,9 @@ public:
     [[nodiscard]] std::vector<TreePid> created() const;
     /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
+
+    /// In whatever process: counts the memory that is filled, and has it in the trace.
+    [[nodiscard]] memory::ReadWatch watchReading(const Log& log) const;
 
     /// Tells the master why this process can't go on, with the errno if there is one; the first to do so is heard.
     void reportFailure(std::string_view text, int code) const noexcept;

@@ -7,11 +7,13 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/engine/alive_check.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/engine/restore_born.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/memory/page_reader.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -57,8 +59,17 @@ std::chrono::microseconds complete(BornRestore& born) {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - born.since);
 }
 
+std::unique_ptr<Progress> showProgress(const BornRestore& born) {
+    born.prepared.planned.log().stage("wait for processes");
+    const ControlPage& page = born.prepared.control.page();
+    auto progress = std::make_unique<Progress>("Restoring", page.filledBytes,
+                                               Progress::terminal(born.prepared.planned.options()), page.wantedBytes);
+    progress->goOn();
+    return progress;
+}
+
 ResumedTree seize(const BornRestore& born) {
-    born.prepared.planned.log().info("Stage: registers");
+    born.prepared.planned.log().stage("registers");
     return ResumedTree(born.prepared.run, born.pids);
 }
 
@@ -66,8 +77,14 @@ ResumedTree seize(const BornRestore& born) {
 
 ParkedRestore::ParkedRestore(BornRestore& birth)
     : born(birth),
-      sharedBytes(birth.prepared.planned.segments.fill(birth.prepared.planned.checkStop)),
+      progress_(showProgress(birth)),
+      sharedBytes(birth.prepared.planned.segments.fill(
+          birth.prepared.planned.checkStop, birth.prepared.control.watchReading(birth.prepared.planned.log()))),
       forking(complete(birth)),
-      tree(seize(birth)) {}
+      tree(seize(birth)) {
+    progress_.reset();
+}
+
+ParkedRestore::~ParkedRestore() = default;
 
 }  // namespace criu::engine

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include "criu/engine/restore_resume.hpp"
 
 namespace criu::engine {
 class BornRestore;
-}
+class Progress;
+}  // namespace criu::engine
 
 namespace criu::engine {
 
@@ -18,10 +20,16 @@ namespace criu::engine {
 class ParkedRestore {
 public:
     explicit ParkedRestore(BornRestore& birth);
+    ~ParkedRestore();
     ParkedRestore(const ParkedRestore&) = delete;
     ParkedRestore& operator=(const ParkedRestore&) = delete;
 
     BornRestore& born;
+
+private:
+    std::unique_ptr<Progress> progress_;  ///< while memory is filled
+
+public:
     std::uint64_t sharedBytes;          ///< of shared memory that were filled
     std::chrono::microseconds forking;  ///< from the birth of the first process until all stood still
     ResumedTree tree;

@@ -37,7 +37,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
 }
 
 void PreparedRestore::makeShared() {
-    planned.log().info("Stage: deleted files and shared memory");
+    planned.log().stage("deleted files and shared memory");
     kernel::FdStore& store = planned.store;
     const namespaces::Surroundings& surroundings = planned.surroundings;
     planned.files.noteLinks();

@@ -66,9 +66,11 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     PlannedRestore& planned = prepared.planned;
 
     planned.run.listeners.require(Stage::PostRestore);
+    planned.log().stage("devices");
     std::vector<device::ResumedProcess> resumed;
     parking.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { resumed.push_back({&process, pid}); });
     planned.devices.resume(resumed);
+    planned.log().stage("resume");
     cgroup::FrozenGroups frozen =
         planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
     std::optional<PidFile> pidFile;
@@ -95,6 +97,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     frozen.leaveStopped();
     if (pidFile)
         pidFile->commit();
+    planned.log().endStages();
     reportDone();
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });
 }

@@ -60,6 +60,8 @@ public:
         run_.log.setPidPrefix(pid_.value);
         setProcessTitle(task_ == nullptr ? fmt::format("restore: helper {}", pid_)
                                          : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
+        run_.log.beginProcess(task_ == nullptr ? "helper" : task_->core().tc->comm);
+        run_.log.stage("surroundings");
         const NoOuterContexts own;  // what the creator was about is none of its errors' business
         try {
             begin();
@@ -106,7 +108,8 @@ private:
 
         const bool shareMemory = alive() && TaskMemory::hasHeirs(run_, birth_, *task_);
         if (shareMemory)
-            memory_.build(run_, *task_, files_);
+            buildMemory();
+        run_.log.stage("children");
         createAll(birth_.beforeSession);
         if (birth_.leadsSession) {
             enterSession();
@@ -118,12 +121,15 @@ private:
             task::restoreEarlyAttributes(*task_->core().tc, !run_.surroundings.ids.isOwnNamespace());
         createAll(birth_.afterSession);
         if (alive() && !shareMemory)
-            memory_.build(run_, *task_, files_);
+            buildMemory();
+        run_.log.stage("files");
 
         const bool sharesTable = alive() && task_->files->users.size() > 1;
         if (!sharesTable)
             files_.place();
+        run_.log.stage("wait for all processes");
         run_.control.pass(Barrier::Born);
+        run_.log.stage("late files");
         joinGroup();
         if (sharesTable)
             files_.place();  // nobody else of the table's users opens anything after the barrier
@@ -135,6 +141,11 @@ private:
         if (alive())
             memory_.mapDevices(run_, *task_, files_);
         run_.control.pass(Barrier::Completed);
+    }
+
+    void buildMemory() {
+        run_.log.stage("memory");
+        memory_.build(run_, *task_, files_);
     }
 
     /// If criu is killed, so is everything half-built.
@@ -244,6 +255,7 @@ private:
     }
 
     [[noreturn]] void finish() {
+        run_.log.stage("relations");
         adoptInTurn(run_.births, birth_, run_.control);
         const TaskCoreEntry& core = *task_->core().tc;
         if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
@@ -256,9 +268,11 @@ private:
         for (const auto& kind : run_.namespaces)
             kind->complete(*task_);
         memory_.createAioRings(run_, *task_);
+        run_.log.stage("last program");
         RestoreProgram program({run_, *task_, memory_.space(), files_});
         enterDirectories(*task_, run_.files, run_.service, files_);
         memory_.complete(files_);
+        run_.log.endStages();
         program.run();
     }
 

@@ -53,7 +53,7 @@ RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, c
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content.tree);
-    run.log.info("Stage: plan");
+    run.log.stage("plan");
     return content;
 }
 

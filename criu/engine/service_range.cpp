@@ -2,6 +2,7 @@
 #include "criu/engine/service_range.hpp"
 
 #include "criu/base/log.hpp"
+#include "criu/base/trace.hpp"
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restored_files.hpp"
@@ -26,6 +27,7 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
     };
     planned.images.move(inherited(kernel::FdKey::Images));
     planned.log().move(inherited(kernel::FdKey::Log));
+    planned.log().trace().move(inherited(kernel::FdKey::Log));
     planned.joined.inherit(store);
     planned.files.takeInherited(store);
     planned.devices.share(store);

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "criu/engine/lazy_restore.hpp"
+#include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/memory/address_space.hpp"
 #include "criu/memory/late_areas.hpp"
+#include "criu/memory/page_reader.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
@@ -47,7 +49,7 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     *space_ =
         memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
     const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
-    space_->fill(pages, {late, run.options.autoDedup}, run.log);
+    space_->fill(pages, {late, run.options.autoDedup, run.control.watchReading(run.log)}, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

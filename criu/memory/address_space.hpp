@@ -57,6 +57,7 @@ public:
     struct FillRules {
         const LateAreas& late;  ///< what may come late in it is left out
         bool frees = false;     ///< storage of what was read is freed
+        ReadWatch watch = {};   ///< is told of most of it: not of pages that are only compared
     };
     /// Reads contents. Runs threads for large memories; none is alive afterwards.
     void fill(const PageSource& pages, const FillRules& rules, Log& log);

@@ -91,7 +91,7 @@ private:
 }  // namespace
 
 void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Log& log) {
-    PageReader reader(pages);
+    PageReader reader(pages, {}, rules.watch);
     if (rules.frees)
         reader.freeWhatIsRead();
     const LateAreas& late = rules.late;

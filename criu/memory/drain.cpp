@@ -141,11 +141,15 @@ struct Drainer::Run::State {
         while (queue.next(block, wait)) {
             if (options.stopWanted && options.stopWanted())
                 failWith(EINTR, "dump memory");
+            const auto begin =
+                options.block ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
             const std::span<std::byte> content = room.first(block.bytes);
             reader.read(block.ranges, block.shared, content);
             zero += sink.write({block.position, block.ranges, content});
             if (options.progress)
                 options.progress(block.bytes);
+            if (options.block)
+                options.block(begin, block.bytes);
         }
     }
 

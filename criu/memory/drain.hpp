@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,8 +43,10 @@ class Drainer {
 public:
     struct Options {
         std::function<void(std::uint64_t)> progress;  ///< called with bytes just done, from any thread; may be empty
-        std::function<bool()> stopWanted;             ///< asked between blocks, from any thread; may be empty
-        unsigned threads = 0;                         ///< at most; 0: one per core
+        /// Called with when a block was begun, and its bytes, from the thread that has just done it; may be empty.
+        std::function<void(std::chrono::steady_clock::time_point, std::uint64_t)> block;
+        std::function<bool()> stopWanted;  ///< asked between blocks, from any thread; may be empty
+        unsigned threads = 0;              ///< at most; 0: one per core
     };
 
     Drainer() : Drainer(Options{}) {}

@@ -43,8 +43,8 @@ struct PageReader::Batch {
     std::vector<iovec> targets;
 };
 
-PageReader::PageReader(const PageSource& source, std::function<void()> checkStop)
-    : source_(source), checkStop_(std::move(checkStop)), contents_(source.layers().size()) {}
+PageReader::PageReader(const PageSource& source, std::function<void()> checkStop, ReadWatch watch)
+    : source_(source), checkStop_(std::move(checkStop)), watch_(std::move(watch)), contents_(source.layers().size()) {}
 
 std::vector<PageReader::Batch> PageReader::makeBatches(std::span<const PlacedPages> pages) {
     std::vector<Batch> batches;
@@ -70,8 +70,11 @@ std::vector<PageReader::Batch> PageReader::makeBatches(std::span<const PlacedPag
 void PageReader::readBatch(Batch& batch) const {
     if (checkStop_)
         checkStop_();
+    const auto begin = std::chrono::steady_clock::now();
     populate(batch.targets);
     contents_[batch.layer]->read(batch.position, batch.targets);
+    if (watch_.piece)
+        watch_.piece(begin, batch.bytes);
     if (frees_)
         contents_[batch.layer]->free(batch.position, batch.bytes);
 }
@@ -83,6 +86,8 @@ void PageReader::read(std::span<const PlacedPages> pages) {
         content(batch.layer);
         total += batch.bytes;
     }
+    if (watch_.expected)
+        watch_.expected(total);
     const unsigned cores = availableCores();
     if (total < kWorthThreads || cores < 2 || batches.size() < 2) {
         for (Batch& batch : batches)

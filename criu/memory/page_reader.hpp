@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,11 +19,19 @@ struct PlacedPages {
     std::uint64_t at = 0;
 };
 
+/// Who is told while pages are read into memory; all may be empty.
+struct ReadWatch {
+    /// Before anything is read: how many bytes it will be.
+    std::function<void(std::uint64_t bytes)> expected = nullptr;
+    /// With when a piece was begun, and its bytes, from the thread that has just read it.
+    std::function<void(std::chrono::steady_clock::time_point begin, std::uint64_t bytes)> piece = nullptr;
+};
+
 /// Reads pages of a source into this process' memory. What it opens for that is closed with it.
 class PageReader {
 public:
     /// `checkStop` is called between pieces, from any thread, and throws if the work is to end; may be empty.
-    explicit PageReader(const PageSource& source, std::function<void()> checkStop = {});
+    explicit PageReader(const PageSource& source, std::function<void()> checkStop = {}, ReadWatch watch = {});
 
     /// Reads all of them. Large amounts are spread over threads, which have all ended when this returns. Throws Error,
     /// also for pages that aren't present.
@@ -42,6 +51,7 @@ private:
 
     const PageSource& source_;
     std::function<void()> checkStop_;
+    ReadWatch watch_;
     bool frees_ = false;
     std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null while nobody wanted it
 };

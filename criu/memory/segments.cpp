@@ -82,7 +82,7 @@ bool mapsForWriting(const VmaEntry& vma) {
 }  // namespace
 
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
-                                const std::function<void()>& checkStop) {
+                                const std::function<void()>& checkStop, const ReadWatch& watch) {
     if (pages == nullptr)
         return 0;
     if (pages->end() > pageAlignUp(memory.size()))
@@ -96,8 +96,13 @@ std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, st
         placed.push_back({job, at + job.address});
         total += job.bytes;
     });
-    PageReader(*pages, checkStop).read(placed);
+    PageReader(*pages, checkStop, watch).read(placed);
     return total;
+}
+
+std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
+                                const std::function<void()>& checkStop) {
+    return fillSharedContent(pages, shmid, memory, checkStop, ReadWatch());
 }
 
 Segments::Segment& Segments::add(std::uint64_t shmid, std::uint64_t size) {
@@ -156,7 +161,7 @@ void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std
             continue;
         // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.
         if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
-            sealedBytes_ += fill(segment, checkStop);
+            sealedBytes_ += fill(segment, checkStop, {});
             segment.filled = true;
         }
         seal(segment);
@@ -170,7 +175,7 @@ void Segments::seal(const Segment& segment) {
         sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
 }
 
-std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>& checkStop) {
+std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>& checkStop, const ReadWatch& watch) {
     if (!segment.content)
         return 0;
     const std::size_t mapped = pageAlignUp(segment.size);
@@ -178,16 +183,16 @@ std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>
     if (at == MAP_FAILED)
         failErrno("map shared memory {} of {} bytes", segment.shmid, mapped);
     const Mapping mapping(at, mapped);
-    return fillSharedContent(&*segment.content, segment.shmid, {static_cast<std::byte*>(at), mapped}, checkStop);
+    return fillSharedContent(&*segment.content, segment.shmid, {static_cast<std::byte*>(at), mapped}, checkStop, watch);
 }
 
-std::uint64_t Segments::fill(const std::function<void()>& checkStop) {
+std::uint64_t Segments::fill(const std::function<void()>& checkStop, const ReadWatch& watch) {
     std::uint64_t total = sealedBytes_;
     for (const auto& [shmid, segment] : byShmid_)
-        total += fill(segment, checkStop);
+        total += fill(segment, checkStop, watch);
     for (const auto& [inode, segment] : byInode_)
         if (segment.size != 0 && !segment.filled)
-            total += fill(segment, checkStop);
+            total += fill(segment, checkStop, watch);
     return total;
 }
 

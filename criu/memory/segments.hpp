@@ -30,6 +30,7 @@ struct ProcessTree;
 
 /// Memory that several processes may map: shared anonymous memory and memfds.
 namespace criu::memory {
+struct ReadWatch;
 
 /// Restore half. The master makes every segment before the first process is created; all inherit the descriptors.
 /// Contents are filled by the master's threads while processes are being built.
@@ -45,7 +46,7 @@ public:
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
     /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
-    std::uint64_t fill(const std::function<void()>& checkStop = {});
+    std::uint64_t fill(const std::function<void()>& checkStop, const ReadWatch& watch);
 
     /// Sets seals that mustn't be there before the last process has mapped its memory. When all have, and after fill().
     void finish() const;
@@ -66,7 +67,7 @@ private:
         bool sealLate = false;  ///< some process maps it for writing, which the seals wouldn't let it do again
     };
     static void seal(const Segment& segment);
-    static std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop);
+    static std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop, const ReadWatch& watch);
     Segment& add(std::uint64_t shmid, std::uint64_t size);
 
     std::uint64_t sealedBytes_ = 0;
@@ -80,6 +81,9 @@ private:
 /// isn't in the images is left as it is. Returns bytes read. Throws Error, also if there is content beyond `memory` up
 /// to the end of its last page, which must be mapped as well.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
-                                const std::function<void()>& checkStop = {});
+                                const std::function<void()>& checkStop, const ReadWatch& watch);
+/// The same, which nobody is told of.
+std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
+                                const std::function<void()>& checkStop);
 
 }  // namespace criu::memory

@@ -195,6 +195,7 @@ struct Options {
     bool quiet = false;   ///< no progress line
     bool logPid = false;  ///< a log file of its own for each restored task
     bool displayStats = false;
+    std::optional<std::string> traceFile;  ///< --trace; relative to the work directory
 
     // Memory
     bool trackMemory = false;

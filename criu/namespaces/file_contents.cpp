@@ -287,7 +287,9 @@ void FileContents::write(int directory, const ImageDir& images, std::uint64_t de
         return;
     ImageWriter list = images.create(ImageKind::TmpfsFiles, device);
     const auto sink = sinks.open(memory::MemoryObject::files(device), bytes_);
-    memory::Drainer drainer({{}, [&stop] { return stop.requested(); }, 0});
+    memory::Drainer::Options how;
+    how.stopWanted = [&stop] { return stop.requested(); };
+    memory::Drainer drainer(how);
     memory::DrainSource source;
     source.content = [this, directory](std::uint64_t address, std::span<std::byte> into) {
         read(directory, address, into);

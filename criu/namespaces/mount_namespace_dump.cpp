@@ -17,7 +17,7 @@ public:
             requireOne();
             return;
         }
-        with.log.info("Stage: mounts");
+        with.log.stage("mounts");
         content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
         with.surroundings.root = content_->treeRoot();
     }

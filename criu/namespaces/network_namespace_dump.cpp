@@ -34,7 +34,7 @@ public:
         }
         for (const SeenProcess& process : with.tree.processes)
             requireOneNetwork(process);
-        with.log.info("Stage: network");
+        with.log.stage("network");
         const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
         visit_.emplace(space.get(), NamespaceKind::Net);
         networks_.begin(criu);

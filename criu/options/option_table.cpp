@@ -209,6 +209,8 @@ constexpr OptionRow kTable[] = {
     {General, "quiet", 'q', None, "", NoNo, Everywhere, Built, "no progress line on the terminal", flags<&O::quiet>},
     {General, "display-stats", 0, None, "", HasNo, Runs, Built, "print times and amounts at the end",
      flag<&O::displayStats>, open("display_stats")},
+    {General, "trace", 0, Required, "FILE", NoNo, Runs, Built,
+     "write a timeline of what criu's processes and threads do, for https://ui.perfetto.dev", path<&O::traceFile>},
     {General, "config", 0, Required, "FILE", NoNo, Everywhere, Built,
      "read options from FILE instead of the default configuration files", path<&O::configFile>, "config_file"},
     {General, "no-default-config", 0, None, "", NoNo, Everywhere, Built, "do not read the default configuration files",

@@ -389,7 +389,7 @@ TEST_CASE("a full tmpfs is an error, whatever way it is written") {
             sys(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
             sys(::mount("none", "/mnt", "tmpfs", 0, "size=24m"), "mount");
             const ImageDir images = ImageDir::open("/mnt");
-            Drainer drainer(Drainer::Options{.progress = {}, .stopWanted = {}, .threads = 4});
+            Drainer drainer(Drainer::Options{.progress = {}, .block = {}, .stopWanted = {}, .threads = 4});
             MemoryDump dump(child.pid(), images, drainer);
         } catch (const Error& error) {
             status = error.code() == ENOSPC ? 0 : 2;

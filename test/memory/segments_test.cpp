@@ -13,6 +13,7 @@
 #include "criu/kernel/fd_store.hpp"
 #include "criu/memory/memfd_file.hpp"
 #include "criu/memory/page_files.hpp"
+#include "criu/memory/page_reader.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/model/id_map.hpp"
@@ -128,7 +129,7 @@ struct Scene {
         criu::kernel::FdStore store;
         store.reserve(700, 800);
         restored.create(criu::model::IdMap(), store);
-        restored.fill();
+        restored.fill({}, {});
     }
     [[nodiscard]] int fdFor(unsigned where) const { return restored.descriptorFor(entryAt(dump, where)); }
 

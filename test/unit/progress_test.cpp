@@ -34,7 +34,13 @@ struct Pipe {
 }  // namespace
 
 TEST_CASE("the line shows amount, share and average rate in fitting units") {
-    CHECK(Progress::line("Dumping", 3ULL << 29, 4ULL << 30, 2s) == "Dumping: 1.50 of 4.00 GiB (38 %), 768.00 MiB/s");
+    CHECK(Progress::line("Dumping", 3ULL << 29, 4ULL << 30, 2s) ==
+          "Dumping: 1.50 of 4.00 GiB (38 %), 768.00 MiB/s, 4 s left");
+    CHECK(Progress::line("Dumping", 1 << 20, 201 << 20, 1s) ==
+          "Dumping: 1.00 of 201.00 MiB (0 %), 1.00 MiB/s, 3 min 20 s left");
+    CHECK(Progress::line("Dumping", 1 << 20, 1ULL << 33, 1s) ==
+          "Dumping: 0.00 of 8.00 GiB (0 %), 1.00 MiB/s, 2 h 16 min left");
+    CHECK(Progress::line("Dumping", 3 << 20, 2 << 20, 1s) == "Dumping: 3.00 of 3.00 MiB (100 %), 3.00 MiB/s");
     CHECK(Progress::line("Restoring", 512, 0, 1s) == "Restoring: 512.00 B, 512.00 B/s");
     CHECK(Progress::line("Restoring", 3 << 10, 0, 0s) == "Restoring: 3.00 KiB, 0.00 B/s");
 }
@@ -42,15 +48,15 @@ TEST_CASE("the line shows amount, share and average rate in fitting units") {
 TEST_CASE("the line comes late, seldom, and goes") {
     const Pipe pipe;
     std::atomic<std::uint64_t> done{0};
+    const std::atomic<std::uint64_t> total{2048};
     const Progress::Time start{};
     {
-        Progress progress("Dumping", done, pipe.writer.get(), start);
-        progress.expect(2048);
+        Progress progress("Dumping", done, pipe.writer.get(), total, start);
         progress.tick(start + 499ms);
         CHECK(pipe.take().empty());
         done = 1024;
         progress.tick(start + 500ms);
-        CHECK(pipe.take() == "Dumping: 1.00 of 2.00 KiB (50 %), 2.00 KiB/s\033[K\r");
+        CHECK(pipe.take() == "Dumping: 1.00 of 2.00 KiB (50 %), 2.00 KiB/s, 1 s left\033[K\r");
         progress.tick(start + 699ms);
         CHECK(pipe.take().empty());
         done = 2048;
@@ -63,14 +69,32 @@ TEST_CASE("the line comes late, seldom, and goes") {
 TEST_CASE("without a terminal, or when it never was time, nothing is written") {
     const Pipe pipe;
     std::atomic<std::uint64_t> done{0};
+    const std::atomic<std::uint64_t> total{0};
     const Progress::Time start{};
     {
-        Progress quick("Dumping", done, pipe.writer.get(), start);
+        Progress quick("Dumping", done, pipe.writer.get(), total, start);
         quick.tick(start + 1ms);
-        Progress none("Dumping", done, -1, start);
+        Progress none("Dumping", done, -1, total, start);
+        none.goOn();
         none.tick(start + 1h);
     }
     CHECK(pipe.take().empty());
+}
+
+TEST_CASE("a thread keeps the line up to date") {
+    const Pipe pipe;
+    const std::atomic<std::uint64_t> done{1024};
+    const std::atomic<std::uint64_t> total{2048};
+    std::string seen;
+    {
+        Progress progress("Dumping", done, pipe.writer.get(), total, std::chrono::steady_clock::now() - 1h);
+        progress.goOn();
+        for (int tries = 0; seen.empty() && tries < 1000; ++tries) {
+            ::usleep(10000);
+            seen = pipe.take();
+        }
+    }
+    CHECK(seen.starts_with("Dumping: 1.00 of 2.00 KiB (50 %), "));
 }
 
 TEST_CASE("the user's options may turn the line off") {
