@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Restores whose pages come later."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -69,6 +70,12 @@ def lazy_pages(subject, _task):
     subject.check()
 
 
+def send(pid, number):
+    """A signal to one that may have ended: what little there is may have come already."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 def lazy_check(subject, _task):
     """The program checks everything while pages come."""
     subject.dump(subject.ours, "images")
@@ -77,8 +84,8 @@ def lazy_check(subject, _task):
     # The worker pauses, so that not all is there before the program looks.
     worker = [child for child in processes.tree(daemon.pid) if child != daemon.pid]
     for pid in worker:
-        os.kill(pid, signal.SIGSTOP)
-    threading.Timer(0.1, lambda: [os.kill(pid, signal.SIGCONT) for pid in worker]).start()
+        send(pid, signal.SIGSTOP)
+    threading.Timer(0.1, lambda: [send(pid, signal.SIGCONT) for pid in worker]).start()
     subject.check()
     daemon.wait()
 
