@@ -86,6 +86,11 @@ class Program:
         """Is CRIU 4.2 known to fail this program in this mode?"""
         return mode.beyond_42 or bool({"*", mode.name} & self.fails_with_42)
 
+    def is_of_memory(self):
+        """Is memory what it is about, or does it have much, or that of several threads and processes?"""
+        folder, name = self.name.split("/")
+        return folder in ("memory", "threads", "tree", "compat") or name.startswith("mounts_tmpfs")
+
     def runs_in(self, mode):
         """Does the program say anything against this mode? Scenario modes have to be asked for."""
         if self.modes:

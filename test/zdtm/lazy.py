@@ -216,7 +216,7 @@ def supplier_killed(subject, _task):
 
 MODES = [
     modes.Mode("lazy-pages", lazy_pages, beyond_42=True),
-    modes.Mode("lazy-check", lazy_check, beyond_42=True),
+    modes.Mode("lazy-check", lazy_check, beyond_42=True, of_memory=True),
     modes.Mode("remote-lazy-pages", remote_lazy_pages, scenario=True, beyond_42=True),
     modes.Mode("supply-cut", supply_cut, scenario=True, beyond_42=True),
     modes.Mode("content-cut", content_cut, scenario=True, beyond_42=True),

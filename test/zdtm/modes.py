@@ -15,15 +15,17 @@ from subject import Failed
 class Mode:
     """One mode: its name and function.
 
-    scenario: programs have to ask for it; exchange: it needs another criu; beyond_42: CRIU 4.2 fails it.
+    scenario: programs have to ask for it; exchange: it needs another criu; beyond_42: CRIU 4.2 fails it; of_memory: it is
+    about how memory is stored, so programs that are about something else run in it only when it is asked for by name.
     """
 
-    def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False):
+    def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False, of_memory=False):
         self.name = name
         self.run = run
         self.scenario = scenario
         self.exchange = exchange
         self.beyond_42 = beyond_42
+        self.of_memory = of_memory
 
 
 def once(subject, _task):
@@ -267,10 +269,10 @@ MODES = [
     Mode("five", five),
     Mode("increments", increments_mode),
     Mode("pre-dump", pre_dump),
-    Mode("dedup", dedup, beyond_42=True),
+    Mode("dedup", dedup, beyond_42=True, of_memory=True),
     Mode("page-server", page_server, beyond_42=True),
-    Mode("striped", striped, beyond_42=True),
-    Mode("compressed", compressed, beyond_42=True),
+    Mode("striped", striped, beyond_42=True, of_memory=True),
+    Mode("compressed", compressed, beyond_42=True, of_memory=True),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),
