@@ -638,15 +638,18 @@ $(grep "^gpu " $controls/state)
 end
 }
 
-# Each GPU is copied by both of its copy engines, and by one context.
+# Each GPU is copied by both of its copy engines, and by one context: with a link so slow that one thread, which has an
+# engine, isn't done with everything before the other begins.
 mode_engines() {
     start
+    echo 100 >$controls/bandwidth
     echo >$controls/clear
     dump_well images
     both_engines_copied "the dump"
     echo >$controls/clear
     restore_well images restore --parallel
     both_engines_copied "the restore"
+    echo 0 >$controls/bandwidth
     still_works "the restore"
     verify
 }
