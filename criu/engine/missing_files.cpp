@@ -2,7 +2,9 @@
 #include "criu/engine/missing_files.hpp"
 
 #include <fmt/ranges.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,6 +25,19 @@
 
 namespace criu::engine {
 namespace {
+
+/// Whether a path that leads nowhere lies in a hierarchy of control groups: those of the tree are made before its files
+/// are opened.
+bool isMadeByRestore(std::string path) {
+    struct statfs system {};
+    while (::statfs(path.c_str(), &system) != 0) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == 0 || slash == std::string::npos)
+            return false;
+        path.resize(slash);
+    }
+    return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
+}
 
 class Search {
 public:
@@ -88,7 +103,7 @@ private:
     void look(const std::string& path, std::string use, bool ofDump) {
         struct stat status {};
         if (::lstat((root_ + path).c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR) ||
-            !paths_.insert(path).second)
+            isMadeByRestore(root_ + path) || !paths_.insert(path).second)
             return;
         missing_.push_back({path, std::move(use), ofDump});
     }
