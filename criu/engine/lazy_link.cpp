@@ -28,13 +28,21 @@ sockaddr_un address() {
     return name;
 }
 
-UniqueFd makeSocket() {
-    return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
+UniqueFd makeSocket(int type) {
+    return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
+/// 0 or the errno.
 int connectTo(const UniqueFd& socket) noexcept {
     const sockaddr_un name = address();
-    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name));
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
+}
+
+/// Whether a process has a socket of the name in the current directory. A socket of another type can't connect to it: a
+/// daemon of ours takes the first restore that connects, and one that leaves again would be a failed one to it.
+bool isListening() {
+    const int code = connectTo(makeSocket(SOCK_DGRAM));
+    return code == 0 || code == EPROTOTYPE;
 }
 
 /// Who gets descriptors of processes, or sends them, has to be the same user.
@@ -60,19 +68,23 @@ void awaitInput(int socket, StopRequest& stop) {
 }  // namespace
 
 LazyLink LazyLink::connect() {
-    UniqueFd socket = makeSocket();
+    UniqueFd socket = makeSocket(SOCK_SEQPACKET);
+    // Without waiting in the call: a daemon that has stopped takes no connection, and keeps its socket.
+    sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
     // The name is there a moment before somebody listens.
     constexpr useconds_t kPause = 20'000;
     int attempts = 25;
-    while (connectTo(socket) != 0) {
-        if (errno == ECONNREFUSED && --attempts > 0) {
+    int code = 0;
+    while ((code = connectTo(socket)) != 0) {
+        if ((code == ECONNREFUSED || code == EAGAIN) && --attempts > 0) {
             ::usleep(kPause);
             continue;
         }
-        Error error(errno, fmt::format("connect to {} in the work directory", kName));
-        error.addHint("criu lazy-pages has to be started there before");
+        Error error(code, fmt::format("connect to {} in the work directory", kName));
+        error.addHint("criu lazy-pages has to be started there before, for each restore");
         throw error;
     }
+    sys(::fcntl(socket.get(), F_SETFL, 0), "have {} wait again", kName);
     requireOwnUser(socket.get());
     return LazyLink(std::move(socket));
 }
@@ -97,20 +109,24 @@ std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
 }
 
 LazyListener::LazyListener()
-    : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")), socket_(makeSocket()) {
+    : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")),
+      socket_(makeSocket(SOCK_SEQPACKET)) {
     const ErrorContext context([] { return std::string(kName); });
     struct stat there {};
     if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0) {
         if (!S_ISSOCK(there.st_mode))
             failWith(EEXIST, "something that is no socket is there");
-        if (connectTo(makeSocket()) == 0 || errno == EAGAIN)
+        if (isListening())
             failWith(EADDRINUSE, "another daemon listens there");
+        inode_ = Inode::of(there);
         removeName();
     }
     const sockaddr_un name = address();
     // The file that bind(2) makes has the mode of the socket's own inode, as far as the umask lets it.
     sys(::fchmod(socket_.get(), 0600), "set its mode");
     sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
+    sys(::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW), "stat it");
+    inode_ = Inode::of(there);
     sys(::listen(socket_.get(), 1), "listen");
 }
 
@@ -120,9 +136,7 @@ LazyListener::~LazyListener() {
 }
 
 void LazyListener::removeName() noexcept {
-    struct stat there {};
-    if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(there.st_mode))
-        (void)removeIfSame(directory_.get(), kName, Inode::of(there));
+    (void)removeIfSame(directory_.get(), kName, inode_);
 }
 
 LazyLink LazyListener::accept(StopRequest& stop) {

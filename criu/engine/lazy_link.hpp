@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "criu/base/ids.hpp"
+#include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu {
@@ -69,6 +70,7 @@ private:
 
     UniqueFd directory_;
     UniqueFd socket_;
+    Inode inode_;  ///< of the name
 };
 
 }  // namespace criu::engine

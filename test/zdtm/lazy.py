@@ -31,6 +31,13 @@ class Daemon:
         if ended.code != code:
             raise Failed(f"criu lazy-pages: exit code {ended.code} instead of {code}: see {self.log}")
 
+    def require_alone(self):
+        """A second daemon in the same directory is refused, and the first doesn't notice."""
+        second = self.subject.ours.start("lazy-pages", self.images, "second.log")
+        ended = self.subject.init.wait(second, 30, "the end of a second criu lazy-pages")
+        if ended.code != 1 or "another daemon listens there" not in text(os.path.join(self.images, "second.log")):
+            raise Failed(f"a second criu lazy-pages wasn't refused: exit code {ended.code}, see {self.images}/second.log")
+
     def workers(self):
         """The process that supplies pages; waits for it."""
         found = []
@@ -64,6 +71,7 @@ def lazy_pages(subject, _task):
     """Pages come while the program runs; it looks the same, and finds all of them."""
     subject.dump(subject.ours, "images")
     daemon = Daemon(subject, "images")
+    daemon.require_alone()
     restore(subject, "images")
     daemon.wait()
     subject.require_unchanged("after all pages have come")
