@@ -22,14 +22,12 @@ std::shared_ptr<const memory::LateAreas> stayingAreas(const FrozenTask& task, co
     std::vector<const VmaEntry*> vmas;
     for (const memory::DumpedVma& vma : memory.vmas)
         vmas.push_back(vma.entry);
-    std::vector<memory::Range> touched{{mm.mm_arg_start, mm.mm_arg_end}, {mm.mm_env_start, mm.mm_env_end}};
+    memory::TouchedMemory touched(mm);
     for (const compel::FrozenThread& thread : task.process->threads()) {
-        const std::uint64_t pointer = thread.tracee.registers().sp();
-        touched.push_back({pointer, pointer + 1});
+        touched.addStack(thread.tracee.registers().sp());
         if (const auto rseq = thread.tracee.rseq())
-            touched.push_back({rseq->address, rseq->address + rseq->size});
+            touched.addRseq(rseq->address, rseq->size);
     }
-    std::erase_if(touched, [](const memory::Range& range) { return range.start >= range.end; });
     return std::make_shared<const memory::LateAreas>(vmas, touched);
 }
 

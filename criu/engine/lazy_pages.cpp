@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/server_start.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/limits.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/late_memory.hpp"
 #include "criu/memory/page_files.hpp"
@@ -46,8 +46,9 @@ memory::LatePages latePagesOf(const model::Task& task, const memory::PageSource&
     return pages;
 }
 
-/// What the process that does the work tells the one that watches it; one write(2).
-struct Progress {
+/// A process has all its pages: what the process that does the work reports to the one that watches it, by one
+/// write(2).
+struct Completion {
     std::int32_t inside = 0;  ///< the process that it is about
     bool forget = false;      ///< all that it has created have their pages, too; otherwise only itself
 };
@@ -59,7 +60,7 @@ public:
         : run_(run), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
 
     void run() {
-        raiseFileLimit();
+        kernel::raiseFileLimit();  // each process has a descriptor here, and each file of pages
         ImageDir images = takeImages(run_);
         const memory::FilePageSources sources(images);
         const RestoreImages content = readImages(images, sources, run_.log);
@@ -77,15 +78,6 @@ public:
     }
 
 private:
-    /// Each process has a descriptor here, and each file of pages.
-    static void raiseFileLimit() {
-        rlimit files{};
-        if (::getrlimit(RLIMIT_NOFILE, &files) != 0)
-            return;
-        files.rlim_cur = files.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &files);
-    }
-
     void add(LazyProcess& process, const RestoreImages& content, memory::PageSupplier* remote, LazySupply& supply) {
         const auto task = content.tree.byPid.find(process.inside);
         const auto source = content.pages.find(process.inside);
@@ -102,16 +94,16 @@ private:
         supply.add(
             std::move(memory),
             [this, inside = process.inside] {
-                tell({inside.value, false});
+                report({inside.value, false});
             },
             [this, inside = process.inside] {
                 processes_.forget(inside);
-                tell({inside.value, true});
+                report({inside.value, true});
             });
     }
 
     /// If nobody watches any more, nobody holds descriptors either.
-    void tell(const Progress& progress) const noexcept { (void)!::write(watcher_.get(), &progress, sizeof(progress)); }
+    void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
 
     Run& run_;
     LazyLink link_;
@@ -133,12 +125,12 @@ private:
 }
 
 /// False when there won't be more.
-bool takeNews(const UniqueFd& news, LazyProcesses& processes) {
-    Progress progress;
-    if (::read(news.get(), &progress, sizeof(progress)) != sizeof(progress))
+bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
+    Completion done;
+    if (::read(reports.get(), &done, sizeof(done)) != sizeof(done))
         return false;
-    const TreePid inside(progress.inside);
-    if (progress.forget)
+    const TreePid inside(done.inside);
+    if (done.forget)
         processes.forget(inside);
     else
         processes.closeMemory(inside);
@@ -147,16 +139,16 @@ bool takeNews(const UniqueFd& news, LazyProcesses& processes) {
 
 /// Waits for the end of the process that does the work. It holds the descriptors, too, for as long: the kernel would
 /// take memory whose descriptor nobody has for complete, and give out zeroes.
-int watch(Run& run, pid_t worker, UniqueFd news, LazyProcesses& processes) {
+int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
     bool passedOn = false;
     for (;;) {
         pollfd events[] = {
-            {process.fd(), POLLIN, 0}, {passedOn ? -1 : run.stop.fd(), POLLIN, 0}, {news.get(), POLLIN, 0}};
+            {process.fd(), POLLIN, 0}, {passedOn ? -1 : run.stop.fd(), POLLIN, 0}, {reports.get(), POLLIN, 0}};
         if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
             failErrno("wait for process {}", worker);
-        if (events[2].revents != 0 && !takeNews(news, processes))
-            news.reset();
+        if (events[2].revents != 0 && !takeCompletion(reports, processes))
+            reports.reset();
         if (events[1].revents != 0) {
             (void)process.sendSignal(SIGTERM);  // it ends the processes
             passedOn = true;

@@ -71,15 +71,13 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
 
 memory::LateAreas lateAreasOf(const model::Task& task) {
     const MmEntry& mm = **task.mm;
-    std::vector<Range> touched{{mm.mm_arg_start, mm.mm_arg_end}, {mm.mm_env_start, mm.mm_env_end}};
+    memory::TouchedMemory touched(mm);
     for (const model::Thread& thread : task.threads) {
         const CoreEntry& core = **thread.core;
-        const std::uint64_t pointer = stackPointerOf(core);
-        touched.push_back({pointer, pointer + 1});
+        touched.addStack(stackPointerOf(core));
         if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
-            touched.push_back({rseq->rseq_abi_pointer, rseq->rseq_abi_pointer + rseq->rseq_abi_size});
+            touched.addRseq(rseq->rseq_abi_pointer, rseq->rseq_abi_size);
     }
-    std::erase_if(touched, [](const Range& range) { return range.start >= range.end; });
     return {mm, touched};
 }
 

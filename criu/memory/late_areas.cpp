@@ -17,16 +17,33 @@ bool mayComeLate(const VmaEntry& vma) noexcept {
            (vma.flags & MAP_ANONYMOUS) != 0 && (vma.flags & (MAP_LOCKED | MAP_HUGETLB)) == 0 && vma.end <= taskSize();
 }
 
-LateAreas::LateAreas(const MmEntry& mm, std::span<const Range> touched)
-    : LateAreas(list(mm.vmas, mm.n_vmas), touched) {}
+TouchedMemory::TouchedMemory(const MmEntry& mm) {
+    add({mm.mm_arg_start, mm.mm_arg_end});
+    add({mm.mm_env_start, mm.mm_env_end});
+}
 
-LateAreas::LateAreas(std::span<const VmaEntry* const> vmas, std::span<const Range> touched) {
+void TouchedMemory::addStack(std::uint64_t pointer) {
+    add({pointer, pointer + 1});
+}
+
+void TouchedMemory::addRseq(std::uint64_t address, std::uint64_t size) {
+    add({address, address + size});
+}
+
+void TouchedMemory::add(const Range& range) {
+    if (range.start < range.end)
+        ranges_.push_back(range);
+}
+
+LateAreas::LateAreas(const MmEntry& mm, const TouchedMemory& touched) : LateAreas(list(mm.vmas, mm.n_vmas), touched) {}
+
+LateAreas::LateAreas(std::span<const VmaEntry* const> vmas, const TouchedMemory& touched) {
     for (const VmaEntry* const vma : vmas) {
         if (!mayComeLate(*vma) || !hasPrivatePages(*vma))
             continue;
         mappings_.push_back({vma->start, vma->end});
         std::vector<Range> inside;
-        for (const Range& range : touched) {
+        for (const Range& range : touched.ranges()) {
             const Range pages{range.start & ~(machinePageSize() - 1), pageAlignUp(range.end)};
             if (pages.start < vma->end && vma->start < pages.end)
                 inside.push_back(pages);

@@ -16,15 +16,32 @@ namespace criu::memory {
 /// isn't locked (mlock(2) promises that nobody waits for a page).
 [[nodiscard]] bool mayComeLate(const VmaEntry& vma) noexcept;
 
+/// What a process uses right at its start, or what is looked at from outside: its pages come at once.
+class TouchedMemory {
+public:
+    /// The arguments and the environment, which /proc shows.
+    explicit TouchedMemory(const MmEntry& mm);
+
+    /// What a thread uses as soon as it runs.
+    void addStack(std::uint64_t pointer);
+    void addRseq(std::uint64_t address, std::uint64_t size);
+
+    [[nodiscard]] std::span<const Range> ranges() const noexcept { return ranges_; }
+
+private:
+    void add(const Range& range);
+
+    std::vector<Range> ranges_;
+};
+
 /// The parts of a process' memory whose pages may come after it runs (--lazy-pages).
 class LateAreas {
 public:
     /// None.
     LateAreas() = default;
-    /// `touched`: what is used right at the start, or looked at from outside, and comes at once.
-    LateAreas(const MmEntry& mm, std::span<const Range> touched);
+    LateAreas(const MmEntry& mm, const TouchedMemory& touched);
     /// The same for mappings that no entry has yet.
-    LateAreas(std::span<const VmaEntry* const> vmas, std::span<const Range> touched);
+    LateAreas(std::span<const VmaEntry* const> vmas, const TouchedMemory& touched);
 
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 

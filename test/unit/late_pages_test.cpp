@@ -130,7 +130,12 @@ TEST_CASE("late is anonymous private memory, but for what is touched at once") {
     MmEntry mm = MM_ENTRY__INIT;
     mm.n_vmas = 2;
     mm.vmas = vmas;
-    const Range touched[] = {{0x12008, 0x12010}, {0x1f000, 0x1f001}};
+    mm.mm_arg_start = 0x12008;
+    mm.mm_arg_end = 0x12010;
+    mm.mm_env_start = mm.mm_env_end = 0x13000;  // empty
+    TouchedMemory touched(mm);
+    touched.addStack(0x1f000);
+    touched.addRseq(~std::uint64_t{15}, 32);  // goes round
     const LateAreas areas(mm, touched);
     CHECK(std::vector(areas.mappings().begin(), areas.mappings().end()) == std::vector<Range>{{0x10000, 0x20000}});
 
