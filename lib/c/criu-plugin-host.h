@@ -76,6 +76,8 @@ bool alarm_timeouted(void);
 void set_compel_interrupt_only_mode(void);
 
 /* What parse_pid_status() reads of /proc/PID/status. The members after it in 4.2's larger structure aren't set. */
+#ifndef CRIU_SEIZE_TASK_STATUS /* compel/infect.h has the same */
+#define CRIU_SEIZE_TASK_STATUS
 struct seize_task_status {
     unsigned long long sigpnd;
     unsigned long long shdpnd;
@@ -85,6 +87,7 @@ struct seize_task_status {
     int ppid;
     int seccomp_mode;
 };
+#endif
 int parse_pid_status(pid_t pid, struct seize_task_status* status, void* data);
 
 /* Waits until a traced thread has come to the stop that it was asked for by PTRACE_INTERRUPT; signals that it meets on

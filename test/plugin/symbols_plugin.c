@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <compel/infect.h> /* plugins of CRIU 4.2 have both */
+
 #include "lib/c/criu-plugin-host.h"
 #include "lib/c/criu-plugin.h"
 

@@ -41,6 +41,8 @@
 COMPEL_BEGIN_C
 
 /* Lines of /proc/PID/status: SigPnd, ShdPnd, SigBlk, State, Pid (in its namespace), PPid, Seccomp. */
+#ifndef CRIU_SEIZE_TASK_STATUS /* criu-plugin-host.h has the same */
+#define CRIU_SEIZE_TASK_STATUS
 struct seize_task_status {
     unsigned long long sigpnd;
     unsigned long long shdpnd;
@@ -50,6 +52,7 @@ struct seize_task_status {
     int ppid;
     int seccomp_mode;
 };
+#endif
 
 /* Seizes a thread and asks it to stop. */
 extern int __must_check compel_interrupt_task(int pid);
