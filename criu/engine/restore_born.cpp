@@ -11,6 +11,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::engine {
@@ -24,7 +25,9 @@ PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
 
 HostPid makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().stage("processes");
-    memory::makeHeapHuge();
+    constexpr std::size_t kMany = 64;  // for fewer the forks cost less than the look for the heap
+    if (prepared.planned.tree().tasks.size() >= kMany)
+        memory::makeHeapHuge();
     std::function<HostPid()> create = [&] {
         return createRoot(prepared.run, prepared.planned.options().restoreSibling);
     };
