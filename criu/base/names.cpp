@@ -215,6 +215,14 @@ UniqueFd openBelow(int directory, const std::string& path, int flags) {
     }
 }
 
+struct stat requireSameFile(int file, const struct stat& seen) {
+    struct stat now {};
+    sys(::fstat(file, &now), "stat it");
+    if (Inode::of(now) != Inode::of(seen) || !S_ISREG(now.st_mode))
+        fail("another file has taken its place");
+    return now;
+}
+
 int removeIfSame(int directory, const char* name, const Inode& inode) noexcept {
     struct stat there {};
     if (::fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) != 0)

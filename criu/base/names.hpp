@@ -69,6 +69,10 @@ void changeOwner(int fd, uid_t user, gid_t group);
 void changeMode(int fd, mode_t mode);
 void changeTimes(int fd, const timespec& accessed, const timespec& modified);
 
+/// Throws Error unless an open file is the regular file that `seen` is of: whoever isn't frozen may exchange files
+/// between the look at a name and its open(2). Returns what the file is now; its size may be another.
+struct stat requireSameFile(int file, const struct stat& seen);
+
 /// Removes the last component of a path below an open directory (rmdir(2) for directories), if it leads to `inode`
 /// (symbolic links are not followed). Returns 0, or the errno: EEXIST when another file has the name, ENOENT when
 /// nothing has it. Linux has no call that compares and removes in one step; what is left is the moment between the two

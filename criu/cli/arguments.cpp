@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cli/arguments.hpp"
+#include "criu/base/argument_vector.hpp"
 
 #include <getopt.h>
 
@@ -83,18 +84,14 @@ Arguments readArguments(std::span<const std::string> arguments) {
     const Grammar grammar;
     std::vector<std::string> storage{"criu"};
     storage.insert(storage.end(), arguments.begin(), arguments.end());
-    std::vector<char*> argv;
-    argv.reserve(storage.size() + 1);
-    for (std::string& word : storage)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
+    ArgumentVector words(std::move(storage));
+    char** const argv = words.data();
 
     Arguments result;
-    const int count = static_cast<int>(storage.size());
+    const int count = words.count();
     optind = 0;  // starts afresh (getopt(3), glibc)
     for (;;) {
-        const int code =
-            ::getopt_long(count, argv.data(), grammar.letters.c_str(), grammar.longOptions.data(), nullptr);
+        const int code = ::getopt_long(count, argv, grammar.letters.c_str(), grammar.longOptions.data(), nullptr);
         if (code == -1)
             break;
         if (code == '?' || code == ':')

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "criu/base/argument_vector.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/version.hpp"
 #include "criu/cli/arguments.hpp"
@@ -53,14 +54,9 @@ void print(std::string_view text) {
 
 /// Replaces criu by the command given with --exec-cmd or in a request.
 [[noreturn]] void become(const std::vector<std::string>& command) {
-    std::vector<std::string> words = command;
-    std::vector<char*> argv;
-    argv.reserve(words.size() + 1);
-    for (std::string& word : words)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
+    const ArgumentVector arguments(command);
     ::signal(SIGPIPE, SIG_DFL);
-    ::execvp(argv.front(), argv.data());
+    ::execvp(command.front().c_str(), arguments.data());
     failErrno("run {}", command.front());
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/sparse_file.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr std::uint64_t kChunkedFrom = 12288;  // smaller bodies follow their record directly
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
-constexpr std::uint64_t kBlock = 512;  // unit of st_blocks
 
 bool isDevice(mode_t mode) {
     return S_ISCHR(mode) || S_ISBLK(mode);
@@ -51,22 +51,13 @@ void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter
 
 /// Data extents only; holes stay holes.
 void copyChunks(int from, std::uint64_t size, ImageWriter& to, StopRequest& stop) {
-    off_t at = 0;
-    while (static_cast<std::uint64_t>(at) < size) {
-        const off_t data = ::lseek(from, at, SEEK_DATA);
-        if (data < 0) {
-            if (errno == ENXIO)
-                return;  // nothing but a hole up to the end
-            failErrno("find data in a deleted file");
-        }
-        const off_t hole = sys(::lseek(from, data, SEEK_HOLE), "find the end of data in a deleted file");
+    forEachData(from, size, [&](std::uint64_t start, std::uint64_t end) {
         GhostChunkEntry chunk = GHOST_CHUNK_ENTRY__INIT;
-        chunk.off = static_cast<std::uint64_t>(data);
-        chunk.len = static_cast<std::uint64_t>(hole - data);
+        chunk.off = start;
+        chunk.len = end - start;
         to.write(chunk);
         copyRange(from, chunk.off, chunk.len, to, stop);
-        at = hole;
-    }
+    });
 }
 
 void fillFromImage(ImageReader& image, std::uint64_t length, std::uint64_t offset, int to) {
@@ -158,7 +149,7 @@ std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, con
 void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& images, const model::IdMap& ids,
                           StopRequest& stop) const {
     const struct stat& stat = file.stat;
-    const std::uint64_t onDisk = static_cast<std::uint64_t>(stat.st_blocks) * kBlock;
+    const std::uint64_t onDisk = bytesInUse(stat);
     if (S_ISREG(stat.st_mode) && onDisk > limit_) {
         Error error(0,
                     fmt::format("{} is a deleted file of {} bytes on disk, more than --ghost-limit ({} bytes) allows",

@@ -12,14 +12,13 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
+#include "criu/base/nanoseconds.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "images/regfile.hpp"
 
 namespace criu::files {
 namespace {
-
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
 /// What tells an inode from others, also from one that got its number later.
 struct Identity {
@@ -35,7 +34,7 @@ struct Identity {
         identity.inode = status.stx_ino;
         if ((status.stx_mask & STATX_BTIME) != 0)
             identity.born =
-                static_cast<std::uint64_t>(status.stx_btime.tv_sec) * kNanoseconds + status.stx_btime.tv_nsec;
+                static_cast<std::uint64_t>(status.stx_btime.tv_sec) * kNanosecondsPerSecond + status.stx_btime.tv_nsec;
         return identity;
     }
     friend bool operator==(const Identity&, const Identity&) = default;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "criu/base/argument_vector.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/pidfd.hpp"
@@ -128,11 +129,8 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     actions.put(out, STDOUT_FILENO);
     actions.put(problems, STDERR_FILENO);
     actions.closeOthers();
-    std::vector<char*> pointers;
     arguments.insert(arguments.begin(), program);
-    for (std::string& argument : arguments)
-        pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
+    const ArgumentVector words(std::move(arguments));
     pid_t pid = 0;
     const Attributes attributes;
     // Variables such as XTABLES_LIBDIR have programs load code, and locales change what they print.
@@ -140,7 +138,7 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     std::string locale = "LC_ALL=C";
     char* const environment[] = {path.data(), locale.data(), nullptr};
     const int problem =
-        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environment);
+        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), words.data(), environment);
     if (problem != 0)
         failWith(problem, "start {}", program);
     if (stop != nullptr)

@@ -7,19 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "criu/base/argument_vector.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu::kernel {
 
 void requireRunnable(const std::vector<std::string>& command) {
-    std::vector<std::string> words = command;
-    std::vector<char*> argv;
-    argv.reserve(words.size() + 1);
-    for (std::string& word : words)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
-
+    const ArgumentVector arguments(command);
     int ends[2];
     sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
     const UniqueFd result(ends[0]);
@@ -29,7 +24,7 @@ void requireRunnable(const std::vector<std::string>& command) {
         // A successful execve stops the process before the program runs (ptrace(2), PTRACE_TRACEME).
         int code = ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : errno;
         if (code == 0) {
-            ::execvp(argv.front(), argv.data());
+            ::execvp(command.front().c_str(), arguments.data());
             code = errno;
         }
         [[maybe_unused]] const ssize_t written = ::write(report.get(), &code, sizeof(code));

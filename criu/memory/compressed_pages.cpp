@@ -18,6 +18,7 @@
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/parent_pages.hpp"
 #include "criu/memory/read_targets.hpp"
+#include "criu/memory/zero.hpp"
 
 namespace criu::memory {
 namespace {
@@ -25,10 +26,6 @@ namespace {
 /// A block that doesn't become smaller than this part of it is stored as it is: a restore is the faster.
 constexpr std::size_t worthwhile(std::size_t bytes) noexcept {
     return bytes / 8 * 7;
-}
-
-bool isZero(std::span<const std::byte> bytes) noexcept {
-    return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
 /// Whether it is worth trying to compress a block: two of its pages are tried first, since what doesn't get smaller

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/pagemap.hpp"
+#include "criu/memory/zero.hpp"
 
 namespace criu::memory {
 namespace {
@@ -21,12 +22,6 @@ constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 constexpr std::size_t kStep = std::size_t{128} << 10;
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (5.14)
-
-bool isZero(const std::byte* page) noexcept {
-    std::uint64_t first;
-    std::memcpy(&first, page, sizeof(first));
-    return first == 0 && std::memcmp(page, page + sizeof(first), kImagePageSize - sizeof(first)) == 0;
-}
 
 bool isTmpfs(int fd) noexcept {
     struct statfs system {};
@@ -50,7 +45,7 @@ std::uint64_t PagesWriter::write(std::uint64_t offset, std::span<const std::byte
     std::uint64_t holes = 0;
     std::size_t at = 0;
     while (at < content.size()) {
-        if (isZero(content.data() + at)) {
+        if (isZero(content.subspan(at, kImagePageSize))) {
             holes += kImagePageSize;
             at += kImagePageSize;
             continue;
@@ -58,7 +53,7 @@ std::uint64_t PagesWriter::write(std::uint64_t offset, std::span<const std::byte
         const std::size_t from = at;
         do {
             at += kImagePageSize;
-        } while (at < content.size() && !isZero(content.data() + at));
+        } while (at < content.size() && !isZero(content.subspan(at, kImagePageSize)));
         writeRun(offset + from, content.subspan(from, at - from));
     }
     return holes;

@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
+#include "criu/base/sparse_file.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
@@ -142,12 +143,11 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
     return static_cast<std::uint32_t>(index + 1);
 }
 
-/// What a file takes in memory, whatever its size is.
+/// What a file takes in memory.
 static std::uint64_t bytesOf(int fd) {
-    constexpr std::uint64_t kUnit = 512;  // of st_blocks, stat(2)
     struct stat status {};
     sys(::fstat(fd, &status), "stat shared memory");
-    return static_cast<std::uint64_t>(status.st_blocks) * kUnit;
+    return bytesInUse(status);
 }
 
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
@@ -159,20 +159,15 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
         copying.add(jobs);
         jobs.clear();
     };
-    // SEEK_DATA (lseek(2)) also finds pages that are swapped out, and those that no process has mapped.
-    std::uint64_t at = 0;
-    while (at < size) {
-        const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            break;
-        const off_t hole = ::lseek(fd, sys(data, "find data of {} from {:#x} on", name, at), SEEK_HOLE);
-        const std::uint64_t start = static_cast<std::uint64_t>(data) & ~(machinePageSize() - 1);
+    const ErrorContext context([&] { return std::string(name); });
+    forEachData(fd, size, [&](std::uint64_t data, std::uint64_t hole) {
+        const std::uint64_t start = data & ~(machinePageSize() - 1);
         // A file of huge pages goes on to the end of its last one.
-        at = std::min(pageAlignUp(static_cast<std::uint64_t>(sys(hole, "find a hole of {}", name))), pageAlignUp(size));
-        jobs.push_back({{start, at - start, PageFlags::Present}});
+        const std::uint64_t end = std::min(pageAlignUp(hole), pageAlignUp(size));
+        jobs.push_back({{start, end - start, PageFlags::Present}});
         if (jobs.size() >= kJobsAtOnce)
             handOver();
-    }
+    });
     handOver();
     copying.finish();
     sink->finish();

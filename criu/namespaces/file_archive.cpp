@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/sparse_file.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/namespaces/archive_functions.hpp"
@@ -135,7 +137,7 @@ private:
             lib_.archive_entry_set_size(entry.get(), 0);
             header(entry, path);
         } else if (S_ISREG(stat.st_mode))
-            addFile(entry, directory, name, path, stat.st_size, stat.st_ino);
+            addFile(entry, directory, name, path, original);
         else
             header(entry, path);
         return S_ISDIR(stat.st_mode);
@@ -172,25 +174,19 @@ private:
         return hasCapabilities;
     }
 
-    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path, off_t size,
-                 ino_t inode) {
+    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path,
+                 const struct stat& seen) {
+        const ErrorContext context([&] { return fmt::format("file {}", path); });
         // Whoever shares the file system and isn't frozen may put something else there meanwhile, such as a fifo, whose
         // open would wait for a writer.
         constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
         const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
-        struct stat now {};
-        sys(::fstat(file.get(), &now), "stat {}", path);
-        if (now.st_ino != inode || !S_ISREG(now.st_mode))
-            fail("{} was replaced by another file", path);
+        requireSameFile(file.get(), seen);
+        const off_t size = seen.st_size;
         std::vector<std::pair<off_t, off_t>> data;
-        for (off_t at = 0; at < size;) {
-            const off_t begin = ::lseek(file.get(), at, SEEK_DATA);
-            if (begin < 0 && errno == ENXIO)
-                break;
-            sys(begin, "find data in {}", path);
-            at = sys(::lseek(file.get(), begin, SEEK_HOLE), "find the end of data in {}", path);
-            data.emplace_back(begin, at);
-        }
+        forEachData(file.get(), static_cast<std::uint64_t>(size), [&](std::uint64_t start, std::uint64_t end) {
+            data.emplace_back(static_cast<off_t>(start), std::min(static_cast<off_t>(end), size));
+        });
         const bool holes = size > 0 && (data.size() != 1 || data.front() != std::pair(off_t{0}, size));
         if (holes) {
             for (const auto& [begin, end] : data)

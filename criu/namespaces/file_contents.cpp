@@ -14,6 +14,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/names.hpp"
+#include "criu/base/nanoseconds.hpp"
+#include "criu/base/sparse_file.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/base/whole_io.hpp"
@@ -29,8 +31,6 @@ namespace {
 
 using memory::PageJob;
 
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-constexpr std::uint64_t kUnit = 512;  // of st_blocks, stat(2)
 /// Addresses that are given to files: offsets of pages files must have room for as much.
 constexpr std::uint64_t kMostAddresses = std::uint64_t{1} << 62;
 /// A file with more content is filled by several threads.
@@ -38,37 +38,6 @@ constexpr std::uint64_t kLarge = memory::kContentBlock * 4;
 
 constexpr std::uint64_t pagesUp(std::uint64_t bytes) noexcept {
     return (bytes + kImagePageSize - 1) / kImagePageSize * kImagePageSize;
-}
-
-std::uint64_t nanoseconds(const timespec& time) noexcept {
-    return static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-timespec fromNanoseconds(std::uint64_t time) noexcept {
-    return {static_cast<time_t>(time / kNanoseconds), static_cast<long>(time % kNanoseconds)};
-}
-
-/// Calls `add` for each part of a file that isn't a hole: its first byte and its length, whole pages.
-template <typename Add>
-void forEachData(int file, std::uint64_t size, const Add& add) {
-    for (std::uint64_t at = 0; at < size;) {
-        const off_t data = ::lseek(file, static_cast<off_t>(at), SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            return;
-        const off_t hole = ::lseek(file, sys(data, "find data from {:#x} on", at), SEEK_HOLE);
-        const std::uint64_t start = static_cast<std::uint64_t>(data) / kImagePageSize * kImagePageSize;
-        at = pagesUp(static_cast<std::uint64_t>(sys(hole, "find a hole from {:#x} on", data)));
-        add(start, at - start);
-    }
-}
-
-/// Whether a file is still what it was when the archive had its turn.
-void requireUnchanged(int file, const struct stat& before) {
-    struct stat now {};
-    sys(::fstat(file, &now), "stat it");
-    if (now.st_ino != before.st_ino || now.st_dev != before.st_dev || !S_ISREG(now.st_mode) ||
-        now.st_size != before.st_size)
-        fail("it has changed while it was dumped");
 }
 
 UniqueFd openToRead(int directory, const std::string& path) {
@@ -84,8 +53,8 @@ public:
           file_(openBelow(directory, entry.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)),
           writer_(file_.get()),
           size_(entry.size),
-          accessed_(fromNanoseconds(entry.accessed)),
-          modified_(fromNanoseconds(entry.modified)) {
+          accessed_(timespecOf(entry.accessed)),
+          modified_(timespecOf(entry.modified)) {
         struct stat stat {};
         sys(::fstat(file_.get(), &stat), "stat it");
         if (!S_ISREG(stat.st_mode) || stat.st_size != 0)
@@ -257,7 +226,7 @@ bool FileContents::take(const std::string& path, const struct stat& stat, bool h
         return false;
     files_.push_back({path, end_, stat});
     end_ += pagesUp(size);
-    bytes_ += static_cast<std::uint64_t>(stat.st_blocks) * kUnit;
+    bytes_ += bytesInUse(stat);
     return true;
 }
 
@@ -270,7 +239,8 @@ void FileContents::read(int directory, std::uint64_t address, std::span<std::byt
     const File& file = at(address);
     const ErrorContext context([&] { return fmt::format("file {}", file.path); });
     const UniqueFd fd = openToRead(directory, file.path);
-    requireUnchanged(fd.get(), file.stat);
+    if (requireSameFile(fd.get(), file.stat).st_size != file.stat.st_size)
+        fail("its size has changed while it was dumped");
     const std::uint64_t offset = address - file.start;
     const std::size_t there =
         std::min<std::uint64_t>(into.size(), static_cast<std::uint64_t>(file.stat.st_size) - offset);
@@ -309,17 +279,20 @@ void FileContents::write(int directory, const ImageDir& images, std::uint64_t de
             if (jobs.size() >= kJobsAtOnce)
                 handOver();
         };
-        if (static_cast<std::uint64_t>(file.stat.st_blocks) * kUnit >= pagesUp(size))
+        if (bytesInUse(file.stat) >= pagesUp(size))
             add(0, pagesUp(size));
         else
-            forEachData(openToRead(directory, file.path).get(), size, add);
+            forEachData(openToRead(directory, file.path).get(), size, [&](std::uint64_t data, std::uint64_t hole) {
+                const std::uint64_t start = data / kImagePageSize * kImagePageSize;
+                add(start, pagesUp(std::min(hole, size)) - start);  // it may have grown
+            });
         TmpfsFileEntry entry = TMPFS_FILE_ENTRY__INIT;
         std::string path = file.path;
         entry.path = path.data();
         entry.start = file.start;
         entry.size = size;
-        entry.accessed = nanoseconds(file.stat.st_atim);
-        entry.modified = nanoseconds(file.stat.st_mtim);
+        entry.accessed = nanosecondsOf(file.stat.st_atim);
+        entry.modified = nanosecondsOf(file.stat.st_mtim);
         list.write(entry);
     }
     handOver();

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "criu/base/error.hpp"
+#include "criu/base/nanoseconds.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -31,7 +32,6 @@ namespace {
 using model::External;
 using model::ExternalType;
 
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 constexpr const char* kTerminals = "/dev/pts";
 
 /// Mounts of the calling thread's namespace, through a /proc that was opened before it came here.
@@ -541,8 +541,7 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const
                     entry.sockets[at]->uid = sockets[at].user;
                     entry.sockets[at]->gid = sockets[at].group;
                     entry.sockets[at]->has_mtime = 1;
-                    entry.sockets[at]->mtime = static_cast<std::uint64_t>(sockets[at].modified.tv_sec) * kNanoseconds +
-                                               static_cast<std::uint64_t>(sockets[at].modified.tv_nsec);
+                    entry.sockets[at]->mtime = nanosecondsOf(sockets[at].modified);
                 }
             }
         }

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
+#include "criu/base/nanoseconds.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/fd_store.hpp"
@@ -22,8 +23,6 @@
 
 namespace criu::namespaces {
 namespace {
-
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
 /// Options without those that `unwanted` says yes to.
 std::string withoutOptions(std::string_view options, const std::function<bool(std::string_view)>& unwanted) {
@@ -224,12 +223,7 @@ void MountYard::fillFileSystem(const Mount& mount, int directory) const {
         std::vector<SocketFile> sockets;
         for (std::size_t at = 0; at < entry->n_sockets; ++at) {
             const MntSocketEntry& socket = *entry->sockets[at];
-            sockets.push_back(
-                {socket.path,
-                 socket.mode,
-                 socket.uid,
-                 socket.gid,
-                 {static_cast<time_t>(socket.mtime / kNanoseconds), static_cast<long>(socket.mtime % kNanoseconds)}});
+            sockets.push_back({socket.path, socket.mode, socket.uid, socket.gid, timespecOf(socket.mtime)});
         }
         makeSocketFiles(sockets, files.get());
     }

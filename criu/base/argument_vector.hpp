@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace criu {
+
+/// Words in the form that execve(2) and its kin want: pointers to them, the last of which is null.
+class ArgumentVector {
+public:
+    explicit ArgumentVector(std::vector<std::string> words) : words_(std::move(words)) {
+        pointers_.reserve(words_.size() + 1);
+        for (std::string& word : words_)
+            pointers_.push_back(word.data());
+        pointers_.push_back(nullptr);
+    }
+    ArgumentVector(const ArgumentVector&) = delete;
+    ArgumentVector& operator=(const ArgumentVector&) = delete;
+
+    [[nodiscard]] int count() const noexcept { return static_cast<int>(words_.size()); }
+    [[nodiscard]] char* const* data() const noexcept { return pointers_.data(); }
+    /// For getopt(3), which changes the order of the pointers.
+    [[nodiscard]] char** data() noexcept { return pointers_.data(); }
+
+private:
+    std::vector<std::string> words_;
+    std::vector<char*> pointers_;
+};
+
+}  // namespace criu

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace criu {
+
+constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
+
+/// A time not before 1970 as images have it, one number, and back.
+[[nodiscard]] constexpr std::uint64_t nanosecondsOf(const timespec& time) noexcept {
+    return static_cast<std::uint64_t>(time.tv_sec) * kNanosecondsPerSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
+[[nodiscard]] constexpr timespec timespecOf(std::uint64_t nanoseconds) noexcept {
+    return {static_cast<time_t>(nanoseconds / kNanosecondsPerSecond),
+            static_cast<long>(nanoseconds % kNanosecondsPerSecond)};
+}
+
+}  // namespace criu
