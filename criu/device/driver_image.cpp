@@ -9,35 +9,25 @@
 #include <span>
 
 #include "criu/base/error.hpp"
-#include "criu/base/names.hpp"
-#include "criu/kernel/file_rights.hpp"
 
 namespace criu::device {
-namespace {
-
-constexpr mode_t kMode = 0600;
-
-}  // namespace
 
 void writeDriverImage(const ImageDir& images, const std::string& name, const ProtobufCMessage& message) {
     const std::uint64_t size = encodedSize(message);
     std::vector<std::byte> bytes(kDriverImageStart + size);
     std::memcpy(bytes.data(), &size, sizeof(size));
     ::protobuf_c_message_pack(&message, reinterpret_cast<std::uint8_t*>(bytes.data() + kDriverImageStart));
-    const auto rights = images.takeRights();
-    const UniqueFd fd = createAnew(images.fd(), name, O_RDWR, kMode);
+    const UniqueFd fd = images.createNamed(name);
     for (std::span<const std::byte> rest = bytes; !rest.empty();)
         rest =
             rest.subspan(static_cast<std::size_t>(sys(::write(fd.get(), rest.data(), rest.size()), "write {}", name)));
 }
 
 std::optional<std::vector<std::byte>> readDriverImageBytes(const ImageDir& images, const std::string& name) {
-    const auto rights = images.takeRights();
-    const int links = images.isLimited() ? O_NOFOLLOW | O_NONBLOCK : 0;
-    const UniqueFd fd(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | links));
-    if (!fd && errno == ENOENT)
+    const std::optional<UniqueFd> opened = images.openNamed(name, O_RDONLY);
+    if (!opened)
         return std::nullopt;
-    sys(fd.get(), "open {} in {}", name, images.name());
+    const UniqueFd& fd = *opened;
     struct stat status {};
     sys(::fstat(fd.get(), &status), "look at {}", name);
     std::uint64_t size = 0;

@@ -161,11 +161,19 @@ ImageWriter ImageDir::create(ImageKind kind, std::uint64_t id) const {
 }
 
 UniqueFd ImageDir::createRaw(ImageKind kind, std::uint64_t id) const {
-    return createFile(*this, imageName(kind, id), O_RDWR);
+    return createNamed(imageName(kind, id));
+}
+
+UniqueFd ImageDir::createNamed(const std::string& name) const {
+    return createFile(*this, name, O_RDWR);
 }
 
 std::optional<UniqueFd> ImageDir::openRaw(ImageKind kind, std::uint64_t id, int flags) const {
-    UniqueFd fd = openExisting(*this, imageName(kind, id), flags);
+    return openNamed(imageName(kind, id), flags);
+}
+
+std::optional<UniqueFd> ImageDir::openNamed(const std::string& name, int flags) const {
+    UniqueFd fd = openExisting(*this, name, flags);
     if (!fd)
         return std::nullopt;
     return fd;

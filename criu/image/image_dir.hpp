@@ -61,6 +61,10 @@ public:
     /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
+    /// The same for files whose names no ImageKind has: those of drivers and their contents.
+    [[nodiscard]] UniqueFd createNamed(const std::string& name) const;
+    [[nodiscard]] std::optional<UniqueFd> openNamed(const std::string& name, int flags) const;
+
     /// From here on names in the directory are looked up, made and removed with these rights, which are fewer than
     /// criu's: those of a client, who may have put anything there. Only regular files are read then, and none through a
     /// link. Set before parents are opened.

@@ -16,6 +16,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/pages_store.hpp"
 #include "criu/memory/parent_pages.hpp"
 #include "criu/memory/read_targets.hpp"
 #include "criu/memory/zero.hpp"
@@ -112,18 +113,6 @@ private:
     std::size_t used_ = 0;
 };
 
-void writeAll(int file, std::span<iovec> from, std::uint64_t offset) {
-    while (!from.empty()) {
-        const auto count = static_cast<int>(std::min<std::size_t>(from.size(), IOV_MAX));
-        const ssize_t done = ::pwritev(file, from.data(), count, static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
-            continue;
-        sys(done, "write at {:#x} of the pages file", offset);
-        offset += static_cast<std::uint64_t>(done);
-        (void)takeFront(from, static_cast<std::uint64_t>(done));
-    }
-}
-
 /// What is written lies in the order of positions, so a block gets its place when those before it have theirs.
 class CompressedSink final : public PageSink {
 public:
@@ -132,11 +121,11 @@ public:
         : compression_(compression),
           pagemap_(images.create(pagemapOf(object), object.id), {{number}, 0},
                    static_cast<std::uint32_t>(compression.kind)),
-          pages_(images.createRaw(ImageKind::Pages, number)) {}
+          pages_(createPagesStore(images, number)) {}
 
     std::uint64_t write(const PageBlock& block) override {
         Packing packing(*compression_.codec, compression_.block, block);
-        writeAll(pages_.get(), packing.output, place(block, packing));
+        pages_->writePieces(place(block, packing), packing.output);
         return packing.zeros;
     }
 
@@ -144,9 +133,11 @@ public:
         const std::lock_guard lock(mutex_);
         abandoned_ = true;
         turn_.notify_all();
+        pages_->abandon();
     }
 
     void finish() override {
+        pages_->finish();
         const std::lock_guard lock(mutex_);
         for (const PageRun& run : runs_)
             if (has(run.flags, PageFlags::Present))
@@ -193,7 +184,7 @@ private:
 
     const Compression compression_;
     PagemapWriter pagemap_;
-    const UniqueFd pages_;
+    const std::unique_ptr<PagesStore> pages_;
     std::mutex mutex_;
     std::condition_variable turn_;
     std::deque<PageRun> runs_;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
@@ -14,7 +13,7 @@
 #include "criu/memory/compressed_pages.hpp"
 #include "criu/memory/page_dedup.hpp"
 #include "criu/memory/page_file_sinks.hpp"
-#include "criu/memory/pages_writer.hpp"
+#include "criu/memory/pages_store.hpp"
 #include "criu/memory/read_targets.hpp"
 
 namespace criu::memory {
@@ -29,12 +28,12 @@ public:
     FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
         : pagemap_(images.create(pagemapOf(object), object.id), stripes), stripes_(std::move(stripes)) {
         for (const std::uint32_t number : stripes_.files)
-            files_.emplace_back(images.createRaw(ImageKind::Pages, number));
+            files_.push_back(createPagesStore(images, number));
     }
 
     void share() override {
-        for (File& file : files_)
-            file.writer.share();
+        for (const auto& file : files_)
+            file->share();
     }
 
     std::uint64_t write(const PageBlock& block) override {
@@ -43,34 +42,36 @@ public:
         for (std::span<const std::byte> rest = block.bytes; !rest.empty();) {
             const PageStripes::Place place = stripes_.place(position);
             const std::size_t part = std::min<std::uint64_t>(rest.size(), place.together);
-            holes += files_[place.file].writer.write(place.offset, rest.first(part));
+            holes += files_[place.file]->write(place.offset, rest.first(part));
             rest = rest.subspan(part);
             position += part;
         }
         return holes;
     }
 
-    void finish() override { pagemap_.finish(); }
+    void finish() override {
+        for (const auto& file : files_)
+            file->finish();
+        pagemap_.finish();
+    }
+
+    void abandon() noexcept override {
+        for (const auto& file : files_)
+            file->abandon();
+    }
 
 private:
-    struct File {
-        explicit File(UniqueFd opened) : pages(std::move(opened)), writer(pages.get()) {}
-        UniqueFd pages;
-        PagesWriter writer;
-    };
-
     void append(std::span<const PageRun> runs, std::uint64_t contentSize) override {
         for (const PageRun& run : runs)
             pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
         // Pages of zeroes at the end are a hole, too; and stores through a mapping need the file to be there.
         for (std::size_t index = 0; index < files_.size(); ++index)
-            sys(::ftruncate(files_[index].pages.get(), static_cast<off_t>(stripes_.sizeOf(index, contentSize))),
-                "size a pages file for {} bytes of content", contentSize);
+            files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }
 
     PagemapWriter pagemap_;
     PageStripes stripes_;
-    std::deque<File> files_;
+    std::vector<std::unique_ptr<PagesStore>> files_;
 };
 
 class FileContent final : public PageContent {

@@ -6,18 +6,9 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/created_name.hpp"
-#include "criu/kernel/file_rights.hpp"
 
 namespace criu::amdgpu {
 namespace {
-
-constexpr mode_t kMode = 0600;
-
-UniqueFd create(const ImageDir& images, const std::string& name) {
-    const auto rights = images.takeRights();
-    return createAnew(images.fd(), name, O_RDWR, kMode);
-}
 
 void writeAll(int fd, std::span<const std::byte> bytes, const std::string& name) {
     while (!bytes.empty()) {
@@ -45,16 +36,16 @@ std::string renderPagesImageName(FileId id, std::uint32_t minor, std::size_t ind
 }
 
 UniqueFd createContent(const ImageDir& images, const std::string& name, std::uint64_t size) {
-    UniqueFd fd = create(images, name);
+    UniqueFd fd = images.createNamed(name);
     writeAll(fd.get(), std::as_bytes(std::span(&size, 1)), name);
     return fd;
 }
 
 UniqueFd openContent(const ImageDir& images, const std::string& name, std::uint64_t size) {
-    const auto rights = images.takeRights();
-    const int links = images.isLimited() ? O_NOFOLLOW | O_NONBLOCK : 0;
-    UniqueFd fd(
-        sys(::openat(images.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | links), "open {} in {}", name, images.name()));
+    std::optional<UniqueFd> opened = images.openNamed(name, O_RDONLY);
+    if (!opened)
+        failWith(ENOENT, "open {} in {}", name, images.name());
+    UniqueFd fd = std::move(*opened);
     struct stat status {};
     sys(::fstat(fd.get(), &status), "look at {}", name);
     if (static_cast<std::uint64_t>(status.st_size) < kContentStart + size)
