@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/machine.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/page_file_sinks.hpp"
@@ -14,6 +15,17 @@
 #include "criu/memory/segments_dump.hpp"
 
 namespace criu::test {
+
+/// Where children have their mappings: addresses far from each other that nothing else takes.
+constexpr std::uint64_t place(unsigned number) noexcept {
+    constexpr std::uint64_t kBase = 0x10000000000;
+    constexpr std::uint64_t kStride = 0x10000000;
+    return kBase + number * kStride;
+}
+
+constexpr std::size_t pages(std::size_t count) {
+    return count * machinePageSize();
+}
 
 /// A child process that has run `prepare` and stands still since; killed at the end.
 class StoppedChild {

@@ -21,21 +21,14 @@
 using namespace criu;
 using namespace criu::memory;
 using test::MemoryDump;
+using test::pages;
+using test::place;
 using test::StoppedChild;
 
 namespace {
 
-constexpr std::uint64_t kBase = 0x10000000000;
-constexpr std::uint64_t kStride = 0x10000000;
 constexpr int kGuardInstall = 102;
 constexpr int kDroppable = 0x08;
-
-std::uint64_t place(unsigned number) {
-    return kBase + number * kStride;
-}
-constexpr std::size_t pages(std::size_t count) {
-    return count * machinePageSize();
-}
 
 char* mapAt(std::uint64_t at, std::size_t size, int prot, int flags, int fd = -1, off_t offset = 0) {
     void* const got = ::mmap(reinterpret_cast<void*>(at), size, prot, flags | MAP_FIXED_NOREPLACE, fd, offset);

@@ -25,21 +25,14 @@
 using namespace criu;
 using namespace criu::memory;
 using test::MemoryDump;
+using test::pages;
+using test::place;
 using test::StoppedChild;
 
 namespace {
 
-constexpr std::uint64_t kBase = 0x10000000000;
-constexpr std::uint64_t kStride = 0x10000000;
 constexpr unsigned kFutureWrite = 0x10;
 constexpr int kFirstFd = 500;
-
-std::uint64_t place(unsigned number) {
-    return kBase + number * kStride;
-}
-constexpr std::size_t pages(std::size_t count) {
-    return count * machinePageSize();
-}
 
 char* mapShared(unsigned where, std::size_t size, int fd, int prot = PROT_READ | PROT_WRITE, int extra = 0) {
     const int flags = MAP_SHARED | MAP_FIXED_NOREPLACE | extra | (fd < 0 ? MAP_ANONYMOUS : 0);

@@ -157,6 +157,12 @@ Message receive(int fd, std::size_t most) {
     return out;
 }
 
+ucred receive_credentials(int fd) {
+    const Message message = receive(fd);
+    CHECK(message.length > 0 && message.sender, "no credentials came: %s", strerror(errno));
+    return *message.sender;
+}
+
 void check_connected(int from, int to, const char* what) {
     const std::string text = std::string("from here to there: ") + what;
     send_message(from, text);

@@ -61,6 +61,9 @@ void send_to(int fd, std::string_view data, const Name& to);
 // Receives at most `most` bytes, without waiting.
 Message receive(int fd, std::size_t most = 65536);
 
+// Who has sent the next message; of a socket with SO_PASSCRED, to which the kernel says it of each.
+ucred receive_credentials(int fd);
+
 // Does what one sends reach the other?
 void check_connected(int from, int to, const char* what);
 

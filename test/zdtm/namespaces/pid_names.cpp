@@ -7,50 +7,12 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-
-namespace {
-
-void pass_credentials(int fd) {
-    char byte = 'c';
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = room;
-    message.msg_controllen = sizeof(room);
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_CREDENTIALS;
-    header->cmsg_len = CMSG_LEN(sizeof(ucred));
-    const ucred own{getpid(), getuid(), getgid()};
-    std::memcpy(CMSG_DATA(header), &own, sizeof(own));
-    CHECK(sendmsg(fd, &message, 0) == 1, "%s", strerror(errno));
-}
-
-ucred taken_credentials(int fd) {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = room;
-    message.msg_controllen = sizeof(room);
-    CHECK(recvmsg(fd, &message, MSG_DONTWAIT) == 1 && byte == 'c', "%s", strerror(errno));
-    ucred sender{};
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    CHECK(header != nullptr && header->cmsg_type == SCM_CREDENTIALS, "no credentials came");
-    std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-    return sender;
-}
-
-}  // namespace
 
 ZDTM(
     "what names processes of a pid namespace: owners of descriptors and locks, pidfds, timers, credentials in flight") {
@@ -66,7 +28,7 @@ ZDTM(
         lock.l_len = 10;
         SYS(fcntl(data, F_SETLK, &lock));
         SYS(fcntl(ends[1], F_SETOWN, getpid()));
-        pass_credentials(ends[0]);
+        zdtm::send_message(ends[0], "c");
         task.wait_for_check();
         CHECK(fcntl(ends[1], F_GETOWN) == getpid(), "the owner is %d", fcntl(ends[1], F_GETOWN));
     });
@@ -89,7 +51,7 @@ ZDTM(
     other.l_len = 10;
     SYS(fcntl(data, F_GETLK, &other));
     CHECK(other.l_type == F_WRLCK && other.l_pid == child, "the lock is of %d instead of %d", other.l_pid, child);
-    const ucred sender = taken_credentials(ends[1]);
+    const ucred sender = zdtm::receive_credentials(ends[1]);
     CHECK(sender.pid == child, "credentials are of %d instead of %d", sender.pid, child);
     const itimerspec soon{{0, 0}, {0, 1000}};
     SYS(timer_settime(timer, 0, &soon, nullptr));

@@ -5,46 +5,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "unix_sockets.hpp"
 #include "zdtm.hpp"
-
-namespace {
-
-void pass_credentials(int fd) {
-    char byte = 'c';
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = room;
-    message.msg_controllen = sizeof(room);
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_CREDENTIALS;
-    header->cmsg_len = CMSG_LEN(sizeof(ucred));
-    const ucred own{getpid(), getuid(), getgid()};
-    std::memcpy(CMSG_DATA(header), &own, sizeof(own));
-    CHECK(sendmsg(fd, &message, 0) == 1, "%s", strerror(errno));
-}
-
-ucred taken_credentials(int fd) {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = room;
-    message.msg_controllen = sizeof(room);
-    CHECK(recvmsg(fd, &message, MSG_DONTWAIT) == 1 && byte == 'c', "%s", strerror(errno));
-    ucred sender{};
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    CHECK(header != nullptr && header->cmsg_type == SCM_CREDENTIALS, "no credentials came");
-    std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-    return sender;
-}
-
-}  // namespace
 
 ZDTM("unix sockets in a user namespace: credentials in flight, owners of sockets and of descriptors' signals") {
     int ends[2];
@@ -67,20 +29,20 @@ ZDTM("unix sockets in a user namespace: credentials in flight, owners of sockets
     socklen_t size = sizeof(before);
     SYS(getsockopt(client, SOL_SOCKET, SO_RCVBUF, &before, &size));
 
-    pass_credentials(ends[0]);
+    zdtm::send_message(ends[0], "c");
     const pid_t user = me.start_child([&](zdtm::Task& task) {
         SYS(setresgid(1001, 1001, 1001));
         SYS(setresuid(1000, 1000, 1000));
-        pass_credentials(ends[0]);
+        zdtm::send_message(ends[0], "c");
         SYS(fcntl(ends[0], F_SETOWN, getpid()));
         task.wait_for_check();
         CHECK(fcntl(ends[0], F_GETOWN) == getpid(), "the owner is %d", fcntl(ends[0], F_GETOWN));
     });
 
     me.wait_for_check();
-    const ucred own = taken_credentials(ends[1]);
+    const ucred own = zdtm::receive_credentials(ends[1]);
     CHECK(own.pid == getpid() && own.uid == 0 && own.gid == 0, "%d %u:%u", own.pid, own.uid, own.gid);
-    const ucred theirs = taken_credentials(ends[1]);
+    const ucred theirs = zdtm::receive_credentials(ends[1]);
     CHECK(theirs.pid == user && theirs.uid == 1000 && theirs.gid == 1001, "%d %u:%u", theirs.pid, theirs.uid,
           theirs.gid);
     constexpr int get_owner_uids = 17;  // F_GETOWNER_UIDS
