@@ -206,6 +206,8 @@ struct Feature {
     std::function<bool()> test;  ///< may throw Error to say why not
     /// Whether `criu check --extra` is to ask, too: the device is there. May throw Error: it isn't.
     std::function<bool()> matters;
+    /// What `criu check --feature` is to say besides, a line each: devices, versions. May be empty.
+    std::function<std::vector<std::string>()> details = {};
 };
 
 /// One driver's support. No state of a run.
@@ -223,9 +225,11 @@ public:
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
-    /// The process in which startDump() was called, a child of the calling one, was killed before it had ended the
-    /// dump: nobody has undone what it did to processes, which run.
+    /// The process in which startDump() was called, a child of the calling one, has failed or was killed: it may not
+    /// have undone all that it did to processes, which run.
     virtual void rescue(Log&) noexcept {}
+    /// Processes are about to be pre-dumped, which takes their memory only: the place to log what that leaves out.
+    virtual void notePreDump(std::span<const HostPid> /*processes*/, Log&) {}
     [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }
     /// Who of it is told of the stages of a dump or restore, by the process that does the work; null for nobody. The
     /// subsystem's own.

@@ -75,6 +75,9 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
             for (const FeatureProbe& part : features)
                 if (part.name.starts_with(fmt::format("{}_", name)))
                     output += answer(part.name, supported(part, LogLevel::Info, log));
+        if (there && feature.details)
+            for (const std::string& line : feature.details())
+                output += line + '\n';
         return there ? 0 : 1;
     }
     std::vector<std::string_view> names;

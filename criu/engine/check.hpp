@@ -28,6 +28,7 @@ struct FeatureProbe {
     FeatureCategory category{};
     std::function<bool()> supported;     ///< may throw Error to say why not
     std::function<bool()> matters = {};  ///< of a device: whether it is there; may throw Error if it isn't
+    std::function<std::vector<std::string>()> details = {};  ///< of a device: lines about it
 };
 
 /// Everything --feature knows, asked of `features`, which must outlive the result.

@@ -16,6 +16,7 @@
 #include "criu/device/plugin.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/check.hpp"
+#include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/own_rights.hpp"
 #include "criu/kernel/runnable.hpp"
@@ -103,8 +104,8 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     auto probes = featureProbes(features);
     for (const auto& device : devices)
         for (device::Feature& feature : device->features())
-            probes.push_back(
-                {feature.name, FeatureCategory::Device, std::move(feature.test), std::move(feature.matters)});
+            probes.push_back({feature.name, FeatureCategory::Device, std::move(feature.test),
+                              std::move(feature.matters), std::move(feature.details)});
     Outcome outcome;
     outcome.status = check(options, basicChecks(), probes, log, outcome.answer);
     return outcome;
@@ -167,6 +168,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::PreDump:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
+            for (const auto& device : devices)
+                device->notePreDump(runningTree(*options.tree), log);
             devices.clear();  // their memory is the dump's
             return {preDump(run), {}};
         case Command::PageServer:

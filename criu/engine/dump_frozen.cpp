@@ -30,26 +30,6 @@
 namespace criu::engine {
 namespace {
 
-/// The processes of a tree that isn't frozen: some may end meanwhile, and others be born. Parents before children.
-std::vector<HostPid> runningTree(HostPid root) {
-    const kernel::ProcDir proc;
-    kernel::ProcBuffer buffer;
-    std::vector<HostPid> tree{root};
-    for (std::size_t i = 0; i < tree.size(); ++i) {
-        try {
-            const kernel::ProcPid process = proc.open(tree[i].value);
-            for (const pid_t thread : kernel::readThreads(process))
-                for (const pid_t child : kernel::readChildren(process, thread, buffer))
-                    if (std::find(tree.begin(), tree.end(), HostPid(child)) == tree.end())
-                        tree.emplace_back(child);
-        } catch (const Error& error) {
-            if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;
-        }
-    }
-    return tree;
-}
-
 constexpr std::uint32_t kFirstPagesFile = 1;
 
 /// Images that others build on keep the form that every criu reads: whether a parent's are read is seen only when it's
@@ -103,6 +83,25 @@ MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& op
 }
 
 }  // namespace
+
+std::vector<HostPid> runningTree(HostPid root) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    std::vector<HostPid> tree{root};
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        try {
+            const kernel::ProcPid process = proc.open(tree[i].value);
+            for (const pid_t thread : kernel::readThreads(process))
+                for (const pid_t child : kernel::readChildren(process, thread, buffer))
+                    if (std::find(tree.begin(), tree.end(), HostPid(child)) == tree.end())
+                        tree.emplace_back(child);
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+    }
+    return tree;
+}
 
 /// All of it, in the order in which it is made.
 struct FrozenPhase::Parts {

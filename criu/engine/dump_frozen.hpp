@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/ids.hpp"
+
 namespace criu {
 class ImageDir;
 class Log;
@@ -45,6 +47,9 @@ struct Options;
 }  // namespace criu::model
 
 namespace criu::engine {
+
+/// A process and its descendants while they run: some may have ended, and others been born.
+std::vector<HostPid> runningTree(HostPid root);
 
 /// The first phase of a dump: the tree stands still and the devices of its processes are paused; the images directory
 /// has no inventory, so nobody takes it for a checkpoint. Nothing has been looked at yet.

@@ -104,13 +104,13 @@ private:
     }
 
     int exitCode(int status) {
-        if (WIFEXITED(status) && !abandoned_)
-            return WEXITSTATUS(status);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !abandoned_)
+            return 0;
         if (WIFSIGNALED(status))
             run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
         for (const auto& subsystem : run_.devices)
             subsystem->rescue(run_.log);
-        if (networkLocked_)
+        if (networkLocked_ && (abandoned_ || WIFSIGNALED(status)))
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }

@@ -494,7 +494,9 @@ constexpr OptionRow kTable[] = {
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "put what was on GPU OLD on NEW, each by gpu id, unique id, UUID or PCI address; may be repeated", gpuMap},
     {Devices, "cuda-timeout", 0, Required, "SECONDS", NoNo, OnDump, Built,
-     "how long CUDA programs may take to finish the work they have given to GPUs (default: 60)", cudaTimeout},
+     "how long CUDA programs may take to finish the work they have given to GPUs, and then the driver to answer "
+     "(default: 60)",
+     cudaTimeout},
     {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
      "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
     {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,

@@ -93,6 +93,7 @@ public:
           restore_(call("cuCheckpointProcessRestore")),
           unlock_(call("cuCheckpointProcessUnlock")),
           initialize_(library_["cuInit"]),
+          driverVersion_(library_["cuDriverGetVersion"]),
           errorName_(library_["cuGetErrorName"]) {}
 
     using Get = int (*)(int pid, int* value);
@@ -106,6 +107,10 @@ public:
     [[nodiscard]] Do restore() const noexcept { return restore_; }
     [[nodiscard]] Do unlock() const noexcept { return unlock_; }
     [[nodiscard]] int initialize() const { return initialize_(0); }
+    [[nodiscard]] int version() const {
+        int version = 0;
+        return driverVersion_(&version) == kSuccess ? version : 0;
+    }
 
     [[noreturn]] void failed(int result, const char* what, pid_t pid) const {
         const char* name = nullptr;
@@ -134,6 +139,7 @@ private:
     Do restore_;
     Do unlock_;
     int (*initialize_)(unsigned);
+    int (*driverVersion_)(int*);
     int (*errorName_)(int, const char**);
 };
 
@@ -197,6 +203,8 @@ public:
         if (const int result = api().unlock()(pid, nullptr); result != kSuccess)
             api().failed(result, "unlock", pid);
     }
+
+    [[nodiscard]] int apiVersion() override { return api().version(); }
 
     [[nodiscard]] std::vector<Gpu> gpus() const override {
         std::vector<Gpu> found;

@@ -69,6 +69,8 @@ public:
     /// Locked -> Running.
     virtual void unlock(pid_t pid) = 0;
 
+    /// Of the CUDA API that the library has: 1000 times the major number and 10 times the minor one.
+    [[nodiscard]] virtual int apiVersion() = 0;
     /// GPUs and version of the kernel's driver; empty if it doesn't say.
     [[nodiscard]] virtual std::vector<Gpu> gpus() const = 0;
     [[nodiscard]] virtual std::string version() const = 0;

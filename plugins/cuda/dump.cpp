@@ -26,8 +26,6 @@ namespace {
 
 /// One attempt to lock all: whoever waits for a peer that is locked already is let go again.
 constexpr std::chrono::seconds kAttempt{10};
-/// How long the driver may take for what it does at once.
-constexpr std::chrono::seconds kAnswer{10};
 
 std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
     return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
@@ -48,7 +46,7 @@ CudaDump::~CudaDump() {
 }
 
 bool CudaDump::note(HostPid pid) {
-    if (processes_.contains(pid) || !usesCuda(pid))
+    if (processes_.contains(pid) || !usesCuda(pid))  // one of the others may have begun to use it
         return false;
     if (isStopped(pid)) {
         Error error(
@@ -65,8 +63,10 @@ bool CudaDump::note(HostPid pid) {
                 thread = driver.restoreThread(pid.value);
         },
         kAnswer, &context_.stop, fmt::format("ask for the state of process {}", pid));
-    if (!state)
+    if (!state) {
+        others_.insert(pid);
         return false;
+    }
     context_.log.info("cuda: process {} has CUDA state ({}), thread {} works for the driver", pid,
                       static_cast<int>(*state), thread);
     if (*state != State::Running && *state != State::Locked && *state != State::Checkpointed)
@@ -75,6 +75,7 @@ bool CudaDump::note(HostPid pid) {
     Process& process = processes_[pid];
     process.before = *state;
     process.thread = thread;
+    libraries_.merge(driverLibraries(pid));
     return true;
 }
 
@@ -161,13 +162,16 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
         return;
     context_.log.info("cuda: copying out what GPUs hold of {} processes", targets.size());
     const auto start = Clock::now();
-    throwFirst(callTogether(targets, [&driver = driver_](pid_t pid) {
-        driver.checkpoint(pid);
-        const std::optional<State> state = driver.state(pid);
-        if (state != State::Checkpointed)
-            fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
-                 state ? static_cast<int>(*state) : -1);
-    }));
+    throwFirst(callTogether(targets,
+                            [&driver = driver_](pid_t pid) {
+                                driver.checkpoint(pid);
+                                const std::optional<State> state = driver.state(pid);
+                                if (state != State::Checkpointed)
+                                    fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
+                                         state ? static_cast<int>(*state) : -1);
+                            },
+                            {context_.options.cudaTimeout, &context_.stop}));
+    context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const HostPid pid(targets[i].process->pid());
@@ -181,6 +185,10 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
                       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
     for (const auto& [pid, process] : processes_)
         refuseOpenDevices(pid);
+    // A child that was forked from one of them has its devices, but no thread of the driver that could close them.
+    for (compel::FrozenProcess* const frozen : all)
+        if (others_.contains(HostPid(frozen->pid())))
+            refuseOpenDevices(HostPid(frozen->pid()));
 }
 
 void CudaDump::dumpLate(HostPid) {
@@ -209,6 +217,15 @@ void CudaDump::dumpLate(HostPid) {
         entry.has_staged = 1;
         entry.staged = process.staged;
     }
+    std::vector<CudaLibrary*> libraries;
+    for (const Library& library : libraries_) {
+        auto& entry = *libraries.emplace_back(arena.make<CudaLibrary>());
+        entry.path = arena.string(library.path);
+        entry.build_id = arena.string(library.buildId);
+        entry.has_inside = entry.inside = library.outside ? 0 : 1;
+    }
+    image.n_libraries = libraries.size();
+    image.libraries = libraries.data();
     image.n_processes = processes.size();
     image.processes = processes.data();
     device::writeDriverImage(context_.images, kImageName, image.base);
@@ -216,22 +233,28 @@ void CudaDump::dumpLate(HostPid) {
 
 void CudaDump::bringBack() {
     std::vector<Target> touched;
+    for (auto& [pid, process] : processes_) {
+        if (process.frozen == nullptr)
+            unlock(pid, process);  // it runs, and with it the driver's thread
+        else if (process.touched)
+            touched.push_back({process.frozen, process.thread});
+    }
+    std::vector<std::exception_ptr> failures = callTogether(touched,
+                                                            [&driver = driver_](pid_t pid) {
+                                                                if (driver.state(pid) == State::Checkpointed)
+                                                                    driver.restore(pid, {});
+                                                            },
+                                                            {kUndone});
     std::vector<Target> locked;
     for (auto& [pid, process] : processes_) {
-        if (process.frozen == nullptr) {
-            unlock(pid, process);  // it runs, and with it the driver's thread
-            continue;
-        }
-        if (process.touched)
-            touched.push_back({process.frozen, process.thread});
-        if (process.locked)
+        const auto place = std::find_if(touched.begin(), touched.end(),
+                                        [&](const Target& each) { return each.process == process.frozen; });
+        const bool isBack = place == touched.end() || !failures[static_cast<std::size_t>(place - touched.begin())];
+        if (process.frozen != nullptr && process.locked && isBack)
             locked.push_back({process.frozen, process.thread});
     }
-    std::vector<std::exception_ptr> failures = callTogether(touched, [&driver = driver_](pid_t pid) {
-        if (driver.state(pid) == State::Checkpointed)
-            driver.restore(pid, {});
-    });
-    for (std::exception_ptr& failure : callTogether(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }))
+    for (std::exception_ptr& failure :
+         callTogether(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kUndone}))
         failures.push_back(std::move(failure));
     throwFirst(failures);
 }

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <exception>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/held.hpp"
+#include "plugins/cuda/libraries.hpp"
 #include "plugins/cuda/together.hpp"
 
 namespace criu::cuda {
@@ -58,6 +60,8 @@ private:
     Held& held_;
     const device::Context& context_;
     std::map<HostPid, Process> processes_;
+    std::set<HostPid> others_;     ///< have libcuda in memory, and no CUDA state
+    std::set<Library> libraries_;  ///< of all of them
     bool released_ = false;
 };
 

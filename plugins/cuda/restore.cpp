@@ -16,6 +16,7 @@
 #include "criu/model/process_tree.hpp"
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/dump.hpp"
+#include "plugins/cuda/libraries.hpp"
 #include "plugins/cuda/match.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/together.hpp"
@@ -55,6 +56,10 @@ void CudaRestore::prepare(files::FileRestore&) {
     // The processes have the library of then in memory, which wants the kernel's driver of the same version.
     if (!then.empty() && !now.empty() && then != now)
         fail("the images are of NVIDIA driver {}, but here it is {}", then, now);
+    std::vector<Library> libraries;
+    for (const CudaLibrary* const library : list(note.libraries, note.n_libraries))
+        libraries.push_back({library->path, library->build_id, library->inside == 0});
+    compareLibraries(libraries, context_.log);
     std::vector<Gpu> gpus;
     for (const CudaGpu* const gpu : list(note.gpus, note.n_gpus))
         gpus.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : ""});
@@ -113,18 +118,22 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         return;
     context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
     const auto start = std::chrono::steady_clock::now();
-    throwFirst(callTogether(restored, [this](pid_t pid) {
-        const std::optional<State> state = driver_.state(pid);
-        if (state == State::Checkpointed)
-            driver_.restore(pid, pairs_);
-        else if (state != State::Locked)
-            fail("process {} is in state {} of the CUDA driver", pid, state ? static_cast<int>(*state) : -1);
-    }));
+    throwFirst(callTogether(restored,
+                            [this](pid_t pid) {
+                                const std::optional<State> state = driver_.state(pid);
+                                if (state == State::Checkpointed)
+                                    driver_.restore(pid, pairs_);
+                                else if (state != State::Locked)
+                                    fail("process {} is in state {} of the CUDA driver", pid,
+                                         state ? static_cast<int>(*state) : -1);
+                            },
+                            {context_.options.cudaTimeout, &context_.stop}));
+    context_.stop.throwIfRequested();
     // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else
-        throwFirst(callTogether(unlocked, [this](pid_t pid) { driver_.unlock(pid); }));
+        throwFirst(callTogether(unlocked, [this](pid_t pid) { driver_.unlock(pid); }, {kAnswer, &context_.stop}));
     context_.log.info(
         "cuda: done in {} ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());

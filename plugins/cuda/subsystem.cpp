@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/options.hpp"
@@ -39,7 +40,22 @@ public:
                      (void)driver_->state(::getpid());
                      return true;
                  },
-                 [this] { return driver_->isPresent(); }}};
+                 [this] { return driver_->isPresent(); }, [this] { return describe(); }},
+                {"cuda_gpu_map",
+                 [this] {
+                     if (driver_->apiVersion() < kPutsElsewhere)
+                         fail("contents can be put on other GPUs since CUDA 13.0 (driver 580)");
+                     return true;
+                 },
+                 [] { return false; }}};
+    }
+
+    void notePreDump(std::span<const HostPid> processes, Log& log) override {
+        if (!driver_->isPresent())
+            return;
+        for (const HostPid pid : processes)
+            if (usesCuda(pid))
+                log.info("cuda: of process {} only what is in host memory is pre-dumped, not what GPUs hold", pid);
     }
 
     void rescue(Log& log) noexcept override {
@@ -52,6 +68,18 @@ public:
     }
 
 private:
+    /// CUDA 13.0 (driver 580): a restore may name other GPUs.
+    static constexpr int kPutsElsewhere = 13000;
+
+    [[nodiscard]] std::vector<std::string> describe() const {
+        const int version = driver_->apiVersion();
+        std::vector<std::string> lines{
+            fmt::format("driver {}, CUDA {}.{}", driver_->version(), version / 1000, version % 1000 / 10)};
+        for (const Gpu& gpu : driver_->gpus())
+            lines.push_back(fmt::format("{} {}", gpu.uuid, gpu.model));
+        return lines;
+    }
+
     /// The dump may have been done in another pid namespace, so the process is looked for by what it is called there.
     void rescueProcess(TreePid pid, Log& log) {
         for (const pid_t each : kernel::ProcDir().processes()) {
@@ -69,11 +97,9 @@ private:
                     if (state == State::Locked)
                         driver.unlock(each);
                 },
-                kLongestRescue, nullptr, fmt::format("bring back process {}", process));
+                timeForContents(process, kUndone), nullptr, fmt::format("bring back process {}", process));
         }
     }
-
-    static constexpr std::chrono::minutes kLongestRescue{10};
 
     std::unique_ptr<Driver> driver_;
     std::unique_ptr<Held> held_;

@@ -7,17 +7,26 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
+#include "plugins/cuda/processes.hpp"
 
 namespace criu::cuda {
 namespace {
 
-/// Contents move at several GB/s at the least, and no machine has more than a few TB of device memory.
-constexpr std::chrono::hours kLongest{2};
+/// Bytes of contents that the driver moves in a second: far less than any report has, and less than what is usual,
+/// which counts once somebody has asked for a stop.
+constexpr std::uint64_t kSlowest = std::uint64_t{128} << 20;
+constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;
+/// How long the driver may take, besides moving contents, when a stop was asked for.
+constexpr std::chrono::seconds kLastAnswer{5};
+/// How often it is looked at whether there are more contents than before: the memory for them appears in the midst of a
+/// call.
+constexpr std::chrono::seconds kMeasure{1};
 /// How long a call whose thread in the process has ended may still take to notice.
 constexpr std::chrono::seconds kNotice{2};
 constexpr std::chrono::milliseconds kLook{10};
@@ -31,6 +40,10 @@ struct Call {
     std::atomic<bool> done{false};
     std::exception_ptr failure;
 };
+
+std::chrono::milliseconds timeToMove(HostPid pid, std::uint64_t bytesPerSecond) {
+    return std::chrono::milliseconds(dataSize(pid) / (bytesPerSecond / 1000));
+}
 
 std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work) {
     const SignalsBlocked handedDown;
@@ -47,8 +60,10 @@ std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work)
 /// One call under way, and the run of a thread that it needs.
 class Running {
 public:
-    Running(const Target& target, const std::function<void(pid_t)>& work)
-        : run_(*target.process, target.thread, compel::FreezeOptions().patience, target.watch),
+    Running(const Target& target, const std::function<void(pid_t)>& work, const Patience& patience)
+        : patience_(patience),
+          pid_(target.process->pid()),
+          run_(*target.process, target.thread, compel::FreezeOptions().patience, target.watch),
           caller_(start(call_, [work, pid = target.process->pid()] { work(pid); })) {}
     ~Running() {
         if (caller_.joinable())
@@ -67,9 +82,8 @@ public:
                 caller_.join();
                 failure_ = call_->failure;
                 over_ = true;
-            } else if (std::chrono::steady_clock::now() >= end_) {
-                fail("the CUDA driver hasn't come to an end within {} hours", kLongest.count());
             } else {
+                giveUpIfLate();
                 run_.serve(kServe);
             }
         } catch (...) {
@@ -83,10 +97,35 @@ public:
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    void giveUpIfLate() {
+        const auto now = Clock::now();
+        if (patience_.stop != nullptr && !stopped_ && patience_.stop->requested()) {
+            stopped_ = now;
+            measured_ = {};
+        }
+        if (now - measured_ >= kMeasure) {
+            end_ = began_ + timeForContents(pid_, patience_.answer);
+            if (stopped_)
+                end_ = std::min(end_, *stopped_ + kLastAnswer + timeToMove(pid_, kUsual));
+            measured_ = now;
+        }
+        if (now < end_)
+            return;
+        leftBehind_ = true;
+        if (stopped_)
+            patience_.stop->throwIfRequested();
+        Error error(ETIMEDOUT, fmt::format("the CUDA driver hasn't come to an end with process {} within {} s", pid_,
+                                           std::chrono::duration_cast<std::chrono::seconds>(now - began_).count()));
+        error.addHint("--cuda-timeout allows for more");
+        throw error;
+    }
+
     /// The thread that works in the process has failed: the call knows better why, if it comes back.
     std::exception_ptr failureOf(std::exception_ptr ofThread) noexcept {
-        const auto end = std::chrono::steady_clock::now() + kNotice;
-        while (!call_->done && std::chrono::steady_clock::now() < end)
+        const auto end = Clock::now() + (leftBehind_ ? std::chrono::seconds(0) : kNotice);
+        while (!call_->done && Clock::now() < end)
             std::this_thread::sleep_for(kLook);
         if (!call_->done)
             return ofThread;
@@ -94,26 +133,38 @@ private:
         return call_->failure ? call_->failure : ofThread;
     }
 
+    const Patience patience_;
+    const HostPid pid_;
+    const Clock::time_point began_ = Clock::now();
+    Clock::time_point end_{};
+    Clock::time_point measured_{};              ///< when `end_` was computed
+    std::optional<Clock::time_point> stopped_;  ///< when a stop was asked for
+    bool leftBehind_ = false;                   ///< it was waited for long enough
     std::shared_ptr<Call> call_ = std::make_shared<Call>();
     compel::SingleThreadRun run_;
     std::thread caller_;
-    const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kLongest;
     std::exception_ptr failure_;
     bool over_ = false;
 };
 
 }  // namespace
 
-std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
-                                             const std::function<void(pid_t)>& work) {
+std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer) {
+    return answer + timeToMove(pid, kSlowest);
+}
+
+std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
+                                             const Patience& patience) {
     std::vector<std::exception_ptr> failures;
     for (std::size_t begin = 0; begin < targets.size(); begin += kAtOnce) {
+        if (patience.stop != nullptr)
+            patience.stop->throwIfRequested();
         const std::size_t end = std::min(begin + kAtOnce, targets.size());
         std::vector<std::unique_ptr<Running>> all;
         for (std::size_t i = begin; i < end; ++i) {
             failures.emplace_back();
             try {
-                all.push_back(std::make_unique<Running>(targets[i], work));
+                all.push_back(std::make_unique<Running>(targets[i], work, patience));
             } catch (...) {
                 all.push_back(nullptr);
                 failures.back() = std::current_exception();

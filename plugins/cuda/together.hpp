@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/stop_request.hpp"
 
 /// Calls of the driver are carried out by a thread in the process they are about, and wait for it without a limit. So
@@ -23,11 +24,33 @@ struct Target {
     compel::SystemCallWatch* watch = nullptr;  ///< sees that thread's system calls; may be null
 };
 
+/// How long the driver may take for what it does at once.
+inline constexpr std::chrono::seconds kAnswer{10};
+/// The same for what undoes something.
+inline constexpr std::chrono::seconds kUndone{5};
+
+/// How long the driver is waited for.
+struct Patience {
+    /// For an answer; what contents need is added by their size.
+    std::chrono::seconds answer{};
+    /// A request ends the wait early: null for what undoes something, which goes on then.
+    StopRequest* stop = nullptr;
+};
+
 /// Calls `work` with the pid of each of these processes, for all at the same time, while the driver's thread in each
 /// runs and all else stands still. Returns what each threw, or null, in the same order. If a driver's thread ends, that
 /// is the failure.
-std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
-                                             const std::function<void(pid_t)>& work);
+///
+/// The driver can't be asked to break off a call, and a process whose contents are half copied can neither go on nor
+/// back. So a stop that is requested meanwhile is no failure of a call that comes to its end in about the time that it
+/// needs anyway: the caller asks for the stop afterwards, and undoes whole steps. A call that doesn't come to its end
+/// is left behind, with an Error.
+std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
+                                             const Patience& patience);
+
+/// How long a call about this process may take that moves all contents, at the slowest rate that was ever reported:
+/// `answer`, and a second for each 128 MiB that the process has.
+std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer);
 
 /// Throws the first of these failures that isn't null.
 void throwFirst(const std::vector<std::exception_ptr>& failures);
