@@ -16,12 +16,13 @@ class Failed(Exception):
 class Settings:
     """Where things are."""
 
-    def __init__(self, criu, counter, images, libraries=None, environment=None):
+    def __init__(self, criu, counter, images, libraries=None, environment=None, machine=None):
         self.criu = criu
         self.counter = counter
         self.images = images
         self.libraries = libraries  # for LD_LIBRARY_PATH of criu alone
         self.environment = environment or {}
+        self.machine = machine  # the GPUs and the driver that criu is to see, for the played driver
 
 
 class Run:
@@ -57,6 +58,15 @@ class Run:
         with open(self.output, encoding="utf-8", errors="replace") as file:
             return " | ".join(file.read().strip().splitlines()[-6:])
 
+    def command(self, verb, *options):
+        """What runs criu."""
+        words = [self.settings.criu, verb, "-D", self.images, "-o", f"{verb}.log", "-v4", *options]
+        return words if self.settings.machine is None else self.settings.machine.seen_by(words)
+
+    def log(self, verb):
+        with open(os.path.join(self.images, f"{verb}.log"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
     def criu(self, verb, *options, environment=None):
         """Runs criu; its exit code and what it said of errors."""
         os.makedirs(self.images, exist_ok=True)
@@ -64,12 +74,10 @@ class Run:
         if self.settings.libraries:
             variables["LD_LIBRARY_PATH"] = ":".join([self.settings.libraries, variables.get("LD_LIBRARY_PATH", "")])
         start = time.monotonic()
-        run = subprocess.run([self.settings.criu, verb, "-D", self.images, "-o", f"{verb}.log", "-v4", *options],
-                             env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
-                             check=False)
+        run = subprocess.run(self.command(verb, *options), env=variables, stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=600, check=False)
         self.times[verb] = time.monotonic() - start
-        with open(os.path.join(self.images, f"{verb}.log"), encoding="utf-8", errors="replace") as file:
-            log = file.read()
+        log = self.log(verb)
         self.times[f"{verb} driver"] = sum(int(ms) for ms in re.findall(r"(?:copied out|done) in (\d+) ms", log)) / 1000
         said = [line.strip() for line in log.splitlines() if "Error" in line or "Warn" in line]
         return run.returncode, f"{run.stderr.strip()} {' | '.join(said)}".strip()
@@ -90,12 +98,12 @@ class Run:
 
     def refused(self, verb, pattern, *options, environment=None):
         """The command fails, and says this."""
-        if verb == "dump":
+        if verb in ("dump", "pre-dump"):
             options = ("-t", str(self.pid), *options)
         code, said = self.criu(verb, *options, environment=environment)
         if code == 0:
             raise Failed(f"criu {verb} ended well")
-        if not re.search(pattern, said):
+        if not re.search(pattern, said, re.DOTALL):
             raise Failed(f"criu {verb} didn't say /{pattern}/ but: {said}")
 
     def alive(self):
@@ -115,11 +123,12 @@ class Run:
             raise Failed("; ".join(self.lines("FAIL")))
 
     def clean(self):
-        if self.process is not None and self.process.poll() is None:
-            os.killpg(self.pid, signal.SIGKILL)
+        try:
+            os.killpg(self.pid, signal.SIGKILL)  # the program has a session of its own
+        except ProcessLookupError:
+            pass
+        if self.process is not None:
             self.process.wait()
-        elif self.process is None and self.alive():
-            os.kill(self.pid, signal.SIGKILL)
         shutil.rmtree(self.work, ignore_errors=True)
 
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [pinned] [spread]
+// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1] [exec 1] [pinned]
+//                                          [spread]
 //
 // Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
 // SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
 // FAIL and what is wrong.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,8 @@ struct Wanted {
     int processes = 1;
     int threads = 1;
     int device = 0;
+    int forked = 0;    // a child is forked when CUDA is in use already
+    int executed = 0;  // one that executes another program then
     bool pinned = false;
     bool spread = false;  // process i uses device i
 };
@@ -42,6 +46,24 @@ void count(int device, cuda::DevicePointer counter, const cuda::Kernels& kernels
         usleep(2000);
     }
     cuda::call("cuCtxSynchronize");
+}
+
+// A child that only waits for its end, with what it got from this process, or as another program.
+void makeChild(bool executes) {
+    const pid_t parent = getpid();
+    if (fork() != 0) {
+        return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(0);
+    }
+    if (executes) {
+        execlp("sleep", "sleep", "1000", static_cast<char*>(nullptr));
+    }
+    for (;;) {
+        pause();
+    }
 }
 
 int use_gpu(const Wanted& wanted, std::uint64_t seed) {
@@ -62,6 +84,9 @@ int use_gpu(const Wanted& wanted, std::uint64_t seed) {
         }
     }
     cuda::call("cuCtxSynchronize");
+    if (wanted.forked != 0 || wanted.executed != 0) {
+        makeChild(wanted.executed != 0);
+    }
     std::atomic<std::uint64_t> started{0};
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(wanted.threads));
@@ -110,7 +135,11 @@ int main(int argc, char* argv[]) {
             wanted.spread = true;
         } else if (i + 1 < argc) {
             const int value = atoi(argv[++i]);
-            (word == "processes" ? wanted.processes : word == "threads" ? wanted.threads : wanted.device) = value;
+            (word == "processes" ? wanted.processes
+             : word == "threads" ? wanted.threads
+             : word == "fork"    ? wanted.forked
+             : word == "exec"    ? wanted.executed
+                                 : wanted.device) = value;
         }
     }
     sigset_t end;

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The checkpoint calls of the played driver, which another process makes.
+//
+// $FAKE_CUDA_FAULT, in the environment of the caller: CALL=WHAT, or CALL=WHAT@N for its Nth time only, several with
+// commas. CALL is one of state, thread, lock, checkpoint, restore, unlock, complete. WHAT: a number: the call fails
+// with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, broken: see Trouble.
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+
+#include "control.hpp"
+#include "storage.hpp"
+
+namespace fake {
+namespace {
+
+class Remote {
+public:
+    explicit Remote(int pid) : pid_(pid) {
+        const std::uintptr_t start = base(pid);
+        if (start != 0)
+            where_ = start + (reinterpret_cast<std::uintptr_t>(&control) - base(getpid()));
+    }
+    bool read(Control& into) const { return where_ != 0 && move(process_vm_readv, &into, 0, sizeof(into)); }
+    template <typename T>
+    bool write(T value, std::size_t offset) const {
+        return move(process_vm_writev, &value, offset, sizeof(value));
+    }
+
+private:
+    using Mover = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+    bool move(Mover mover, void* here, std::size_t offset, std::size_t size) const {
+        const iovec mine{here, size};
+        const iovec theirs{reinterpret_cast<void*>(where_ + offset), size};
+        return mover(pid_, &mine, 1, &theirs, 1, 0) == static_cast<ssize_t>(size);
+    }
+    int pid_;
+    std::uintptr_t where_ = 0;
+};
+
+// What shall go wrong with this call; empty for nothing.
+std::string wantedFault(const std::string& name) {
+    static std::mutex counting;
+    static std::map<std::string, int> calls;
+    const std::lock_guard lock(counting);
+    const int number = ++calls[name];
+    const char* const faults = getenv("FAKE_CUDA_FAULT");
+    std::istringstream each(faults == nullptr ? "" : faults);
+    for (std::string fault; std::getline(each, fault, ',');) {
+        const std::size_t at = fault.find('@');
+        if (fault.rfind(name + "=", 0) == 0 && (at == std::string::npos || std::stoi(fault.substr(at + 1)) == number))
+            return fault.substr(name.size() + 1, at == std::string::npos ? at : at - name.size() - 1);
+    }
+    return {};
+}
+
+Trouble troubleCalled(const std::string& name) {
+    return name == "dies" ? Dies : name == "stuck" ? Stuck : name == "slow" ? Slow : name == "broken" ? Broken : None;
+}
+
+}  // namespace
+
+std::uintptr_t base(int pid) {
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    for (std::string line; std::getline(maps, line);)
+        if (line.find("/libcuda.so.1") != std::string::npos)
+            return std::stoul(line, nullptr, 16);
+    return 0;
+}
+
+bool readControl(int pid, Control& into) {
+    return Remote(pid).read(into) && into.magic == kMagic && into.owner == pid;
+}
+
+bool setMoves(int pid, const unsigned char* pairs, std::uint32_t count) {
+    Control moves{};
+    moves.moving = count != 0 ? 1 : 0;
+    for (int& each : moves.moves)
+        each = -1;
+    for (std::uint32_t i = 0; i < count; ++i, pairs += 32) {
+        if (pairs[0] != 0xfa || pairs[16] != 0xfa || pairs[15] >= kMostDevices || pairs[31] >= deviceCount())
+            return false;
+        moves.moves[pairs[15]] = pairs[31];
+    }
+    const Remote remote(pid);
+    bool written = remote.write(moves.moving, offsetof(Control, moving));
+    for (int i = 0; i < kMostDevices; ++i)
+        written = written &&
+                  remote.write(moves.moves[i], offsetof(Control, moves) + sizeof(int) * static_cast<std::size_t>(i));
+    return written;
+}
+
+int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Control* answer) {
+    const Remote remote(pid);
+    Control found{};
+    if (!remote.read(found) || found.magic != kMagic || found.owner != pid)
+        return NotInitialized;
+    const std::string fault = wantedFault(name);
+    while (fault == "hang")
+        pause();
+    const Trouble trouble = troubleCalled(fault);
+    if (!fault.empty() && trouble == None)
+        return std::stoi(fault);
+    if (!remote.write(timeoutMs, offsetof(Control, timeoutMs)) ||
+        !remote.write<int>(command, offsetof(Control, command)) ||
+        !remote.write<int>(trouble, offsetof(Control, trouble)) ||
+        !remote.write(found.asked + 1, offsetof(Control, asked)))
+        return InvalidValue;
+    const std::uint64_t number = found.asked + 1;
+    while (found.answered != number) {
+        usleep(200);
+        if (!remote.read(found))
+            return InvalidValue;
+    }
+    if (answer != nullptr)
+        *answer = found;
+    return found.result;
+}
+
+}  // namespace fake
+
+using namespace fake;
+
+#ifndef FAKE_CUDA_WITHOUT_CHECKPOINTS
+
+extern "C" {
+
+FAKE int cuCheckpointProcessGetState(int pid, int* found) {
+    Control answer{};
+    const int result = ask(pid, GetState, "state", 0, &answer);
+    *found = answer.state;
+    return result;
+}
+
+FAKE int cuCheckpointProcessGetRestoreThreadId(int pid, int* thread) {
+    Control found{};
+    if (!readControl(pid, found))
+        return NotInitialized;
+    *thread = found.thread;
+    return Success;
+}
+
+FAKE int cuCheckpointProcessLock(int pid, const std::uint32_t* arguments) {
+    return ask(pid, Lock, "lock", arguments != nullptr ? arguments[0] : 0);
+}
+
+FAKE int cuCheckpointProcessCheckpoint(int pid, const CheckpointArguments* arguments) {
+    if (arguments == nullptr || arguments->storage == nullptr)
+        return ask(pid, Checkpoint, "checkpoint", 0);
+    return beginStorage(pid, CheckpointStored, "checkpoint", arguments->storage);
+}
+
+FAKE int cuCheckpointProcessRestore(int pid, const RestoreArguments* arguments) {
+    const bool moves = arguments != nullptr && arguments->count != 0;
+    if (!setMoves(pid, moves ? static_cast<const unsigned char*>(arguments->pairs) : nullptr,
+                  moves ? arguments->count : 0))
+        return InvalidValue;
+    if (arguments == nullptr || arguments->storage == nullptr)
+        return ask(pid, Restore, "restore", 0);
+    return beginStorage(pid, RestoreStored, "restore", arguments->storage);
+}
+
+FAKE int cuCheckpointProcessUnlock(int pid, void*) {
+    return ask(pid, Unlock, "unlock", 0);
+}
+
+FAKE int cuCheckpointOperationComplete(void* handle) {
+    return completeStorage(handle);
+}
+
+}  // extern "C"
+
+#endif

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A libcuda.so.1 without a GPU, for tests: as much of the CUDA driver API as test/cuda/programs and criu use, in one
+// library for both sides, as the real one is.
+//
+// This file is the process that uses a GPU. As there, a thread of the driver in it does the work, and a call about a
+// process waits until that thread answers: never, if it stands still. What is "on the device" is shared memory of files
+// that the process has mapped; a checkpoint copies it to new private memory and closes all devices, and a restore makes
+// new files of it. So a criu that leaves out one of the steps finds other contents, or open devices.
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "control.hpp"
+
+namespace fake {
+
+Control control;
+
+namespace {
+
+std::mutex guard;              // of allocations
+std::atomic<int> underWay{0};  // calls that are past the lock
+std::vector<int> devices;
+std::atomic<bool> initialized{false};
+std::atomic<int> retained[kMostDevices];
+thread_local int current = 0;
+
+volatile int& state() {
+    return *const_cast<volatile int*>(&control.state);
+}
+
+// A call of the program's: waits while it is locked.
+class Entered {
+public:
+    Entered() {
+        for (;;) {
+            while (state() != Running)
+                usleep(200);
+            ++underWay;
+            if (state() == Running)
+                return;
+            --underWay;
+        }
+    }
+    ~Entered() { --underWay; }
+};
+
+void openDevices() {
+    devices.push_back(open("/dev/nvidiactl", O_RDWR | O_CLOEXEC));
+    for (int i = 0; i < deviceCount(); ++i)
+        devices.push_back(open(("/dev/nvidia" + std::to_string(i)).c_str(), O_RDWR | O_CLOEXEC));
+}
+
+void closeDevices() {
+    for (const int device : devices)
+        close(device);
+    devices.clear();
+}
+
+void onDevice(Allocation& allocation, void* where) {
+    const int file = memfd_create("fake-device-memory", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(allocation.size)) != 0)
+        abort();
+    void* const start =
+        mmap(where, allocation.size, PROT_READ | PROT_WRITE, MAP_SHARED | (where != nullptr ? MAP_FIXED : 0), file, 0);
+    close(file);
+    if (start == MAP_FAILED)
+        abort();
+    allocation.start = static_cast<char*>(start);
+}
+
+void reserveOnly(const Allocation& each) {
+    mmap(each.start, each.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+int lockCalls(std::uint32_t timeoutMs) {
+    if (state() != Running)
+        return IllegalState;
+    state() = Locked;
+    for (std::uint32_t waited = 0; underWay != 0; ++waited) {
+        if (timeoutMs != 0 && waited >= timeoutMs) {
+            state() = Running;
+            return NotReady;
+        }
+        usleep(1000);
+    }
+    return Success;
+}
+
+int checkpointDevices() {
+    if (state() != Locked)
+        return IllegalState;
+    for (std::uint64_t i = 0; i < control.count; ++i) {
+        Allocation& each = control.allocations[i];
+        // As the real one, which has the kernel make all pages at once.
+        void* const staged =
+            mmap(nullptr, each.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (staged == MAP_FAILED)
+            return OutOfMemory;
+        each.staged = static_cast<char*>(staged);
+        memcpy(each.staged, each.start, each.size);
+        reserveOnly(each);
+    }
+    closeDevices();
+    state() = Checkpointed;
+    return Success;
+}
+
+// What was on a device goes to another one: each that has memory of the process must be named.
+int moveAll() {
+    for (std::uint64_t i = 0; control.moving != 0 && i < control.count; ++i) {
+        const int to = control.moves[control.allocations[i].device];
+        if (to < 0 || to >= deviceCount())
+            return InvalidValue;
+        control.allocations[i].device = to;
+    }
+    return Success;
+}
+
+int restoreDevices() {
+    if (state() != Checkpointed)
+        return IllegalState;
+    if (control.stored != 0 || moveAll() != Success)
+        return InvalidValue;
+    openDevices();
+    for (std::uint64_t i = 0; i < control.count; ++i) {
+        Allocation& each = control.allocations[i];
+        onDevice(each, each.start);
+        memcpy(each.start, each.staged, each.size);
+        munmap(each.staged, each.size);
+        each.staged = nullptr;
+    }
+    state() = Locked;
+    return Success;
+}
+
+int change(State from, State to) {
+    if (state() != from)
+        return IllegalState;
+    state() = to;
+    return Success;
+}
+
+// The caller has what it wants: devices forget it.
+int checkpointDone() {
+    if (state() != Checkpointing)
+        return IllegalState;
+    for (std::uint64_t i = 0; i < control.count; ++i)
+        reserveOnly(control.allocations[i]);
+    closeDevices();
+    control.stored = 1;
+    state() = Checkpointed;
+    return Success;
+}
+
+int restoreStored() {
+    if (state() != Checkpointed)
+        return IllegalState;
+    if (control.stored == 0 || moveAll() != Success)
+        return InvalidValue;
+    openDevices();
+    for (std::uint64_t i = 0; i < control.count; ++i)
+        onDevice(control.allocations[i], control.allocations[i].start);
+    state() = Restoring;
+    return Success;
+}
+
+int restoreDone() {
+    const int result = change(Restoring, Locked);
+    if (result == Success)
+        control.stored = 0;
+    return result;
+}
+
+int carryOut(int command, std::uint32_t timeoutMs) {
+    if (state() == Failed && command != GetState)
+        return IllegalState;
+    switch (command) {
+        case GetState:
+            return Success;
+        case Lock:
+            return lockCalls(timeoutMs);
+        case Checkpoint:
+            return checkpointDevices();
+        case Restore:
+            return restoreDevices();
+        case Unlock:
+            return change(Locked, Running);
+        case CheckpointStored:
+            return change(Locked, Checkpointing);
+        case CheckpointDone:
+            return checkpointDone();
+        case RestoreStored:
+            return restoreStored();
+        case RestoreDone:
+            return restoreDone();
+        default:
+            return InvalidValue;
+    }
+}
+
+void meet(int trouble) {
+    if (trouble == Dies)
+        pthread_exit(nullptr);
+    while (trouble == Stuck)
+        pause();
+    if (trouble == Slow)
+        usleep(1500000);
+}
+
+void* work(void*) {
+    prctl(PR_SET_NAME, "cuda00001400006");
+    control.owner = getpid();
+    __atomic_store_n(&control.thread, static_cast<int>(syscall(SYS_gettid)), __ATOMIC_RELEASE);
+    __atomic_store_n(&control.magic, kMagic, __ATOMIC_RELEASE);
+    for (;;) {
+        const std::uint64_t asked = __atomic_load_n(&control.asked, __ATOMIC_ACQUIRE);
+        if (asked == __atomic_load_n(&control.answered, __ATOMIC_ACQUIRE)) {
+            usleep(300);
+            continue;
+        }
+        meet(control.trouble);
+        if (control.trouble == Broken)
+            state() = Failed;
+        control.result = control.trouble == Broken ? OsError : carryOut(control.command, control.timeoutMs);
+        __atomic_store_n(&control.answered, asked, __ATOMIC_RELEASE);
+    }
+    return nullptr;
+}
+
+void begin() {
+    initialized = true;
+    // criu calls this as well, to wake GPUs; it has no devices open here.
+    if (getenv("FAKE_CUDA_CALLER") != nullptr)
+        return;
+    openDevices();
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    pthread_create(&thread, nullptr, work, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    while (__atomic_load_n(&control.magic, __ATOMIC_ACQUIRE) != kMagic)
+        usleep(100);
+}
+
+int numberIn(const char* variable, int otherwise) {
+    const char* const value = getenv(variable);
+    return value == nullptr ? otherwise : atoi(value);
+}
+
+const char* const kKernels[] = {"tick", "fill", "check"};
+
+}  // namespace
+
+int deviceCount() {
+    return numberIn("FAKE_CUDA_DEVICES", 1);
+}
+int driverRelease() {
+    return numberIn("FAKE_CUDA_DRIVER", 580);
+}
+int deviceOf(const void* context) {
+    for (int i = 0; i < kMostDevices; ++i)
+        if (context == &retained[i])
+            return i;
+    return -1;
+}
+bool isRetained(int device) {
+    return retained[device] > 0;
+}
+bool isInitialized() {
+    return initialized;
+}
+
+}  // namespace fake
+
+using namespace fake;
+
+extern "C" {
+
+FAKE int cuInit(unsigned) {
+    static std::once_flag once;
+    std::call_once(once, begin);
+    return Success;
+}
+
+FAKE int cuDriverGetVersion(int* version) {
+    *version = driverRelease() >= 615 ? 13040 : driverRelease() >= 580 ? 13000 : 12080;
+    return Success;
+}
+
+FAKE int cuGetErrorName(int result, const char** name) {
+    *name = result == 801 ? "CUDA_ERROR_NOT_SUPPORTED" : result == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+    return Success;
+}
+
+FAKE int cuDeviceGetCount(int* count) {
+    *count = deviceCount();
+    return isInitialized() ? Success : NotInitialized;
+}
+
+FAKE int cuDeviceGet(int* device, int ordinal) {
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < deviceCount() ? Success : InvalidDevice;
+}
+
+FAKE int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
+    memset(uuid, 0xfa, 16);
+    uuid[15] = static_cast<unsigned char>(device);
+    return Success;
+}
+
+// For tests: one bit for each device that a process has memory on.
+FAKE int fakeDevicesOf(int pid) {
+    Control found{};
+    int devices = 0;
+    for (std::uint64_t i = 0; readControl(pid, found) && i < found.count; ++i)
+        devices |= 1 << found.allocations[i].device;
+    return devices;
+}
+
+FAKE int cuDevicePrimaryCtxRetain(void** context, int device) {
+    ++retained[device];
+    *context = &retained[device];
+    return isInitialized() ? Success : NotInitialized;
+}
+
+FAKE int cuDevicePrimaryCtxRelease_v2(int device) {
+    --retained[device];
+    return Success;
+}
+
+FAKE int cuCtxSetCurrent(void* context) {
+    current = deviceOf(context);
+    return current < 0 ? InvalidContext : Success;
+}
+
+FAKE int cuCtxGetDevice(int* device) {
+    *device = current;
+    return current < 0 ? InvalidContext : Success;
+}
+
+FAKE int cuCtxSynchronize() {
+    const Entered entered;
+    return Success;
+}
+
+FAKE int cuMemAlloc_v2(unsigned long long* memory, std::size_t size) {
+    const Entered entered;
+    const std::lock_guard lock(guard);
+    if (control.count == kMostAllocations)
+        return OutOfMemory;
+    Allocation added{nullptr, (size + kPage - 1) / kPage * kPage, nullptr, current, 0};
+    onDevice(added, nullptr);
+    control.allocations[control.count++] = added;
+    *memory = reinterpret_cast<std::uintptr_t>(added.start);
+    return Success;
+}
+
+FAKE int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t size) {
+    const Entered entered;
+    memcpy(reinterpret_cast<void*>(to), from, size);
+    return Success;
+}
+
+FAKE int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
+    const Entered entered;
+    memcpy(to, reinterpret_cast<const void*>(from), size);
+    return Success;
+}
+
+FAKE int cuModuleLoadData(void** module, const void*) {
+    static int loaded;
+    *module = &loaded;
+    return Success;
+}
+
+FAKE int cuModuleGetFunction(const char** function, void*, const char* name) {
+    for (const char* const known : kKernels)
+        if (strcmp(known, name) == 0) {
+            *function = known;
+            return Success;
+        }
+    return NotFound;
+}
+
+FAKE int cuLaunchKernel(const char* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        void*, void** arguments, void**) {
+    const Entered entered;
+    using Words = volatile std::uint64_t*;
+    const auto argument = [&](int index) { return *static_cast<std::uint64_t*>(arguments[index]); };
+    auto* const words = reinterpret_cast<Words>(argument(0));
+    if (function == kKernels[0]) {
+        __atomic_fetch_add(words, 1, __ATOMIC_RELAXED);
+        return Success;
+    }
+    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+    for (std::uint64_t i = 0; i < argument(1); ++i) {
+        const std::uint64_t wanted = (i + argument(2)) * kFactor;
+        if (function == kKernels[1])
+            words[i] = wanted;
+        else if (words[i] != wanted)
+            __atomic_fetch_add(reinterpret_cast<Words>(argument(3)), 1, __ATOMIC_RELAXED);
+    }
+    return Success;
+}
+
+}  // extern "C"
