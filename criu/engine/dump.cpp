@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
+#include "criu/engine/answered_work.hpp"
 #include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_complete.hpp"
@@ -18,10 +19,12 @@ namespace {
 int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
     loadLibraries(guardian.root().ids, guardian.root().home);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
-    ExaminedPhase examined(frozen);
-    CapturedPhase captured(examined);
-    CompletePhase complete(captured);
-    const int status = complete.conclude();
+    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles& answered) {
+        ExaminedPhase examined(frozen, answered);
+        CapturedPhase captured(examined);
+        CompletePhase complete(captured);
+        return complete.conclude();
+    });
     if (status == 0)
         dedupParents(frozen.images(), run);
     return status;

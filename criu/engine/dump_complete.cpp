@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_complete.hpp"
 
+#include <compel/tracing_thread.hpp>
+
 #include <string>
 #include <vector>
 
@@ -73,7 +75,7 @@ int CompletePhase::conclude() {
         serveStayingPages(frozen_);
     const model::FinalState state = status != 0 ? model::FinalState::Running : frozen_.options().finalState;
     const bool ends = state == model::FinalState::Default;
-    frozen_.devices().release(!ends);
+    compel::inTracingThread([&] { frozen_.devices().release(!ends); });
     if (ends)
         end();
     else

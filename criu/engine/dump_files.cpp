@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/engine/answered_work.hpp"
 #include "criu/engine/descriptor_reader.hpp"
 #include "criu/engine/dump_namespaces.hpp"
 #include "criu/engine/file_kinds_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/rollback.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
@@ -39,23 +42,25 @@ struct FileCollector::Parts {
     files::LockDump locks;
     kernel::ProcBuffer buffer;
     std::vector<files::FileCopy> inFlight;  ///< stay open: known_ compares others with them
+    std::optional<RollbackStep> putBack;
 };
 
 FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                              memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const DumpNamespaces& namespaces, const std::set<dev_t>& served)
+                             const DumpNamespaces& namespaces, const AnsweredFiles& answered)
     : options_(options),
       log_(log),
       stop_(stop),
       images_(images),
       namespaces_(namespaces),
-      served_(served),
+      answered_(answered),
       pids_(tree.pids()),
       parts_(
           std::make_unique<Parts>(segments, devices, tree, *namespaces.surroundings().networks, options.ghostLimit)) {
     // Dead processes count: files may refer to them.
     for (const auto& task : tree.tasks())
         processes_.insert(task->pid());
+    parts_->putBack.emplace(answered.rollback, [this] { release(files::Aftermath::Run); });
 }
 
 const model::IdMap& FileCollector::ids() const {
@@ -75,6 +80,7 @@ const files::TreeRoot& FileCollector::treeRoot() const {
 }
 
 FileCollector::~FileCollector() {
+    parts_->putBack.reset();
     release(files::Aftermath::Run);
 }
 
@@ -128,7 +134,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
 }
 
 void FileCollector::noteServer(files::OpenFd& file) const {
-    if (served_.contains(file.stat.st_dev))
+    if (answered_.devices.contains(file.stat.st_dev))
         file.setServed();
 }
 
@@ -242,7 +248,7 @@ FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, s
     file.link = task.dir.readLink(link);
     file.copy = task.dir.open(link, O_PATH);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
-    file.served = served_.contains(file.stat.st_dev);
+    file.served = answered_.devices.contains(file.stat.st_dev);
     return addPathEntry(file, flags, wantBuildId);
 }
 

@@ -33,6 +33,8 @@ class SegmentsDump;
 
 namespace criu::engine {
 
+struct AnsweredFiles;
+
 /// Collects the files of all processes: one id and one record for each open file description, however many descriptors
 /// refer to it.
 class FileCollector final : public files::FileDump {
@@ -40,7 +42,7 @@ public:
     /// All arguments outlive this object.
     FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                   memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const DumpNamespaces& namespaces, const std::set<dev_t>& served);
+                  const DumpNamespaces& namespaces, const AnsweredFiles& answered);
     ~FileCollector() override;
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
@@ -121,7 +123,7 @@ private:
     StopRequest& stop_;
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
-    const std::set<dev_t>& served_;  ///< file systems for which a process answers
+    const AnsweredFiles& answered_;
     const model::TreePids& pids_;
     std::unique_ptr<Parts> parts_;
     Arena arena_;

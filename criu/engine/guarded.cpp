@@ -20,6 +20,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/kernel/stat.hpp"
 
 namespace criu::engine {
 namespace {
@@ -73,7 +74,7 @@ public:
             pollfd events[] = {{process_.fd(), POLLIN, 0},
                                {stopPassedOn_ ? -1 : run_.stop.fd(), POLLIN, 0},
                                {channel_.get(), POLLIN, 0}};
-            if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
             // A listener that waits for somebody takes notice of a request, too: then the descriptor says nothing.
             if (!stopPassedOn_ && run_.stop.requested())
@@ -88,10 +89,29 @@ public:
                 run_.stop.stayBlocked();
                 return exitCode(status);
             }
+            if (abandoned_ && firstThreadHasEnded()) {
+                run_.log.warn("Process {} of criu remains until a file system answers; it holds nothing of the tree",
+                              worker_);
+                run_.stop.stayBlocked();
+                return exitCode(W_EXITCODE(1, 0));
+            }
         }
     }
 
 private:
+    static constexpr int kAbandonedPause = 100;  // milliseconds
+
+    /// The thread that traced is gone, and what it had stopped goes on, though another may wait in a call from which
+    /// not even SIGKILL gets it out.
+    [[nodiscard]] bool firstThreadHasEnded() const {
+        try {
+            kernel::ProcBuffer buffer;
+            return kernel::readStat(kernel::ProcDir().open(worker_), buffer).state == kernel::TaskState::Zombie;
+        } catch (const Error&) {
+            return true;
+        }
+    }
+
     /// The working process undoes what it has done. Here the request is done with, so that it doesn't break off
     /// listeners that take part in that.
     void passStopOn() noexcept {

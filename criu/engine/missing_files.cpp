@@ -15,6 +15,8 @@
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/memory/vma_status.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -39,9 +41,25 @@ bool isMadeByRestore(std::string path) {
     return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
+/// Where FUSE file systems are mounted.
+std::vector<std::string> mountPointsOfServers() {
+    std::vector<std::string> found;
+    kernel::ProcBuffer buffer;
+    const std::string_view text = kernel::ProcDir().self().read("mountinfo", buffer);
+    if (!kernel::anyMountIs(text, kernel::hasServer))
+        return found;
+    for (const kernel::MountInfo& mount : kernel::parseMountInfo(text))
+        if (kernel::hasServer(mount.fsType))
+            found.push_back(mount.mountPoint);
+    return found;
+}
+
 class Search {
 public:
-    Search(const PlannedRestore& planned, const std::string& root) : planned_(planned), root_(root) {}
+    /// Servers of FUSE file systems aren't asked here: from a request that one has taken not even SIGKILL would get
+    /// this process out, but criu can leave alone those that it restores.
+    Search(const PlannedRestore& planned, const std::string& root)
+        : planned_(planned), root_(root), passedOver_(mountPointsOfServers()) {}
 
     std::vector<MissingFile> all() {
         for (const auto& task : planned_.tree().tasks)
@@ -100,16 +118,23 @@ private:
                            [&](const model::InheritFd& one) { return path.compare(1, path.npos, one.name) == 0; });
     }
 
+    [[nodiscard]] bool isPassedOver(const std::string& path) const {
+        return std::any_of(passedOver_.begin(), passedOver_.end(), [&path](const std::string& mountPoint) {
+            return path.starts_with(mountPoint) && (path.size() == mountPoint.size() || path[mountPoint.size()] == '/');
+        });
+    }
+
     void look(const std::string& path, std::string use, bool ofDump) {
         struct stat status {};
-        if (::lstat((root_ + path).c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR) ||
-            isMadeByRestore(root_ + path) || !paths_.insert(path).second)
+        if (isPassedOver(root_ + path) || ::lstat((root_ + path).c_str(), &status) == 0 ||
+            (errno != ENOENT && errno != ENOTDIR) || isMadeByRestore(root_ + path) || !paths_.insert(path).second)
             return;
         missing_.push_back({path, std::move(use), ofDump});
     }
 
     const PlannedRestore& planned_;
     std::string root_;
+    std::vector<std::string> passedOver_;
     std::set<std::uint32_t> seen_;
     std::set<std::string> paths_;
     std::vector<MissingFile> missing_;

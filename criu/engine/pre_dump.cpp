@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
-#include "criu/engine/client_rules.hpp"
+#include "criu/engine/answered_work.hpp"
 #include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_root.hpp"
@@ -16,14 +16,16 @@ namespace {
 
 int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::PreDump, std::move(link));
-    requireClientsTree(frozen.client(), frozen.tree());
-    PreDumpMemory memory(frozen);
-    frozen.resume(model::FinalState::Running);
-    memory.write();
+    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles&) {
+        PreDumpMemory memory(frozen);
+        frozen.resume(model::FinalState::Running);
+        memory.write();
+        return 0;
+    });
     dedupParents(frozen.images(), run);
     reportStatistics(frozen.statistics(), run.options, run.client, run.log);
     run.log.info("Pre-dumping finished successfully");
-    return 0;
+    return status;
 }
 
 }  // namespace

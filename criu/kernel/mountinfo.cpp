@@ -117,6 +117,22 @@ bool hasServer(std::string_view fsType) noexcept {
     return type == "fuse" || type == "fuseblk";
 }
 
+bool asksOthers(std::string_view fsType) noexcept {
+    constexpr std::string_view kTypes[] = {"virtiofs", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre"};
+    return hasServer(fsType) || std::find(std::begin(kTypes), std::end(kTypes), fsType) != std::end(kTypes);
+}
+
+bool anyMountIs(std::string_view mountInfo, bool (*wanted)(std::string_view) noexcept) noexcept {
+    constexpr std::string_view kBeforeType = " - ";
+    for (std::size_t at = 0; (at = mountInfo.find(kBeforeType, at)) != std::string_view::npos;) {
+        at += kBeforeType.size();
+        const std::string_view rest = mountInfo.substr(at);
+        if (wanted(rest.substr(0, rest.find(' '))))
+            return true;
+    }
+    return false;
+}
+
 std::uint64_t mountFlags(std::string_view options) noexcept {
     std::uint64_t flags = 0;
     Scanner scan(options);

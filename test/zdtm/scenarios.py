@@ -167,55 +167,6 @@ def guardian_killed(subject, _task):
     subject.check()
 
 
-def unanswered(subject, _task):
-    """A dump that waits for a file system which doesn't answer ends when it is asked to, or when the criu that was started
-    dies; the tree goes on."""
-    for number in signal.SIGTERM, signal.SIGKILL:
-        images = subject.images(f"images-{number.name}")
-        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--timeout", "0"])
-        subject.init.pause(1.5)
-        if pid in subject.init.ended:
-            raise Failed("the dump ended by itself")
-        os.kill(pid, number)
-        subject.init.wait(pid, 20, f"criu dump after {number.name}")
-        subject.require_running(f"after {number.name}")
-        subject.require_unchanged(f"after {number.name}", seconds=10, leftovers=True)
-    subject.check()
-
-
-def server_stops(subject, _task):
-    """A server of files that stops answering in the midst of a dump: when criu closes a file of it, the dump is done
-    nevertheless; when criu asks it for something, the dump ends by itself or when it is asked to. The tree goes on."""
-    def dump(name, switch, *options):
-        images = subject.images(name)
-        path = os.path.join(subject.folder, switch)
-        with open(path, "w", encoding="ascii"):
-            pass
-        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--leave-running", *options])
-        return pid, path
-
-    def require_end(pid, path, code, name):
-        ended = subject.init.wait(pid, 20, f"criu dump, '{name}'").code
-        if ended != code:
-            raise Failed(f"{name}: the dump ended with {ended}")
-        os.unlink(path)
-        subject.require_running(name)
-        subject.require_unchanged(name, seconds=10, leftovers=True)
-        time.sleep(0.5)  # the server looks several times meanwhile
-
-    for name, code, switch in (("closing", 0, "deaf-to-flush"), ("asking", 1, "deaf-later")):
-        require_end(*dump(name, switch, "--timeout", "2"), code, name)
-    pid, path = dump("stopped", "deaf-later", "--timeout", "0")
-    log = os.path.join(subject.images("stopped"), "dump.log")
-    subject.init.until(lambda: "Stage: processes" in (processes.text(log) or ""), 10, "a dump that asks the server")
-    time.sleep(1)
-    if processes.status(pid) is None:
-        raise Failed("the dump ended by itself")
-    os.kill(pid, signal.SIGTERM)
-    require_end(pid, path, 1, "stopped")
-    subject.check()
-
-
 def lock_gone(subject, _task):
     """A restore locks the network before it makes sockets, and not for longer than it needs, even if it fails."""
     subject.dump(subject.ours, "images")
@@ -539,10 +490,8 @@ SCENARIOS = [
     modes.Mode("file-changed", file_changed, scenario=True),
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
-    modes.Mode("server-stops", server_stops, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("guardian-killed", guardian_killed, scenario=True, beyond_42=True),
-    modes.Mode("unanswered", unanswered, scenario=True, beyond_42=True),
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),

@@ -75,7 +75,8 @@ struct UserDispatch {
 
 enum class SignalQueue { Thread, Process };
 
-/// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it.
+/// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it,
+/// or from work beside it (workBesideTracer()).
 /// Apart from seize(), interrupt() and the waits, everything needs the thread to be stopped. Failures throw Error;
 /// TraceeGone if the thread has ended.
 ///

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "zdtm.hpp"
 
@@ -16,6 +17,11 @@ namespace zdtm {
 namespace {
 
 constexpr std::uint64_t kFileNode = 2;
+constexpr std::uint64_t kOtherNode = 3;
+constexpr std::uint64_t kLinkNode = 4;
+
+// Of the server's process: the other file has no name any more.
+bool other_is_deleted = false;
 
 void send(int server, std::uint64_t unique, int error, const void* data, std::size_t size) {
     fuse_out_header header{};
@@ -41,10 +47,21 @@ void send(int server, const fuse_in_header& request, const Answer& answer) {
 fuse_attr attributes_of(std::uint64_t node) {
     fuse_attr attributes{};
     attributes.ino = node;
-    attributes.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0644;
-    attributes.nlink = 1;
-    attributes.size = node == FUSE_ROOT_ID ? 0 : sizeof(kFuseContent) - 1;
+    attributes.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : node == kLinkNode ? S_IFLNK | 0777 : S_IFREG | 0644;
+    attributes.nlink = node == kOtherNode && other_is_deleted ? 0 : 1;
+    attributes.size = node == FUSE_ROOT_ID ? 0 : node == kLinkNode ? sizeof(kFuseFile) - 1 : sizeof(kFuseContent) - 1;
     return attributes;
+}
+
+// 0: there is no such name.
+std::uint64_t node_of(const char* name) {
+    if (strcmp(name, kFuseFile) == 0) {
+        return kFileNode;
+    }
+    if (strcmp(name, kFuseLink) == 0) {
+        return kLinkNode;
+    }
+    return strcmp(name, kFuseOtherFile) == 0 && !other_is_deleted ? kOtherNode : 0;
 }
 
 // Attributes and names are valid for no time at all: each time somebody wants them the kernel asks again.
@@ -58,14 +75,19 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             return send(server, request, out);
         }
         case FUSE_LOOKUP: {
-            if (strcmp(body, kFuseFile) != 0) {
+            fuse_entry_out out{};
+            out.nodeid = node_of(body);
+            if (out.nodeid == 0) {
                 return send(server, request.unique, ENOENT, nullptr, 0);
             }
-            fuse_entry_out out{};
-            out.nodeid = kFileNode;
-            out.attr = attributes_of(kFileNode);
+            out.attr = attributes_of(out.nodeid);
             return send(server, request, out);
         }
+        case FUSE_UNLINK:
+            other_is_deleted = other_is_deleted || node_of(body) == kOtherNode;
+            return send(server, request.unique, 0, nullptr, 0);
+        case FUSE_READLINK:
+            return send(server, request.unique, 0, kFuseFile, sizeof(kFuseFile) - 1);
         case FUSE_GETATTR: {
             fuse_attr_out out{};
             out.attr = attributes_of(request.nodeid);
@@ -97,6 +119,54 @@ void answer(int server, const fuse_in_header& request, const char* body) {
     }
 }
 
+fuse_in_header header_of(const std::vector<char>& bytes) {
+    fuse_in_header request{};
+    memcpy(&request, bytes.data(), sizeof(request));
+    return request;
+}
+
+unsigned kind_of(const std::vector<char>& bytes) {
+    return header_of(bytes).opcode;
+}
+
+void answer(int server, const std::vector<char>& bytes) {
+    answer(server, header_of(bytes), bytes.data() + sizeof(fuse_in_header));
+}
+
+enum class Taken { Nothing, Request, Gone };
+
+// Waits for a request for so many milliseconds.
+Taken take(int server, int pause, std::vector<char>& bytes) {
+    for (;;) {
+        pollfd ask{server, POLLIN, 0};
+        if (poll(&ask, 1, pause) <= 0) {
+            return Taken::Nothing;
+        }
+        bytes.resize(FUSE_MIN_READ_BUFFER);
+        const ssize_t size = read(server, bytes.data(), bytes.size());
+        if (size < 0 && (errno == EINTR || errno == ENOENT || errno == EAGAIN)) {
+            continue;
+        }
+        if (size < static_cast<ssize_t>(sizeof(fuse_in_header))) {
+            return Taken::Gone;
+        }
+        bytes.resize(static_cast<std::size_t>(size));
+        return Taken::Request;
+    }
+}
+
+/// 0: no requests are to be held.
+unsigned wanted_kind() {
+    const int file = open("held", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    char text[16] = {};
+    const ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    return size > 0 ? static_cast<unsigned>(strtoul(text, nullptr, 10)) : 0;
+}
+
 }  // namespace
 
 int mount_fuse(const std::string& path) {
@@ -113,25 +183,47 @@ int mount_fuse(const std::string& path) {
 
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answers) {
     for (;;) {
-        pollfd ask{server, POLLIN, 0};
-        if (poll(&ask, 1, pause) <= 0) {
-            return true;
+        std::vector<char> bytes;
+        switch (take(server, pause, bytes)) {
+            case Taken::Nothing:
+                return true;
+            case Taken::Gone:
+                return false;
+            case Taken::Request:
+                break;
         }
-        alignas(fuse_in_header) char bytes[FUSE_MIN_READ_BUFFER];
-        const ssize_t size = read(server, bytes, sizeof(bytes));
-        if (size < 0 && (errno == EINTR || errno == ENOENT || errno == EAGAIN)) {
-            continue;
-        }
-        if (size < static_cast<ssize_t>(sizeof(fuse_in_header))) {
-            return false;
-        }
-        fuse_in_header request{};
-        memcpy(&request, bytes, sizeof(request));
-        if (!answers || answers(request.opcode)) {
-            answer(server, request, bytes + sizeof(request));
+        if (!answers || answers(kind_of(bytes))) {
+            answer(server, bytes);
         }
         if (answers) {
             return true;
+        }
+    }
+}
+
+void serve_as_told(int server, const std::atomic<bool>& ending) {
+    std::vector<std::vector<char>> held;
+    while (!ending) {
+        const unsigned kind = wanted_kind();
+        if (!held.empty() && kind_of(held.front()) != kind) {
+            for (const std::vector<char>& bytes : held) {
+                answer(server, bytes);
+            }
+            held.clear();
+            SYS(unlink("holding"));
+        }
+        std::vector<char> bytes;
+        const Taken taken = take(server, 5, bytes);
+        if (taken == Taken::Gone) {
+            return;
+        }
+        if (taken == Taken::Request && kind_of(bytes) != kind) {
+            answer(server, bytes);
+        } else if (taken == Taken::Request) {
+            if (held.empty()) {
+                SYS(close(SYS(open("holding", O_WRONLY | O_CREAT | O_CLOEXEC, 0600))));
+            }
+            held.push_back(bytes);
         }
     }
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A FUSE file system of a test's own, by the protocol of /dev/fuse itself. It has one file, which may be read.
+// A FUSE file system of a test's own, by the protocol of /dev/fuse itself. It has two files of the same content, which
+// may be read; one of them may be deleted. A third name is a symbolic link.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 
 namespace zdtm {
 
 inline constexpr char kFuseFile[] = "file";
+inline constexpr char kFuseOtherFile[] = "other";
+inline constexpr char kFuseLink[] = "link";
 inline constexpr char kFuseContent[] = "served";
 
 // Mounts it on a directory, which should be none that the runner looks into, and returns the server's descriptor of
@@ -17,5 +21,10 @@ int mount_fuse(const std::string& path);
 // Answers requests until none comes for so many milliseconds. False once the file system is gone. `answers`: takes one
 // request only, and is asked about it (FUSE_FLUSH ...); if it says no the request is left without an answer for ever.
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned request)>& answers = nullptr);
+
+// Serves until `ending` or until the file system is gone. As long as there is a file "held" in the working directory,
+// requests of the kind whose number (FUSE_GETATTR ...) it contains are taken but not answered; another file, "holding",
+// is there while there are such.
+void serve_as_told(int server, const std::atomic<bool>& ending);
 
 }  // namespace zdtm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/tracing_thread.hpp>
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace compel {
+
+namespace {
+
+/// What one thread does for another, one thing at a time.
+class Service {
+public:
+    /// False in a process that the thread of the work has forked: it has no tracer beside it.
+    [[nodiscard]] bool isOfThisProcess() const noexcept { return process_ == ::getpid(); }
+
+    /// By the thread of the work. Throws what `function` throws.
+    void call(const std::function<void()>& function) {
+        std::exception_ptr failure;
+        std::unique_lock lock(mutex_);
+        wanted_ = &function;
+        failure_ = &failure;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return wanted_ == nullptr; });
+        if (failure)
+            std::rethrow_exception(failure);
+    }
+
+    /// By the thread of the work, at its end.
+    void end() {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+        changed_.notify_all();
+    }
+
+    /// By the other one.
+    void run() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [this] { return wanted_ != nullptr || ended_; });
+            if (wanted_ == nullptr)
+                return;
+            // The other thread waits, so nobody else needs the lock.
+            try {
+                (*wanted_)();
+            } catch (...) {
+                *failure_ = std::current_exception();
+            }
+            wanted_ = nullptr;
+            changed_.notify_all();
+        }
+    }
+
+private:
+    const pid_t process_ = ::getpid();
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const std::function<void()>* wanted_ = nullptr;
+    std::exception_ptr* failure_ = nullptr;
+    bool ended_ = false;
+};
+
+/// Of the calling thread, if it is that of work beside a tracer.
+thread_local Service* service = nullptr;
+
+}  // namespace
+
+void workBesideTracer(const std::function<void()>& work) {
+    Service tracer;
+    std::exception_ptr failure;
+    std::thread worker([&] {
+        service = &tracer;
+        try {
+            work();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        tracer.end();
+    });
+    tracer.run();
+    worker.join();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+void inTracingThread(const std::function<void()>& function) {
+    if (service != nullptr && service->isOfThisProcess())
+        service->call(function);
+    else
+        function();
+}
+
+}  // namespace compel

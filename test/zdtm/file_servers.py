@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Modes in which the server of a FUSE file system doesn't do its part. Programs ask for them."""
+
+import os
+import re
+import signal
+import time
+
+from harness import processes
+import modes
+from subject import Failed
+
+
+def unanswered(subject, _task):
+    """A dump that waits for a file system which doesn't answer ends when it is asked to, or when the criu that was started
+    dies; the tree goes on."""
+    for number in signal.SIGTERM, signal.SIGKILL:
+        images = subject.images(f"images-{number.name}")
+        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--timeout", "0"])
+        subject.init.pause(1.5)
+        if pid in subject.init.ended:
+            raise Failed("the dump ended by itself")
+        os.kill(pid, number)
+        subject.init.wait(pid, 20, f"criu dump after {number.name}")
+        subject.require_running(f"after {number.name}")
+        subject.require_unchanged(f"after {number.name}", seconds=10, leftovers=True)
+    subject.check()
+
+
+def server_stops(subject, _task):
+    """A server of files that stops answering in the midst of a dump: when criu closes a file of it, the dump is done
+    nevertheless; when criu asks it for something, the dump ends by itself or when it is asked to. The tree goes on."""
+    def dump(name, switch, *options):
+        images = subject.images(name)
+        path = os.path.join(subject.folder, switch)
+        with open(path, "w", encoding="ascii"):
+            pass
+        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--leave-running", *options])
+        return pid, path
+
+    def require_end(pid, path, code, name):
+        ended = subject.init.wait(pid, 20, f"criu dump, '{name}'").code
+        if ended != code:
+            raise Failed(f"{name}: the dump ended with {ended}")
+        os.unlink(path)
+        subject.require_running(name)
+        subject.require_unchanged(name, seconds=10, leftovers=True)
+        time.sleep(0.5)  # the server looks several times meanwhile
+
+    for name, code, switch in (("closing", 0, "deaf-to-flush"), ("asking", 1, "deaf-later")):
+        require_end(*dump(name, switch, "--timeout", "2"), code, name)
+    pid, path = dump("stopped", "deaf-later", "--timeout", "0")
+    log = os.path.join(subject.images("stopped"), "dump.log")
+    subject.init.until(lambda: "Stage: processes" in (processes.text(log) or ""), 10, "a dump that asks the server")
+    time.sleep(1)
+    if processes.status(pid) is None:
+        raise Failed("the dump ended by itself")
+    os.kill(pid, signal.SIGTERM)
+    require_end(pid, path, 1, "stopped")
+    subject.check()
+
+
+def criu_processes():
+    """Those there are, also of a criu that was started and is gone."""
+    return [pid for pid in processes.pids() if (processes.status(pid) or {}).get("Name") == "criu"]
+
+
+FUSE_REQUESTS = {"LOOKUP": 1, "GETATTR": 3, "OPEN": 14, "READ": 15, "STATFS": 17, "FLUSH": 25}  # <linux/fuse.h>
+
+
+class HoldingServer:
+    """The server of files of a program that serves as told (test/zdtm/lib/fuse.hpp)."""
+
+    def __init__(self, subject):
+        self.init = subject.init
+        self.switch, self.sign = (os.path.join(subject.folder, name) for name in ("held", "holding"))
+
+    def hold(self, request):
+        """From now on requests of this kind aren't answered."""
+        with open(self.switch + ".new", "w", encoding="ascii") as file:
+            file.write(str(FUSE_REQUESTS[request]))
+        os.rename(self.switch + ".new", self.switch)
+
+    def require_held(self, pid, name):
+        """Waits until there is such a request, of this process, or of one of its own that closes files when it has ended."""
+        self.init.until(lambda: os.path.exists(self.sign) or pid in self.init.ended, 10, f"{name}: a held request")
+        self.init.until(lambda: os.path.exists(self.sign), 3, f"{name}: criu has ended, a held request")
+
+    def answer(self, name):
+        """Lets requests go on; then there is no process of criu any more."""
+        os.unlink(self.switch)
+        self.init.until(lambda: not os.path.exists(self.sign), 5, f"{name}: the end of the held request")
+        self.init.until(lambda: not criu_processes(), 5, f"{name}: the end of criu's processes")
+
+
+def request_held(subject, _task):
+    """A server of files takes a request of a dump and doesn't answer it, and the kernel lets not even a killed process out
+    of that wait: the tree goes on nevertheless, after --timeout, when the dump is asked to stop, and when it is killed."""
+    server = HoldingServer(subject)
+
+    def dump(name, request, *options):
+        server.hold(request)
+        pid = subject.ours.start("dump", subject.images(name), "dump.log",
+                                 ["-t", str(subject.root), "--leave-running", *options])
+        server.require_held(pid, name)
+        return pid
+
+    def require_end(pid, name, code):
+        ended = subject.init.wait(pid, 15, f"criu dump, '{name}'").code
+        if ended != code:
+            raise Failed(f"{name}: the dump ended with {ended}")
+        # The request is still held: whoever waits for it holds nothing of the tree.
+        subject.require_running(name)
+        log = processes.text(os.path.join(subject.images(name), "dump.log"))
+        if code == 1 and not re.search(r"Error .*doesn't answer: /mnt \(fuse\)", log):
+            raise Failed(f"{name}: the log doesn't name the file system")
+        server.answer(name)
+        subject.require_unchanged(name, seconds=10, leftovers=True)
+
+    for request in FUSE_REQUESTS:
+        pid = dump(request, request, "--timeout", "1")
+        require_end(pid, request, 0 if request == "FLUSH" else 1)
+    for number in signal.SIGTERM, signal.SIGKILL:
+        pid = dump(number.name, "READ", "--timeout", "0")
+        subject.init.pause(1)
+        if pid in subject.init.ended:
+            raise Failed("the dump ended by itself")
+        os.kill(pid, number)
+        require_end(pid, number.name, 1 if number == signal.SIGTERM else -number)
+    subject.check()
+
+
+def held_later(subject, _task):
+    """The same with a pre-dump, which ends as a dump does, and with a restore, which ends when it is asked to."""
+    server = HoldingServer(subject)
+    server.hold("GETATTR")
+    pid = subject.ours.start("pre-dump", subject.images("pre"), "pre-dump.log",
+                             ["-t", str(subject.root), "--timeout", "1"])
+    server.require_held(pid, "pre-dump")
+    code = subject.init.wait(pid, 15, "criu pre-dump").code
+    if code != 1:
+        raise Failed(f"the pre-dump ended with {code}")
+    subject.require_running("pre-dump")
+    server.answer("pre-dump")
+    subject.require_unchanged("pre-dump", seconds=10, leftovers=True)
+
+    own = {1, *processes.tree(subject.root)}
+    strangers = frozenset(pid for pid in processes.pids() if pid not in own)
+    subject.require_success(subject.ours.dump(subject.root, subject.images("images"), subject.dump_options))
+    subject.require_nothing_left("after the dump", strangers)
+    for request in "LOOKUP", "OPEN":
+        server.hold(request)
+        pid = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
+        server.require_held(pid, request)
+        subject.init.pause(0.5)
+        if pid in subject.init.ended:
+            raise Failed(f"{request}: the restore ended by itself")
+        os.kill(pid, signal.SIGTERM)
+        code = subject.init.wait(pid, 15, f"criu restore, '{request}'").code
+        if code in (0, None):
+            raise Failed(f"{request}: the restore ended with {code}")
+        server.answer(request)
+        subject.require_nothing_left(f"after a restore that was asked to end in {request}", strangers)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+SCENARIOS = [
+    modes.Mode("server-stops", server_stops, scenario=True),
+    modes.Mode("unanswered", unanswered, scenario=True, beyond_42=True),
+    modes.Mode("request-held", request_held, scenario=True, beyond_42=True),
+    modes.Mode("held-later", held_later, scenario=True, beyond_42=True),
+]

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes held-later
+// zdtm: strangers yes
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+
+#include "fuse.hpp"
+#include "zdtm.hpp"
+
+ZDTM(
+    "a FUSE server outside of the tree that takes a request of a pre-dump or of a restore doesn't hold criu for ever") {
+    auto& ending = *reinterpret_cast<std::atomic<bool>*>(
+        zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
+    const int server = zdtm::mount_fuse("/mnt");
+    // A sibling: a child of the parent of the dumped tree's root. It ends with the file system.
+    if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
+        SYS(setsid());  // a restore needs the number of the old session
+        zdtm::serve_as_told(server, ending);
+        _exit(0);
+    }
+    SYS(close(server));
+    const int file = SYS(open("/mnt/file", O_RDONLY));
+    me.wait_for_check();
+
+    char text[16] = {};
+    CHECK(SYS(pread(file, text, sizeof(text), 0)) == 6 && strcmp(text, zdtm::kFuseContent) == 0, "got %s", text);
+    SYS(close(file));
+    SYS(umount2("/mnt", MNT_DETACH));
+}
