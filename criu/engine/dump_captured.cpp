@@ -56,7 +56,11 @@ public:
     explicit Capture(ExaminedPhase& examined);
 
     [[nodiscard]] bool sawUprobes() const noexcept { return memory_.sawUprobes(); }
-    [[nodiscard]] std::vector<std::string> extensions() const { return memory_.extensions(); }
+    [[nodiscard]] std::vector<std::string> extensions() const {
+        std::vector<std::string> all = memory_.extensions();
+        all.insert(all.end(), extensions_.begin(), extensions_.end());
+        return all;
+    }
     void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
 
 private:
@@ -74,6 +78,7 @@ private:
     FileCollector files_;
     task::SeccompDump seccomp_;
     DumpMemory::Amounts amounts_;
+    std::vector<std::string> extensions_;  ///< of namespaces
     Progress progress_;
 };
 
@@ -165,7 +170,8 @@ void CapturedPhase::Capture::captureContents() {
         memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
     frozen_.log().stage("files");
     files_.finish();
-    examined_.namespaces().write({frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten});
+    examined_.namespaces().write(
+        {frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten, extensions_});
 }
 
 CapturedPhase::CapturedPhase(ExaminedPhase& examined)

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] ExaminedPhase& examined() const noexcept { return examined_; }
     /// Some process had an area of uprobes, which was left out.
     [[nodiscard]] bool sawUprobes() const noexcept;
-    /// See memory::PageSinks::extensions().
+    /// What the images have beyond version 2: see memory::PageSinks::extensions(), namespaces::DumpOutputs.
     [[nodiscard]] std::vector<std::string> extensions() const;
 
     /// The images are complete: files of processes that go on are as they were, what the images need of them stays.

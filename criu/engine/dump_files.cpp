@@ -35,8 +35,8 @@ namespace criu::engine {
 /// What only this file needs to know in full.
 struct FileCollector::Parts {
     Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-          namespaces::NetworksDump& networks, std::uint64_t ghostLimit)
-        : kinds(segments, devices, tree, networks, ghostLimit) {}
+          const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
+        : kinds(segments, devices, tree, around, ghostLimit) {}
 
     FileKindsDump kinds;
     files::LockDump locks;
@@ -55,8 +55,7 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       namespaces_(namespaces),
       answered_(answered),
       pids_(tree.pids()),
-      parts_(
-          std::make_unique<Parts>(segments, devices, tree, *namespaces.surroundings().networks, options.ghostLimit)) {
+      parts_(std::make_unique<Parts>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
     // Dead processes count: files may refer to them.
     for (const auto& task : tree.tasks())
         processes_.insert(task->pid());

@@ -18,6 +18,7 @@
 #include "criu/files/timerfd.hpp"
 #include "criu/memory/memfd_file.hpp"
 #include "criu/namespaces/namespace_file.hpp"
+#include "criu/namespaces/posix_queue_file.hpp"
 #include "criu/namespaces/tun_file.hpp"
 #include "criu/sockets/inet_kind.hpp"
 #include "criu/sockets/netlink_kind.hpp"
@@ -60,6 +61,8 @@ constexpr FileKind kKinds[] = {
      [](Restore) { return namespaces::makeNamespaceFileRestore(); }},
     {FD_TYPES__TUNF, [](Dump with) { return namespaces::makeTunFileDump(with.paths, with.tunDevices); },
      [](Restore) { return namespaces::makeTunFileRestore(); }},
+    {FD_TYPES__POSIX_QUEUE, [](Dump with) { return namespaces::makePosixQueueFileDump(with.posixQueues); },
+     [](Restore with) { return namespaces::makePosixQueueFileRestore(with.ownPosixQueues); }},
     {FD_TYPES__TTY, [](Dump with) { return tty::makeTtyDump(with.sessions); },
      [](Restore with) { return tty::makeTtyRestore(with.terminals); }},
     {FD_TYPES__EXT, [](Dump with) { return device::makeDeviceFileDump(with.devices); },

@@ -24,8 +24,9 @@ class SegmentsDump;
 }  // namespace criu::memory
 
 namespace criu::namespaces {
+class PosixQueuesDump;
 class TunDevices;
-}
+}  // namespace criu::namespaces
 
 namespace criu::sockets {
 class CarriedSockets;
@@ -49,6 +50,7 @@ struct FileDumpResources {
     namespaces::TunDevices& tunDevices;
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
+    namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has none for itself
 };
 
 /// What restore halves share with others of the run. All outlives them.
@@ -59,6 +61,7 @@ struct FileRestoreResources {
     const sockets::CarriedSockets& carried;
     const tty::OutsideTerminals& terminals;
     device::RestoreDevices& devices;
+    bool ownPosixQueues;  ///< the tree gets POSIX message queues of its own
 };
 
 /// One kind of open files: how images call it, and what makes its halves, which know nothing of each other.

@@ -10,6 +10,7 @@
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/namespaces/tun_file.hpp"
 #include "criu/sockets/carried_sockets.hpp"
@@ -28,10 +29,10 @@ struct FileKindsDump::Parts {
 };
 
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             namespaces::NetworksDump& networks, std::uint64_t ghostLimit)
-    : networks_(networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
+                             const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
+    : networks_(*around.networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
     const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
-                                 networks_.tunDevices(), devices,  parts_->sessions};
+                                 networks_.tunDevices(), devices,  parts_->sessions,     around.posixQueues};
     for (const FileKind& kind : fileKinds())
         parts_->kinds.push_back({kind.type, kind.startDump(with)});
 }

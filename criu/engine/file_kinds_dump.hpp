@@ -29,8 +29,9 @@ class SegmentsDump;
 }
 
 namespace criu::namespaces {
+struct DumpSurroundings;
 class NetworksDump;
-}
+}  // namespace criu::namespaces
 
 namespace criu::engine {
 
@@ -47,7 +48,7 @@ public:
 
     /// All arguments outlive this object. `ghostLimit`: bytes that a deleted file may have at most.
     FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  namespaces::NetworksDump& networks, std::uint64_t ghostLimit);
+                  const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;
     FileKindsDump& operator=(const FileKindsDump&) = delete;

@@ -13,6 +13,9 @@
 #include "criu/image/text_rules.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_source.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/posix_queues.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/task/seccomp.hpp"
 #include "criu/task/thread_state.hpp"
@@ -44,8 +47,8 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const bool extended = inventory.img_version == kExtendedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
-    constexpr std::array<std::string_view, 3> known{memory::kStripedPages, memory::kFilesPages,
-                                                    memory::kCompressedPages};
+    constexpr std::array<std::string_view, 4> known{memory::kStripedPages, memory::kFilesPages,
+                                                    memory::kCompressedPages, namespaces::kPosixQueues};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions))
         if (std::find(known.begin(), known.end(), extension) == known.end())
             fail("the images in {} have something that this criu doesn't know: {}", images.name(), extension);
@@ -244,6 +247,14 @@ std::optional<std::uint32_t> networkOf(const FileEntry& file) {
         if (number)
             return number;
     return std::nullopt;
+}
+
+bool makesIpcNamespace(const RestoreImages& content, const model::Options& options) {
+    const TaskKobjIdsEntry* const outside = content.inventory ? (*content.inventory)->root_ids : nullptr;
+    const auto& ids = content.tree.root().ids;
+    const bool joined = std::any_of(options.joinNs.begin(), options.joinNs.end(),
+                                    [](const model::JoinNs& each) { return each.kind == model::JoinNsKind::Ipc; });
+    return !joined && ids && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Ipc) != 0;
 }
 
 RestoreImages::RestoreImages() = default;

@@ -31,6 +31,10 @@ namespace criu::task {
 struct SeccompPlan;
 }
 
+namespace criu::model {
+struct Options;
+}
+
 namespace criu::engine {
 
 /// All small images of a checkpoint, read and checked before anything is created.
@@ -51,6 +55,9 @@ struct RestoreImages {
 
 /// The network namespace that a file was in; nothing for those that are in none.
 [[nodiscard]] std::optional<std::uint32_t> networkOf(const FileEntry& file);
+
+/// Whether the tree gets an IPC namespace that is made of the images, where names of queues lead to its own.
+[[nodiscard]] bool makesIpcNamespace(const RestoreImages& content, const model::Options& options);
 
 /// Throws Error naming the file if anything is missing or inconsistent. Sets the directory's image version and opens
 /// its parents before it asks `pages`, which reads the same checkpoint.

@@ -74,8 +74,13 @@ RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const Imag
       births_(births),
       devices_(devices),
       parts_(std::make_unique<Parts>(makeCarriedSockets(devices), [this](TreePid image) { return groupFor(image); })) {
-    const FileRestoreResources with{parts_->remaps,          segments,          network,
-                                    *parts_->carriedSockets, parts_->terminals, devices};
+    const FileRestoreResources with{parts_->remaps,
+                                    segments,
+                                    network,
+                                    *parts_->carriedSockets,
+                                    parts_->terminals,
+                                    devices,
+                                    makesIpcNamespace(content, options)};
     for (const FileKind& kind : fileKinds())
         if (kind.startRestore != nullptr)
             parts_->kinds.push_back({kind.type, kind.startRestore(with)});

@@ -17,6 +17,7 @@
 #include "images/fs.hpp"
 #include "images/ghost-file.hpp"
 #include "images/inventory.hpp"
+#include "images/ipc-mqueue.hpp"
 #include "images/ipc-msg.hpp"
 #include "images/ipc-sem.hpp"
 #include "images/ipc-shm.hpp"
@@ -94,6 +95,7 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {IpcShm, "ipcns-shm-{}.img", "IPCNS_SHM", 0x46283044, Common, of<IpcShmEntry>()},
     {IpcMsg, "ipcns-msg-{}.img", "IPCNS_MSG", 0x55453737, Common, of<IpcMsgEntry>()},
     {IpcSem, "ipcns-sem-{}.img", "IPCNS_SEM", 0x59573019, Common, of<IpcSemEntry>()},
+    {IpcMqueue, "ipcns-mqueue-{}.img", "IPCNS_MQUEUE", 0x3b6f10d4, Common, of<PosixQueueEntry>()},
     {Mountpoints, "mountpoints-{}.img", "MNTS", 0x55563928, Common, of<MntEntry>()},
     {Tmpfs, "tmpfs-{}.tar.gz.img", "", 0, Raw, nullptr, true},
     {TmpfsDev, "tmpfs-dev-{}.tar.gz.img", "", 0, Raw, nullptr},

@@ -56,6 +56,7 @@ enum class ImageKind : std::uint8_t {
     IpcShm,
     IpcMsg,
     IpcSem,
+    IpcMqueue,
     Mountpoints,
     Tmpfs,
     TmpfsDev,

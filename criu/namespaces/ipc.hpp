@@ -12,8 +12,10 @@
 #include "criu/memory/page_source.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
+#include "criu/namespaces/posix_queues_dump.hpp"
 
-/// IPC namespaces (ipc_namespaces(7)): limits, System V shared memory, message queues and semaphores.
+/// IPC namespaces (ipc_namespaces(7)): limits, POSIX message queues, System V shared memory, message queues and
+/// semaphores.
 namespace criu::namespaces {
 
 /// The content of the tree's IPC namespace. All calls from a thread that is in it.
@@ -22,8 +24,11 @@ public:
     /// `number`: of the namespace, in images; `owners`: how the tree calls users and groups.
     IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
 
-    /// Refuses what can't be dumped: POSIX message queues, whose messages can't be read without taking them out.
+    /// Looks at what there is. Throws Error for what can't be dumped.
     void check();
+
+    /// The namespace's, to which those are added that have no name any more.
+    [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
 
     /// As they were in check(). Whoever knows adjustments adds them before write().
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
@@ -37,9 +42,7 @@ private:
     std::uint32_t number_;
     const model::IdMap& owners_;
     std::vector<SemaphoreSet> semaphores_;
+    PosixQueuesDump posixQueues_;
 };
-
-/// Names of the POSIX message queues (mq_overview(7)) in the calling thread's IPC namespace. Throws Error.
-[[nodiscard]] std::vector<std::string> listPosixQueues();
 
 }  // namespace criu::namespaces

@@ -16,6 +16,7 @@
 #include "criu/namespaces/ipc_shared_memory.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/posix_queues.hpp"
 #include "images/ipc-var.hpp"
 
 namespace criu::namespaces {
@@ -38,6 +39,8 @@ public:
             queues_ = parseMessageQueues(*image);
         if (auto image = images_.openRead(ImageKind::IpcSem, number))
             semaphores_ = parseSemaphoreSets(*image);
+        if (auto image = images_.openRead(ImageKind::IpcMqueue, number))
+            posixQueues_ = parsePosixQueues(*image, surroundings_.ids);
         for (MessageQueue& queue : queues_)
             model::toOutside(queue.desc, surroundings_.ids);
         for (SemaphoreSet& set : semaphores_)
@@ -60,6 +63,7 @@ public:
             // Nobody can attach what is marked for removal, so it wasn't before the processes had.
             for (const int id : doomed_)
                 sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+            removeDeletedQueues(posixQueues_);
             writeForcedRemoval(*limits_, log_);
         });
     }
@@ -71,9 +75,11 @@ private:
             makeMessageQueue(queue);
         for (const SemaphoreSet& set : semaphores_)
             makeSemaphoreSet(set);
+        makePosixQueues(posixQueues_, surroundings_.ids);
         // Limits may have been lowered when the objects were there already.
         writeIpcLimits(*limits_, log_);
-        log_.info("The IPC namespace has {} message queues and {} semaphore sets", queues_.size(), semaphores_.size());
+        log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
+                  queues_.size(), posixQueues_.size(), semaphores_.size());
     }
 
     const ImageDir& images_;
@@ -85,6 +91,7 @@ private:
     Record<IpcVarEntry> limits_;
     std::vector<MessageQueue> queues_;
     std::vector<SemaphoreSet> semaphores_;
+    std::vector<PosixQueue> posixQueues_;
     std::vector<int> doomed_;
 };
 

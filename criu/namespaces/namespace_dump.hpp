@@ -50,6 +50,7 @@ struct SemaphoreSet;
 namespace criu::namespaces {
 
 class NetworksDump;
+class PosixQueuesDump;
 
 /// A living process of a tree that stands still.
 struct SeenProcess {
@@ -86,6 +87,8 @@ struct DumpSurroundings {
     /// Semaphores that the tree has for itself: whoever looks at a process adds its adjustments to them. Null if the
     /// tree uses those of criu's IPC namespace.
     std::vector<SemaphoreSet>* semaphores = nullptr;
+    /// The POSIX message queues that the tree has for itself; null as above.
+    PosixQueuesDump* posixQueues = nullptr;
     /// Ids of the System V shared memory that the tree has for itself.
     std::vector<std::uint32_t> sharedMemory;
     /// The number, in images, of criu's IPC namespace, if the tree uses System V shared memory of that: then the
@@ -120,7 +123,8 @@ struct DumpInputs {
 struct DumpOutputs {
     const ImageDir& images;
     memory::PageSinks& pages;
-    std::uint64_t& sharedPagesWritten;  ///< for statistics
+    std::uint64_t& sharedPagesWritten;     ///< for statistics
+    std::vector<std::string>& extensions;  ///< InventoryEntry.extensions: what CRIU 4.2 wouldn't find
 };
 
 /// One kind of namespace in one dump. Made when the tree has been frozen: the constructor looks at the namespaces that

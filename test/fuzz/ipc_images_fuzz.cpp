@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: an image of System V semaphores if the first byte is odd, else one of message queues.
+// Input: an image of System V message queues, semaphores, or POSIX message queues, which the first byte says.
+#include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
+#include "criu/namespaces/posix_queues.hpp"
 #include "test/fuzz/input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0)
         return 0;
-    const bool semaphores = (data[0] & 1) != 0;
-    const criu::ImageKind kind = semaphores ? criu::ImageKind::IpcSem : criu::ImageKind::IpcMsg;
+    constexpr criu::ImageKind kKinds[] = {criu::ImageKind::IpcMsg, criu::ImageKind::IpcSem, criu::ImageKind::IpcMqueue};
+    const criu::ImageKind kind = kKinds[data[0] % std::size(kKinds)];
     try {
         criu::ImageReader reader(criu::fuzz::fileOf(std::span(data + 1, size - 1)), kind, "input");
-        if (semaphores)
+        if (kind == criu::ImageKind::IpcSem)
             static_cast<void>(criu::namespaces::parseSemaphoreSets(reader));
-        else
+        else if (kind == criu::ImageKind::IpcMsg)
             static_cast<void>(criu::namespaces::parseMessageQueues(reader));
+        else
+            static_cast<void>(criu::namespaces::parsePosixQueues(reader, {}));
     } catch (const criu::Error&) {
         return 0;
     }

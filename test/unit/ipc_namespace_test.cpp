@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
+#include "criu/namespaces/posix_queues.hpp"
 #include "image_fixture.hpp"
+#include "images/ipc-mqueue.hpp"
 #include "images/ipc-msg.hpp"
 #include "images/ipc-sem.hpp"
 
@@ -122,4 +125,54 @@ TEST_CASE("semaphore sets are read as they were written, and values no semaphore
                    static_cast<void>(written({{described(1), {5}, {{criu::TreePid(7), {1, 1}}}}}));
                }),
                Catch::Contains("is adjusted"));
+}
+
+namespace {
+
+/// An image of one queue, which `change` is done to before.
+template <typename Change>
+std::string posixRefusal(Change&& change) {
+    char name[] = "letters";
+    PosixQueueEntry entry = POSIX_QUEUE_ENTRY__INIT;
+    entry.name = name;
+    entry.mode = 0600;
+    entry.max_messages = 10;
+    entry.message_size = 100;
+    change(entry);
+    const Bytes bytes = Bytes::headerOf(ImageKind::IpcMqueue).record(entry);
+    return errorOf([&] {
+        ImageReader reader(bytes.file(), ImageKind::IpcMqueue, "queues");
+        static_cast<void>(parsePosixQueues(reader, {}));
+    });
+}
+
+}  // namespace
+
+TEST_CASE("POSIX message queues come out of an image as they went in") {
+    const auto text = test::bytesOf("a text");
+    const std::vector<PosixQueue> queues{
+        {"letters", false, 0640, 7, 8, 10, 100, {{32767, {}}, {3, {text.begin(), text.end()}}}},
+        {"gone", true, 04600, 0, 0, 1, 1, {}}};
+    const TemporaryDir dir;
+    const ImageDir images = dir.images();
+    ImageWriter image = images.create(ImageKind::IpcMqueue, 3);
+    writePosixQueues(image, queues, {});
+    image.finish();
+    auto reader = images.openRead(ImageKind::IpcMqueue, 3);
+    REQUIRE(reader);
+    CHECK(parsePosixQueues(*reader, {}) == queues);
+}
+
+TEST_CASE("images of POSIX message queues that can't be are refused") {
+    CHECK(posixRefusal([](PosixQueueEntry&) {}).empty());
+    char path[] = "../letters";
+    CHECK(posixRefusal([&](PosixQueueEntry& entry) { entry.name = path; }).find("can't be called") !=
+          std::string::npos);
+    char nothing[] = "";
+    CHECK(posixRefusal([&](PosixQueueEntry& entry) { entry.name = nothing; }).find("can't be called") !=
+          std::string::npos);
+    CHECK(posixRefusal([](PosixQueueEntry& entry) { entry.max_messages = UINT64_MAX; }).find("can't have") !=
+          std::string::npos);
+    CHECK(posixRefusal([](PosixQueueEntry& entry) { entry.message_size = UINT64_MAX; }).find("can't have") !=
+          std::string::npos);
 }

@@ -71,6 +71,7 @@ KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
          content=contents.Sized(lambda entry: 0 if entry.in_pagemaps else entry.size, padding=4)),
     Kind("IPCNS_MSG", 0x55453737, "ipc_msg_entry", content=contents.Messages()),
     Kind("IPCNS_SEM", 0x59573019, "ipc_sem_entry", content=contents.Semaphores()),
+    Kind("IPCNS_MQUEUE", 0x3b6f10d4, "posix_queue_entry"),
     Kind("MNTS", 0x55563928, "mnt_entry"),
     Kind("AUTOFS", 0x49353943, "autofs_entry"),
     Kind("BINFMT_MISC", 0x67343323, "binfmt_misc_entry"),
