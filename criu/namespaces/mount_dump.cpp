@@ -24,6 +24,7 @@
 #include "criu/kernel/scan.hpp"
 #include "criu/memory/page_sink.hpp"
 #include "criu/namespaces/file_contents.hpp"
+#include "criu/namespaces/mount_deleted.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 namespace criu::namespaces {
@@ -404,18 +405,28 @@ void MountDump::check(const Plugins& plugins) {
             "the root, {}, is the directory {} of a file system in memory that nobody outside has; its files can't be "
             "dumped",
             root().describe(), root().root);
-    for (const Space& space : spaces_) {
-        const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
-        struct stat stat {};
-        if ((proc.kind.code != FSTYPE__PROC || proc.mountPoint != "/proc") &&
-            (::fstatat(space.root.get(), "proc", &stat, 0) != 0 || !S_ISDIR(stat.st_mode)))
-            fail("mount namespace {} has no directory /proc, which is needed to restore it", space.number);
-    }
+    for (Space& space : spaces_)
+        checkProc(space);
     const PathMap<bool> sources = sourcesOnRestore();
     for (Mount* const mount : all())
         if (!isRoot(*mount) && !mount->externalName)
             checkSource(*mount, sources, plugins);
     checkMasters();
+}
+
+/// criu needs /proc to restore a namespace. It makes the directory for the time of the restore where the root is a file
+/// system that it fills itself.
+void MountDump::checkProc(Space& space) const {
+    const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
+    if (proc.kind.code == FSTYPE__PROC && proc.mountPoint == "/proc")
+        return;
+    struct stat stat {};
+    const bool exists = ::fstatat(space.root.get(), "proc", &stat, AT_SYMLINK_NOFOLLOW) == 0;
+    if (exists && S_ISDIR(stat.st_mode))
+        return;
+    if (exists || !hasContent(space.mounts.root()))
+        fail("mount namespace {} has no directory /proc, which is needed to restore it", space.number);
+    space.lacksProc = true;
 }
 
 /// Directories of file systems, by device, that a restore has mounts of before it makes those of parts of them.
@@ -442,10 +453,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
     });
     const bool shared = mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View;
     if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
-        struct stat stat {};
-        if (mount.rootDeleted && ::fstatat(spaces_.front().root.get(), mount.mountPoint.c_str() + 1, &stat, 0) == 0 &&
-            !S_ISDIR(stat.st_mode))
-            fail("{} is a mount of a deleted file, {}, which would be lost", mount.describe(), mount.root);
+        if (mount.rootDeleted)
+            checkDeleted(mount);
         return;
     }
     if (plugins(mount.mountPoint, mount.id)) {
@@ -461,6 +470,16 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
                                   ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType)
                                   : std::string()));
     throw error;
+}
+
+void MountDump::checkDeleted(const Mount& mount) {
+    const ErrorContext context([&] { return mount.describe(); });
+    if (!isDeletedFile(openAll({mount.id}).at(mount.id).get(), options_.ghostLimit))
+        return;
+    for (const Mount* const other : all())
+        if (deletedFiles_.contains(other->id) && other->device == mount.device && other->root == mount.root)
+            fail("it is a mount of a deleted file that is mounted twice, which can't be dumped yet");
+    deletedFiles_.insert(mount.id);
 }
 
 void MountDump::checkMasters() {
@@ -504,16 +523,16 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
     return sockets;
 }
 
-void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, bool ownQueues, StopRequest& stop) {
+void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
-        return !mount.externalName && !mount.ofPlugin &&
-               (mount.kind.mustBeEmpty || (mount.kind.code == FSTYPE__MQUEUE && ownQueues));
+        return !mount.externalName && !mount.ofPlugin && mount.kind.mustBeEmpty;
     };
     std::set<int> wanted;
     std::set<std::uint32_t> devices;
     for (const Mount* const mount : all())
         if ((hasContent(*mount) || (mustBeEmpty(*mount) && mount->isWhole())) && devices.insert(mount->device).second)
             wanted.insert(mount->id);
+    wanted.insert(deletedFiles_.begin(), deletedFiles_.end());
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
         writeSpace(outputs, space, ids, opened, stop);
@@ -527,7 +546,12 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const
         MntEntry& entry = *entryOf(mount, arena);
         if (ids.isOwnNamespace() && entry.options != nullptr)
             entry.options = arena.string(innerOptions(entry.options, ids));
-        if (const auto found = opened.find(mount.id); found != opened.end()) {
+        if (space.lacksProc && mount.id == space.mounts.root().id)
+            entry.has_lacks_proc = entry.lacks_proc = 1;
+        if (deletedFiles_.contains(mount.id)) {
+            const ErrorContext context([&] { return mount.describe(); });
+            entry.deleted_file = describeDeletedFile(opened.at(mount.id).get(), ids, arena);
+        } else if (const auto found = opened.find(mount.id); found != opened.end()) {
             if (!hasContent(mount)) {
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());

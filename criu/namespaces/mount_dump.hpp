@@ -65,9 +65,9 @@ public:
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
-    /// when all else has been dumped. `ids`: how the tree calls owners; `ownQueues`: message queues are the tree's own.
-    /// Throws Error, also as soon as `stop` is requested.
-    void write(const DumpOutputs& outputs, const model::IdMap& ids, bool ownQueues, StopRequest& stop);
+    /// when all else has been dumped. `ids`: how the tree calls owners. Throws Error, also as soon as `stop` is
+    /// requested.
+    void write(const DumpOutputs& outputs, const model::IdMap& ids, StopRequest& stop);
 
 private:
     struct Space {
@@ -76,6 +76,7 @@ private:
         UniqueFd root;
         kernel::MountTable table{{}};  ///< as the kernel tells it
         MountTree mounts;
+        bool lacksProc = false;  ///< its root has no directory /proc
     };
 
     [[nodiscard]] std::vector<Mount*> all();
@@ -89,6 +90,8 @@ private:
     void check(const Plugins& plugins);
     [[nodiscard]] PathMap<bool> sourcesOnRestore();
     void checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins);
+    void checkProc(Space& space) const;
+    void checkDeleted(const Mount& mount);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
@@ -100,7 +103,8 @@ private:
     ExternalMounts externals_;
     Log& log_;
     std::vector<Space> spaces_;
-    bool rootOutside_ = false;  ///< criu's own namespace has the file system of the root mounted
+    std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
+    bool rootOutside_ = false;    ///< criu's own namespace has the file system of the root mounted
 };
 
 }  // namespace criu::namespaces

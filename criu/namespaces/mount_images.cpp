@@ -95,6 +95,13 @@ const MountImages::Space* MountImages::spaceOf(int id) const {
     return found != byId_.end() ? found->second.second : nullptr;
 }
 
+const MntEntry& MountImages::entryOf(const Mount& mount) const {
+    for (const MntEntry* const entry : entriesOn(mount.device))
+        if (static_cast<int>(entry->mnt_id) == mount.id)
+            return *entry;
+    fail("the images have no mount {}", mount.id);
+}
+
 std::span<const MntEntry* const> MountImages::entriesOn(std::uint32_t device) const {
     const auto found = entries_.find(device);
     return found != entries_.end() ? std::span<const MntEntry* const>(found->second)

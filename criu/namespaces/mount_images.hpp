@@ -57,6 +57,10 @@ public:
     [[nodiscard]] const Space* spaceOf(int id) const;
     /// What the images say of all mounts of a file system.
     [[nodiscard]] std::span<const MntEntry* const> entriesOn(std::uint32_t device) const;
+    /// What the images say of a mount, which is one of all().
+    [[nodiscard]] const MntEntry& entryOf(const Mount& mount) const;
+    /// Whether the namespace's root has no directory /proc.
+    [[nodiscard]] bool lacksProc(const Space& space) const { return entryOf(space.mounts.root()).lacks_proc != 0; }
     /// Whether a mount of this peer group is among them.
     [[nodiscard]] bool hasGroup(int group) const { return groups_.contains(group); }
 

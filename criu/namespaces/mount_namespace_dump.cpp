@@ -29,7 +29,7 @@ public:
 
     void write(const DumpOutputs& outputs) override {
         if (content_)
-            content_->write(outputs, inputs().surroundings.ids, inputs().surroundings.systemV == 0, inputs().stop);
+            content_->write(outputs, inputs().surroundings.ids, inputs().stop);
     }
 
 private:

@@ -27,6 +27,8 @@
 namespace criu::namespaces {
 namespace {
 
+constexpr const char* kProc = "proc";
+
 /// What is mounted on the root, or that itself.
 const Mount& topOf(const MountTree& tree) {
     const Mount* top = &tree.root();
@@ -85,13 +87,20 @@ bool lacksProc(const MountTree& tree) {
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc";
 }
 
-/// For the time of the restore.
-void addProc(const MountTree& tree) {
+/// For the time of the restore; nothing where there is one. Made while criu's own /proc is there still: in a user
+/// namespace the kernel mounts no proc that shows more than is to be seen anyway.
+UniqueFd makeProcMount(const MountTree& tree) {
     if (!lacksProc(tree))
+        return {};
+    const ErrorContext context([] { return "make a proc file system for the time of the restore"; });
+    return kernel::mountFileSystem({"proc", "proc", "", 0});
+}
+
+void addProc(const UniqueFd& proc) {
+    if (!proc)
         return;
     const ErrorContext context([] { return "put a proc file system on /proc for the time of the restore"; });
-    const UniqueFd proc = kernel::mountFileSystem({"proc", "proc", "", 0});
-    kernel::attachMountBelow(proc.get(), openRootDirectory().get(), "proc");
+    kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
 }
 
 /// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
@@ -191,7 +200,7 @@ void MountRestore::build() {
             linkAcross(fromMount, from, toMount, to);
         },
         *store_);
-    seal(mounts_.main());
+    seal(mounts_.spaces().front());
     yard_.forget();
 }
 
@@ -211,10 +220,12 @@ files::HiddenMounts MountRestore::makeMounts() {
     if (mounts_.spaces().size() > 1)
         places_[first.number].space =
             store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    makeProcDirectory(first);
+    const UniqueFd proc = makeProcMount(first.mounts);
     enterRoot(first.mounts, yard_.fd(), yard_.made(first.mounts.root().id),
               kernel::mountIdOf(yard_.made(topOf(first.mounts).id)));
     yard_.leave();
-    addProc(first.mounts);
+    addProc(proc);
     requireInPlace();
     return hiddenMounts();
 }
@@ -273,7 +284,9 @@ files::HiddenMounts MountRestore::hiddenMounts() {
 
 /// Makes the namespace of further processes: of a copy of all mounts, which is left with those of that namespace.
 void MountRestore::split(const MountImages::Space& space, Place& place) {
-    seal(space.mounts);
+    makeProcDirectory(space);
+    seal(space);
+    const UniqueFd proc = makeProcMount(space.mounts);
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
@@ -287,7 +300,7 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
             fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
                  space.number);
         enterRoot(space.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
-        addProc(space.mounts);
+        addProc(proc);
         place.root = std::make_shared<const UniqueFd>(inheritRoot());
     }
     sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
@@ -331,12 +344,46 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     linkBelow(directory, place(one, from), place(other, to));
 }
 
-void MountRestore::seal(const MountTree& tree) {
+/// A directory to put a proc file system on; the root is of a file system that the images have filled.
+/// removeProcDirectory() is called by another process, which finds the times that the root had here.
+void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
+    if (!mounts_.lacksProc(space))
+        return;
+    const int root = yard_.made(space.mounts.root().id);
+    struct stat before {};
+    sys(::fstat(root, &before), "look at the root");
+    if (const int code = tryMakeDirectory(root, kProc, S_IRWXU); code != 0)
+        failWith(code, "make a directory /proc for the time of the restore");
+    changeTimes(root, before.st_atim, before.st_mtim);
+}
+
+/// Called where paths lead where they do in the namespace, and nothing is mounted on /proc any more.
+void MountRestore::removeProcDirectory(const MountImages::Space& space) {
+    const UniqueFd root = openRootDirectory();
+    struct stat before {};
+    struct stat made {};
+    sys(::fstat(root.get(), &before), "look at the root");
+    sys(::fstatat(root.get(), kProc, &made, AT_SYMLINK_NOFOLLOW), "look at the directory /proc");
+    if (const int code = removeIfSame(root.get(), kProc, Inode::of(made)); code != 0)
+        failWith(code, "remove the directory /proc");
+    changeTimes(root.get(), before.st_atim, before.st_mtim);
+    const Mount& mount = space.mounts.root();
+    if ((mount.flags & MS_RDONLY) != 0)
+        kernel::setMountFlags(root.get(), mount.flags);
+    if ((mount.superFlags & MS_RDONLY) != 0)
+        kernel::makeFileSystemReadOnly(root.get());
+}
+
+void MountRestore::seal(const MountImages::Space& space) {
+    const MountTree& tree = space.mounts;
+    // What a directory will be removed from becomes read-only after that.
+    const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
     for (const Mount& mount : tree.all()) {
         const int made = yard_.made(mount.id);
-        if ((mount.flags & MS_RDONLY) != 0)
+        if ((mount.flags & MS_RDONLY) != 0 && &mount != later)
             kernel::setMountFlags(made, mount.flags);
-        if ((mount.superFlags & MS_RDONLY) != 0 && yard_.isFilled(mount.device))
+        if ((mount.superFlags & MS_RDONLY) != 0 && yard_.isFilled(mount.device) &&
+            (later == nullptr || mount.device != later->device))
             kernel::makeFileSystemReadOnly(made);
     }
 }
@@ -349,8 +396,10 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
             return process.task.ids && numberOf(**process.task.ids, kernel::NamespaceKind::Mount) == space.number;
         });
         if (there != processes.end())
-            inside(there->pid, [] {
+            inside(there->pid, [&] {
                 sys(::umount2("/proc", MNT_DETACH | UMOUNT_NOFOLLOW), "take the proc file system off /proc");
+                if (mounts_.lacksProc(space))
+                    removeProcDirectory(space);
             });
     }
 }

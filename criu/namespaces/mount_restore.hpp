@@ -36,7 +36,8 @@ public:
     void enter(const model::Task& task) const override;
     /// Makes mounts of terminals, which exist only now.
     void finish(const kernel::ProcPid& first) override;
-    /// Takes off /proc what build() has put there for the time of the restore, because the tree has none.
+    /// Takes off /proc what build() has put there for the time of the restore, because the tree has none, and removes
+    /// the directory if it had none either.
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
@@ -51,7 +52,9 @@ private:
     [[nodiscard]] files::HiddenMounts makeMounts();
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
     void requireInPlace() const;
-    void seal(const MountTree& tree);
+    void seal(const MountImages::Space& space);
+    void makeProcDirectory(const MountImages::Space& space) const;
+    static void removeProcDirectory(const MountImages::Space& space);
     void split(const MountImages::Space& space, Place& place);
     void attachAll(const MountTree& tree) const;
     [[nodiscard]] files::HiddenMounts hiddenMounts();

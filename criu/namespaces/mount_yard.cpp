@@ -12,7 +12,6 @@
 #include "criu/base/names.hpp"
 #include "criu/base/nanoseconds.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -229,15 +228,15 @@ void MountYard::fillFileSystem(const Mount& mount, int directory) const {
     }
 }
 
-UniqueFd MountYard::cloneFrom(const Mount& source, const Mount& mount) const {
+UniqueFd MountYard::cloneFrom(const Mount& source, const Mount& mount) {
     const int from = made(source.id);
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
         return kernel::cloneMountBelow(from, below);
     // As it was: deleted after it had been mounted.
-    const ErrorContext context([&] { return fmt::format("create directory {}, which is deleted again", mount.root); });
-    kernel::CreatedName directory = kernel::CreatedName::below(from, below);
-    return kernel::cloneMount(directory.createDirectory().get());
+    if (const MntDeletedFileEntry* const file = mounts_.entryOf(mount).deleted_file; file != nullptr)
+        return deleted_.addFile(from, below, *file);
+    return deleted_.addDirectory(from, below);
 }
 
 /// For mounts to be made from; one for all of a file system and peer group.
@@ -296,6 +295,7 @@ const Mount* MountYard::showing(std::uint32_t device, const std::string& one, co
 }
 
 void MountYard::leave() {
+    deleted_.remove();
     yard_.reset();
     outside_.clear();
     outer_.clear();

@@ -10,6 +10,7 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/namespaces/file_archive.hpp"
+#include "criu/namespaces/mount_deleted.hpp"
 #include "criu/namespaces/mount_helpers.hpp"
 #include "criu/namespaces/mount_images.hpp"
 #include "criu/namespaces/mount_sources.hpp"
@@ -51,7 +52,8 @@ public:
     /// A private mount of all that the mounts of a file system and peer group show, in the yard.
     [[nodiscard]] UniqueFd makeWhole(const Mount& mount) const;
 
-    /// Nothing is made any more: the yard, and what was opened outside, are closed.
+    /// Nothing is made any more, and all is in its place: the yard, and what was opened outside, are closed, and what
+    /// is mounted without a name loses it.
     void leave();
     /// The mounts are in their places: their descriptors are closed.
     void forget() noexcept { made_.clear(); }
@@ -65,7 +67,7 @@ private:
     [[nodiscard]] UniqueFd makeInside(const Mount& mount);
     [[nodiscard]] UniqueFd makeFileSystem(const Mount& mount);
     void fillFileSystem(const Mount& mount, int directory) const;
-    [[nodiscard]] UniqueFd cloneFrom(const Mount& source, const Mount& mount) const;
+    [[nodiscard]] UniqueFd cloneFrom(const Mount& source, const Mount& mount);
     [[nodiscard]] int wholeFor(const Mount& mount);
     void noteMade(const Mount& mount, UniqueFd fd);
     std::string place(std::string name, bool directory) const;
@@ -81,6 +83,7 @@ private:
     std::map<int, UniqueFd> made_;  ///< by mount id
     std::map<int, int> madeFrom_;   ///< the ids of those that others were cloned from
     std::map<int, UniqueFd> outer_;
+    DeletedRoots deleted_;
     std::optional<MountSources> sources_;                       ///< from makeAll() on
     std::map<std::pair<std::uint32_t, int>, UniqueFd> wholes_;  ///< makeWhole() by device and peer group
     std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
