@@ -97,4 +97,30 @@ std::vector<InetSocketInfo> readInetSockets(int family, int protocol) {
     return sockets;
 }
 
+std::size_t forgetConnections(int family, std::uint16_t port) {
+    constexpr std::uint32_t kFinWait2 = 5;
+    constexpr std::uint32_t kTimeWait = 6;
+    inet_diag_req_v2 request{};
+    request.sdiag_family = static_cast<std::uint8_t>(family);
+    request.sdiag_protocol = IPPROTO_TCP;
+    request.idiag_states = 1U << kFinWait2 | 1U << kTimeWait;
+    NetlinkMessage question(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, request);
+    std::vector<inet_diag_sockid> found;
+    (void)NetlinkSocket(NETLINK_SOCK_DIAG)
+        .request(question, [&](const nlmsghdr& header, std::span<const std::byte> payload) {
+            inet_diag_msg answer{};
+            if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || payload.size() < sizeof(answer))
+                return;
+            std::memcpy(&answer, payload.data(), sizeof(answer));
+            if (answer.idiag_inode == 0 && ntohs(answer.id.idiag_sport) == port)
+                found.push_back(answer.id);
+        });
+    for (const inet_diag_sockid& id : found) {
+        request.id = id;
+        NetlinkMessage order(SOCK_DESTROY, NLM_F_REQUEST | NLM_F_ACK, request);
+        (void)NetlinkSocket(NETLINK_SOCK_DIAG).request(order);
+    }
+    return found.size();
+}
+
 }  // namespace criu::kernel

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/inet_diag.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
@@ -152,6 +153,16 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
     finishOpen(socket, opener);
 }
 
+/// Connections that a listener had accepted, and closed, are remembered by the kernel for a minute under its port,
+/// which nobody can bind meanwhile unless all of them had SO_REUSEADDR. That the listener was there before them isn't
+/// known to the kernel any more, so they are forgotten first.
+bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const {
+    // A socket of IPv6 may have had connections of IPv4.
+    const std::size_t forgotten =
+        kernel::forgetConnections(AF_INET6, ends_.local.port) + kernel::forgetConnections(AF_INET, ends_.local.port);
+    return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
+}
+
 /// An interface may get the address only later; a new IPv6 address can't be bound to until duplicate address detection
 /// (RFC 4862) is over.
 void RestoredInet::bind(int socket, std::uint32_t device) const {
@@ -163,6 +174,8 @@ void RestoredInet::bind(int socket, std::uint32_t device) const {
     if (::bind(socket, &address.generic, length) == 0)
         return;
     Error error(errno, fmt::format("bind a socket to {}", ends_.local.text()));
+    if (error.code() == EADDRINUSE && isTcp() && bindAfterClosed(socket, address, length))
+        return;
     if (error.code() == EADDRINUSE)
         error.addHint("another program uses this port now: end it");
     throw error;
