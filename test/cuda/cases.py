@@ -67,6 +67,11 @@ class Run:
         with open(os.path.join(self.images, f"{verb}.log"), encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def why(self, verb):
+        """The last error that the log has."""
+        errors = [line.strip() for line in self.log(verb).splitlines() if "Error" in line]
+        return errors[-1] if errors else "nothing"
+
     def criu(self, verb, *options, environment=None):
         """Runs criu; its exit code and what it said of errors."""
         os.makedirs(self.images, exist_ok=True)

@@ -485,11 +485,25 @@ def counter_with(settings, wanted):
     return counter(changed, "16")
 
 
+def objects(settings):
+    """Graphs, events, streams with kernels under way, and memory that was mapped by hand."""
+    run = Run(settings, [os.path.join(os.path.dirname(settings.counter), "objects")], "READY")
+    try:
+        for _ in range(2):
+            time.sleep(0.2)
+            run.dump()
+            run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
 CASES = {
     "memory for the driver": made_ready,
     "once": lambda settings: counter(settings, "64"),
     "three times": lambda settings: counter(settings, "16", times=3),
     "threads and pinned host memory": lambda settings: counter(settings, "16", "threads", "4", "pinned"),
+    "graphs, events and streams": objects,
     "left running": lambda settings: counter(settings, "16", dump=["--leave-running"], times=3),
     "five processes": lambda settings: counter(settings, "16", processes=5, times=2),
     "compressed": lambda settings: counter(settings, "32", dump=["--compress"]),

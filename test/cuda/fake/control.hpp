@@ -93,6 +93,15 @@ bool isRetained(int device);
 // Whether cuInit() was called here.
 bool isInitialized();
 
+// A call of the program's: waits while the process is locked, and is waited for by a lock.
+class Entered {
+public:
+    Entered();
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+};
+
 // The start of this library in a process; 0 if it isn't there.
 std::uintptr_t base(int pid);
 // Of a process with CUDA state.

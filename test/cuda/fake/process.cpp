@@ -40,22 +40,6 @@ volatile int& state() {
     return *const_cast<volatile int*>(&control.state);
 }
 
-// A call of the program's: waits while it is locked.
-class Entered {
-public:
-    Entered() {
-        for (;;) {
-            while (state() != Running)
-                usleep(200);
-            ++underWay;
-            if (state() == Running)
-                return;
-            --underWay;
-        }
-    }
-    ~Entered() { --underWay; }
-};
-
 void openDevices() {
     devices.push_back(open("/dev/nvidiactl", O_RDWR | O_CLOEXEC));
     for (int i = 0; i < deviceCount(); ++i)
@@ -261,9 +245,21 @@ int numberIn(const char* variable, int otherwise) {
     return value == nullptr ? otherwise : atoi(value);
 }
 
-const char* const kKernels[] = {"tick", "fill", "check"};
-
 }  // namespace
+
+Entered::Entered() {
+    for (;;) {
+        while (state() != Running)
+            usleep(200);
+        ++underWay;
+        if (state() == Running)
+            return;
+        --underWay;
+    }
+}
+Entered::~Entered() {
+    --underWay;
+}
 
 int deviceCount() {
     return numberIn("FAKE_CUDA_DEVICES", 1);
@@ -378,42 +374,6 @@ FAKE int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t si
 FAKE int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
     const Entered entered;
     memcpy(to, reinterpret_cast<const void*>(from), size);
-    return Success;
-}
-
-FAKE int cuModuleLoadData(void** module, const void*) {
-    static int loaded;
-    *module = &loaded;
-    return Success;
-}
-
-FAKE int cuModuleGetFunction(const char** function, void*, const char* name) {
-    for (const char* const known : kKernels)
-        if (strcmp(known, name) == 0) {
-            *function = known;
-            return Success;
-        }
-    return NotFound;
-}
-
-FAKE int cuLaunchKernel(const char* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        void*, void** arguments, void**) {
-    const Entered entered;
-    using Words = volatile std::uint64_t*;
-    const auto argument = [&](int index) { return *static_cast<std::uint64_t*>(arguments[index]); };
-    auto* const words = reinterpret_cast<Words>(argument(0));
-    if (function == kKernels[0]) {
-        __atomic_fetch_add(words, 1, __ATOMIC_RELAXED);
-        return Success;
-    }
-    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
-    for (std::uint64_t i = 0; i < argument(1); ++i) {
-        const std::uint64_t wanted = (i + argument(2)) * kFactor;
-        if (function == kKernels[1])
-            words[i] = wanted;
-        else if (words[i] != wanted)
-            __atomic_fetch_add(reinterpret_cast<Words>(argument(3)), 1, __ATOMIC_RELAXED);
-    }
     return Success;
 }
 

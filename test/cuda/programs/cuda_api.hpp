@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace cuda {
 
@@ -55,9 +56,10 @@ inline DevicePointer allocate(std::size_t size) {
     return memory;
 }
 
-// tick(u64* counter): adds one. fill(u64* words, u64 count, u64 seed): word i becomes (i + seed) times an odd number.
-// check(u64* words, u64 count, u64 seed, u64* wrong): counts those that are something else. fill and check begin alike:
-// behind it %a7 is the address of a word, and %a6 what belongs there.
+// tick(u64* counter): adds one. spin(u64 nanoseconds, u64* counter): adds one when that time is over. fill(u64* words,
+// u64 count, u64 seed): word i becomes (i + seed) times an odd number. check(u64* words, u64 count, u64 seed, u64*
+// wrong): counts those that are something else. fill and check begin alike: behind it %a7 is the address of a word, and
+// %a6 what belongs there.
 inline std::string kernels() {
     const std::string each = R"(
     .reg .b64 %a<11>;
@@ -92,6 +94,22 @@ inline std::string kernels() {
     atom.global.add.u64 %a2, [%a1], 1;
     ret;
 }
+.visible .entry spin(.param .u64 nanoseconds, .param .u64 counter)
+{
+    .reg .b64 %a<6>;
+    .reg .pred %p;
+    ld.param.u64 %a1, [nanoseconds];
+    mov.u64 %a2, %globaltimer;
+    add.u64 %a1, %a1, %a2;
+again:
+    mov.u64 %a3, %globaltimer;
+    setp.lt.u64 %p, %a3, %a1;
+    @%p bra again;
+    ld.param.u64 %a4, [counter];
+    cvta.to.global.u64 %a4, %a4;
+    atom.global.add.u64 %a5, [%a4], 1;
+    ret;
+}
 .visible .entry fill(.param .u64 words, .param .u64 count, .param .u64 seed)
 {)" + each +
            R"(
@@ -116,9 +134,13 @@ class Kernels {
 public:
     Kernels() { call("cuModuleLoadData", &module_, kernels().c_str()); }
 
-    void tick(DevicePointer counter) const {
+    void tick(DevicePointer counter, void* stream = nullptr) const {
         void* arguments[] = {&counter};
-        launch("tick", 1, 1, arguments);
+        launch("tick", 1, 1, arguments, stream);
+    }
+    void spin(std::uint64_t nanoseconds, DevicePointer counter, void* stream) const {
+        void* arguments[] = {&nanoseconds, &counter};
+        launch("spin", 1, 1, arguments, stream);
     }
     void fill(DevicePointer words, std::uint64_t count, std::uint64_t seed) const {
         void* arguments[] = {&words, &count, &seed};
@@ -132,11 +154,12 @@ public:
 private:
     static constexpr unsigned kThreads = 256;
 
-    void launch(const char* name, std::uint64_t blocks, unsigned threads, void** arguments) const {
+    void launch(const char* name, std::uint64_t blocks, unsigned threads, void** arguments,
+                void* stream = nullptr) const {
         void* function = nullptr;
         call("cuModuleGetFunction", &function, module_, name);
-        call("cuLaunchKernel", function, static_cast<unsigned>(blocks), 1U, 1U, threads, 1U, 1U, 0U,
-             static_cast<void*>(nullptr), arguments, static_cast<void**>(nullptr));
+        call("cuLaunchKernel", function, static_cast<unsigned>(blocks), 1U, 1U, threads, 1U, 1U, 0U, stream, arguments,
+             static_cast<void**>(nullptr));
     }
 
     void* module_ = nullptr;
