@@ -190,6 +190,11 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             outcome.status = explain(run, outcome.answer);
             return outcome;
         }
+        case Command::Verify: {
+            Outcome outcome;
+            outcome.status = verify(run, outcome.answer);
+            return outcome;
+        }
         case Command::CpuinfoDump:
             dumpCpuInfo(run);
             return {};

@@ -13,6 +13,8 @@ namespace criu::engine {
 
 ImageDir openDumpImages(Run& run) {
     ImageDir images = takeImages(run);
+    if (run.options.checksum.value_or(false))
+        images.takeChecksums();
     if (!run.options.previousImages)
         return images;
     const std::string& previous = *run.options.previousImages;

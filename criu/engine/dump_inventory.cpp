@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump_captured.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/memory_tracking.hpp"
+#include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/networks_dump.hpp"
@@ -71,9 +73,7 @@ void writeInventory(const CapturedPhase& captured) {
     }
     if (!trackingId.empty())
         entry.tracking_id = trackingId.data();
-    ImageWriter image = frozen.images().create(ImageKind::Inventory);
-    image.write(entry);
-    image.finish();
+    completeImages(frozen.images(), entry, [&frozen] { frozen.stop().throwIfRequested(); });
 }
 
 }  // namespace criu::engine

@@ -72,6 +72,11 @@ int restore(Run& run);
 /// for people. Returns the exit status: 0 if that is nothing.
 int explain(Run& run, std::string& answer);
 
+/// Compares images, and those that they build on, with their checksums, and puts into `answer` what was compared and
+/// what is damaged, for people. Returns the exit status: 0 if all have checksums and nothing is damaged. Throws Error
+/// for what isn't a directory of images.
+int verify(Run& run, std::string& answer);
+
 /// Writes down what this machine's processor offers.
 void dumpCpuInfo(Run& run);
 

@@ -62,7 +62,7 @@ public:
     void run() {
         kernel::raiseFileLimit();  // each process has a descriptor here, and each file of pages
         ImageDir images = takeImages(run_);
-        const memory::FilePageSources sources(images);
+        const memory::FilePageSources sources(images, run_.options.checksum.value_or(true));
         const RestoreImages content = readImages(images, sources, run_.log);
         std::optional<memory::RemotePages> remote;
         if (run_.options.pageServer)

@@ -13,7 +13,9 @@
 #include "criu/engine/late_page_server.hpp"
 #include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/server_start.hpp"
+#include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/written_sums.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_server_protocol.hpp"
 #include "criu/model/options.hpp"
@@ -180,6 +182,8 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     if (run.options.pageServerSocket >= 0)
         sender.endSecurity();
     run.log.info("Page server: all pages are stored");
+    if (images.sums() != nullptr)
+        writeChecksums(images, ChecksumList::OfPageServer, images.sums()->all());
     dedupParents(images, run);
 }
 

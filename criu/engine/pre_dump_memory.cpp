@@ -14,6 +14,7 @@
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/statistics.hpp"
+#include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/parent_pages.hpp"
@@ -156,9 +157,7 @@ void PreDumpMemory::Work::writeInventory() const {
     entry.plugins_entry = &plugins;
     if (!id.empty())
         entry.tracking_id = id.data();
-    ImageWriter image = frozen_.images().create(ImageKind::Inventory);
-    image.write(entry);
-    image.finish();
+    completeImages(frozen_.images(), entry, [this] { frozen_.stop().throwIfRequested(); });
 }
 
 PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}

@@ -34,6 +34,7 @@ namespace criu::engine {
 struct PlannedRestore::Parts {
     explicit Parts(Run& run)
         : images(takeImages(run)),
+          pages(images, run.options.checksum.value_or(true)),
           content(readRunnable(images, pages, run)),
           births(planBirths(content, run.options)),
           devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, run.stop, store),
@@ -43,7 +44,7 @@ struct PlannedRestore::Parts {
           cgroups(run.options, run.log, images, (*content.inventory)->root_cg_set) {}
 
     ImageDir images;
-    memory::FilePageSources pages{images};
+    memory::FilePageSources pages;
     RestoreImages content;
     model::BirthPlan births;
     memory::Segments segments;

@@ -7,9 +7,11 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore_images.hpp"
+#include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/birth_facts.hpp"
@@ -48,6 +50,10 @@ model::OuterPlace outerPlace(const RestoreImages& content) {
 
 RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run) {
     const model::Options& options = run.options;
+    if (options.checksum.value_or(true)) {
+        images.openParents();
+        requireUndamaged(images, [&run] { run.stop.throwIfRequested(); });
+    }
     RestoreImages content = readImages(images, pages, run.log);
     requireClientsImages(run.client, content, images);
     if (options.cpuCaps.has(model::CpuCap::Image))

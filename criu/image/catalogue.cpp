@@ -10,6 +10,7 @@
 #include "images/binfmt-misc.hpp"
 #include "images/bpfmap-data.hpp"
 #include "images/cgroup.hpp"
+#include "images/checksums.hpp"
 #include "images/core.hpp"
 #include "images/cpuinfo.hpp"
 #include "images/fdinfo.hpp"
@@ -52,6 +53,7 @@ using enum Framing;
 // Only code points at this table; it holds no state.
 constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Inventory, "inventory.img", "INVENTORY", 0x58313116, TypeMagic, of<InventoryEntry>()},
+    {Checksums, "checksums-{}.img", "CHECKSUMS", 0x4c1d5e28, Common, of<ChecksumsHead>()},
     {StatsDump, "stats-dump", "STATS", 0x57093306, Service, of<StatsEntry>()},
     {StatsRestore, "stats-restore", "STATS", 0x57093306, Service, of<StatsEntry>()},
     {IrmapCache, "irmap-cache", "IRMAP_CACHE", 0x57004059, Service, of<IrmapCacheEntry>()},

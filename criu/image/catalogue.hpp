@@ -13,6 +13,7 @@ namespace criu {
 /// Every kind of file a checkpoint may consist of. Names are those of the files, not of the messages in them.
 enum class ImageKind : std::uint8_t {
     Inventory,
+    Checksums,
     StatsDump,
     StatsRestore,
     IrmapCache,

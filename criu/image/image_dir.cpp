@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "criu/base/names.hpp"
+#include "criu/image/written_sums.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/outside_help.hpp"
@@ -90,6 +91,8 @@ std::optional<ImageDir> ImageDir::openParent() const {
 }
 
 void ImageDir::openParents() {
+    if (parent_)
+        return;
     std::set<std::pair<dev_t, ino_t>> seen;
     const auto note = [&seen](const ImageDir& dir) {
         struct stat status {};
@@ -133,6 +136,8 @@ bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
 bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
     const auto rights = takeRights();
+    if (sums_)
+        sums_->forget(file);
     const int code = removeFile(fd(), file.c_str());
     if (code != 0 && code != ENOENT)
         failWith(code, "remove {} from {}", file, name_);
@@ -157,7 +162,12 @@ ImageReader ImageDir::openRequired(ImageKind kind, std::uint64_t id) const {
 ImageWriter ImageDir::create(ImageKind kind, std::uint64_t id) const {
     std::string file = imageName(kind, id);
     UniqueFd fd = createFile(*this, file, O_WRONLY);
-    return {std::move(fd), kind, std::move(file)};
+    ImageWriter image(std::move(fd), kind, file);
+    if (sums_) {
+        sums_->forget(file);
+        image.sumInto(sums_);
+    }
+    return image;
 }
 
 UniqueFd ImageDir::createRaw(ImageKind kind, std::uint64_t id) const {
@@ -165,6 +175,8 @@ UniqueFd ImageDir::createRaw(ImageKind kind, std::uint64_t id) const {
 }
 
 UniqueFd ImageDir::createNamed(const std::string& name) const {
+    if (sums_)
+        sums_->forget(name);
     return createFile(*this, name, O_RDWR);
 }
 
@@ -177,6 +189,10 @@ std::optional<UniqueFd> ImageDir::openNamed(const std::string& name, int flags) 
     if (!fd)
         return std::nullopt;
     return fd;
+}
+
+void ImageDir::takeChecksums() {
+    sums_ = std::make_shared<WrittenSums>();
 }
 
 }  // namespace criu

@@ -19,6 +19,8 @@ class OutsideHelp;
 
 namespace criu {
 
+class WrittenSums;
+
 /// A directory of images, held by descriptor, so that it stays the same whatever happens to working directory, root and
 /// mounts. Const members may be called by several threads at once. Files are named by kind and number (imageName()).
 class ImageDir {
@@ -33,7 +35,8 @@ public:
     [[nodiscard]] std::optional<ImageDir> openParent() const;
 
     /// Opens the parent, the parent's parent and so on, and holds them from then on: what the links say may mean
-    /// something else to a process with another root. Throws Error if a link leads nowhere or back.
+    /// something else to a process with another root. Does nothing if they are open. Throws Error if a link leads
+    /// nowhere or back.
     void openParents();
     /// The parent that openParents() has found, or null. Help and version are those of this directory.
     [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
@@ -64,6 +67,12 @@ public:
     /// The same for files whose names no ImageKind has: those of drivers and their contents.
     [[nodiscard]] UniqueFd createNamed(const std::string& name) const;
     [[nodiscard]] std::optional<UniqueFd> openNamed(const std::string& name, int flags) const;
+
+    /// From here on checksums are taken of all files that are created here. Throws Error if there is no library for
+    /// that.
+    void takeChecksums();
+    /// Those that were taken; null if none are.
+    [[nodiscard]] WrittenSums* sums() const noexcept { return sums_.get(); }
 
     /// From here on names in the directory are looked up, made and removed with these rights, which are fewer than
     /// criu's: those of a client, who may have put anything there. Only regular files are read then, and none through a
@@ -108,6 +117,7 @@ private:
     ImageVersion version_ = ImageVersion::V1_1;
     const kernel::OutsideHelp* help_ = nullptr;
     std::shared_ptr<const kernel::FileRights> rights_;  ///< null: criu's
+    std::shared_ptr<WrittenSums> sums_;                 ///< null: no checksums are taken
     std::unique_ptr<ImageDir> parent_;
 };
 

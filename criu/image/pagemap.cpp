@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/image/checksum.hpp"
 #include "criu/image/image_dir.hpp"
 #include "images/pagemap.hpp"
 
@@ -18,6 +19,8 @@ namespace {
 constexpr std::uint32_t kKnownFlags = 7;
 /// What a block may hold: a reader takes memory for it.
 constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
+/// Pages of an entry with checksums: entries don't get larger than a reader likes to take.
+constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 18;
 
 PageFlags flagsOf(const PagemapEntry& entry) {
     if (entry.has_in_parent != 0 && entry.in_parent != 0)
@@ -88,6 +91,9 @@ Pagemap::Pagemap(ImageReader file) {
     const auto head = file.one<PagemapHead>();
     stripes_ = inContext([&] { return file.name(); }, [&] { return stripesOf(*head); });
     codec_ = head->has_codec != 0 ? head->codec : 0;
+    summed_ = head->has_checksum != 0 && head->checksum != 0;
+    if (summed_ && head->checksum != kXxh3Checksum)
+        fail("{}: checksums of a kind that this criu doesn't know: {}", file.name(), head->checksum);
     for (;;) {
         const std::uint64_t offset = file.offset();
         const auto entry = file.next<PagemapEntry>();
@@ -96,6 +102,8 @@ Pagemap::Pagemap(ImageReader file) {
         const ErrorContext context(
             [&] { return fmt::format("{}: entry {} at offset {}", file.name(), ranges_.size(), offset); });
         append((*entry)->vaddr, pagesOf(**entry), flagsOf(**entry));
+        if (summed_)
+            appendChecksums(ranges_.back(), {(*entry)->checksums, (*entry)->n_checksums});
         const PagemapBlocks* const blocks = (*entry)->blocks;
         if (codec_ == 0 && blocks != nullptr)
             fail("it has blocks, but the head doesn't say how they are compressed");
@@ -142,6 +150,13 @@ void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
         block.offset = blocks_.back().offset + blocks_.back().stored;
     }
     blocks_.push_back(block);
+}
+
+void Pagemap::appendChecksums(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
+    const std::uint64_t pages = has(range.flags, PageFlags::Present) ? range.pages : 0;
+    if (checksums.size() != pages)
+        fail("it has {} checksums for the content of {} pages", checksums.size(), pages);
+    checksums_.insert(checksums_.end(), checksums.begin(), checksums.end());
 }
 
 std::uint64_t Pagemap::sizeOf(std::size_t file) const noexcept {
@@ -194,8 +209,8 @@ std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
     return files;
 }
 
-PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec)
-    : file_(std::move(file)) {
+PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec, bool summed)
+    : file_(std::move(file)), summed_(summed) {
     PagemapHead head = PAGEMAP_HEAD__INIT;
     std::vector<std::uint32_t> more(stripes.files.begin() + 1, stripes.files.end());
     head.pages_id = stripes.files.front();
@@ -207,35 +222,47 @@ PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::
     }
     head.has_codec = codec != 0;
     head.codec = codec;
+    head.has_checksum = summed;
+    head.checksum = kXxh3Checksum;
     file_.write(head);
 }
 
-void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
-    {
-        const ErrorContext context([&] { return file_.name(); });
-        checkRange(vaddr, pages, flags, pending_.pages != 0 ? pending_.end() : end_);
-        addContent(contentSize_, {vaddr, pages, flags, contentSize_});
-    }
-    if (pending_.pages != 0 && pending_.flags == flags && pending_.end() == vaddr) {
-        pending_.pages += pages;
-        return;
-    }
-    writePending();
-    pending_ = {vaddr, pages, flags, 0};
+/// What every range must be.
+void PagemapWriter::begin(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
+    const ErrorContext context([&] { return file_.name(); });
+    checkRange(range.vaddr, range.pages, range.flags, pending_.pages != 0 ? pending_.end() : end_);
+    if (checksums.size() != (summed_ && has(range.flags, PageFlags::Present) ? range.pages : 0))
+        fail("range at {:#x} of {} pages with {} checksums", range.vaddr, range.pages, checksums.size());
+    addContent(contentSize_, range);
 }
 
-void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks) {
+void PagemapWriter::add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags,
+                        std::span<const std::uint32_t> checksums) {
+    if (summed_ && pages > kMostSummed && has(flags, PageFlags::Present)) {
+        add(vaddr, kMostSummed, flags, checksums.first(std::min<std::size_t>(checksums.size(), kMostSummed)));
+        return add(vaddr + kMostSummed * kImagePageSize, pages - kMostSummed, flags,
+                   checksums.subspan(std::min<std::size_t>(checksums.size(), kMostSummed)));
+    }
+    begin({vaddr, pages, flags, contentSize_}, checksums);
+    const bool fits = !summed_ || pending_.pages + pages <= kMostSummed;
+    if (pending_.pages == 0 || pending_.flags != flags || pending_.end() != vaddr || !fits) {
+        writePending();
+        pending_ = {vaddr, 0, flags, 0};
+    }
+    pending_.pages += pages;
+    pendingChecksums_.insert(pendingChecksums_.end(), checksums.begin(), checksums.end());
+}
+
+void PagemapWriter::addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks,
+                              std::span<const std::uint32_t> checksums) {
     writePending();
     const PagemapRange range{vaddr, pages, flags, contentSize_};
-    {
-        const ErrorContext context([&] { return file_.name(); });
-        checkRange(vaddr, pages, flags, end_);
-        addContent(contentSize_, range);
-    }
-    write(range, &blocks);
+    begin(range, checksums);
+    write(range, &blocks, checksums);
 }
 
-void PagemapWriter::write(const PagemapRange& range, const BlockSizes* blocks) {
+void PagemapWriter::write(const PagemapRange& range, const BlockSizes* blocks,
+                          std::span<const std::uint32_t> checksums) {
     PagemapEntry entry = PAGEMAP_ENTRY__INIT;
     entry.vaddr = range.vaddr;
     entry.has_flags = 1;
@@ -254,14 +281,17 @@ void PagemapWriter::write(const PagemapRange& range, const BlockSizes* blocks) {
         message.pages_per_block = static_cast<std::uint32_t>(blocks->pagesEach);
         entry.blocks = &message;
     }
+    entry.n_checksums = checksums.size();
+    entry.checksums = const_cast<std::uint32_t*>(checksums.data());
     file_.write(entry);
     end_ = range.end();
 }
 
 void PagemapWriter::writePending() {
     if (pending_.pages != 0)
-        write(pending_, nullptr);
+        write(pending_, nullptr, pendingChecksums_);
     pending_ = {};
+    pendingChecksums_.clear();
 }
 
 void PagemapWriter::finish() {

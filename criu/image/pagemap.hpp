@@ -107,6 +107,8 @@ public:
     [[nodiscard]] std::uint32_t codec() const noexcept { return codec_; }
     /// If it is: all content, in order of position.
     [[nodiscard]] std::span<const StoredBlock> blocks() const noexcept { return blocks_; }
+    /// A checksum (Checksum) for each page of the content, in order of position; empty if there are none.
+    [[nodiscard]] std::span<const std::uint32_t> checksums() const noexcept { return checksums_; }
 
     /// The range that covers an address, or null.
     [[nodiscard]] const PagemapRange* find(std::uint64_t vaddr) const noexcept;
@@ -121,12 +123,15 @@ private:
     void append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
     void appendBlocks(const PagemapRange& range, const BlockSizes* blocks);
     void appendBlock(std::uint64_t bytes, std::uint64_t stored);
+    void appendChecksums(const PagemapRange& range, std::span<const std::uint32_t> checksums);
     [[nodiscard]] std::uint64_t sizeOf(std::size_t file) const noexcept;
 
     PageStripes stripes_;
     std::uint64_t contentSize_ = 0;
     std::uint32_t codec_ = 0;
     std::vector<StoredBlock> blocks_;
+    bool summed_ = false;  ///< there are checksums
+    std::vector<std::uint32_t> checksums_;
     std::vector<PagemapRange> ranges_;
 };
 
@@ -134,14 +139,16 @@ private:
 /// is merged with it. The pages themselves are the caller's to write, in the same order.
 class PagemapWriter {
 public:
-    /// Takes over a fresh ImageKind::Pagemap or ShmemPagemap.
-    /// `codec`: see Pagemap; with one there is one file.
-    PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec = 0);
+    /// Takes over a fresh pagemap. `codec`: see Pagemap; with one there is one file. `summed`: all content has
+    /// checksums.
+    PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec = 0, bool summed = false);
 
-    void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
+    /// `checksums`: of each page, if the content has any.
+    void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::span<const std::uint32_t> checksums = {});
 
     /// A range whose content was cut into blocks.
-    void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks);
+    void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks,
+                   std::span<const std::uint32_t> checksums = {});
 
     /// Bytes of the Present ranges so far: the position of the next one's content.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
@@ -150,12 +157,15 @@ public:
     void finish();
 
 private:
-    void write(const PagemapRange& range, const BlockSizes* blocks);
+    void begin(const PagemapRange& range, std::span<const std::uint32_t> checksums);
+    void write(const PagemapRange& range, const BlockSizes* blocks, std::span<const std::uint32_t> checksums);
     void writePending();
 
     ImageWriter file_;
-    PagemapRange pending_{};  ///< not written yet; no pages: nothing
-    std::uint64_t end_ = 0;   ///< of what is written
+    bool summed_;
+    PagemapRange pending_{};                       ///< not written yet; no pages: nothing
+    std::vector<std::uint32_t> pendingChecksums_;  ///< of its content
+    std::uint64_t end_ = 0;                        ///< of what is written
     std::uint64_t contentSize_ = 0;
 };
 

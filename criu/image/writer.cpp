@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/image/written_sums.hpp"
 
 namespace criu {
 namespace {
@@ -15,43 +16,72 @@ namespace {
 constexpr std::size_t kFirstBuffer = std::size_t{4} << 10;
 constexpr std::size_t kFlushAt = std::size_t{256} << 10;
 
-}  // namespace
+void append(std::vector<std::byte>& buffer, const void* data, std::size_t size) {
+    const auto* const bytes = static_cast<const std::byte*>(data);
+    buffer.insert(buffer.end(), bytes, bytes + size);
+}
 
-ImageWriter::ImageWriter(UniqueFd fd, ImageKind kind, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {
+void appendMagics(std::vector<std::byte>& buffer, ImageKind kind) {
     const ImageInfo& info = imageInfo(kind);
     if (info.framing == Framing::Raw)
         return;
-    buffer_.reserve(kFirstBuffer);
+    buffer.reserve(kFirstBuffer);
     if (info.framing != Framing::TypeMagic) {
         const std::uint32_t head = info.framing == Framing::Service ? kServiceMagic : kCommonMagic;
-        append(&head, sizeof(head));
+        append(buffer, &head, sizeof(head));
     }
-    append(&info.magic, sizeof(info.magic));
+    append(buffer, &info.magic, sizeof(info.magic));
 }
 
-void ImageWriter::writeAny(const ProtobufCMessage& message) {
-    const ErrorContext context([&] { return name_; });
+void appendRecord(std::vector<std::byte>& buffer, const ProtobufCMessage& message) {
     const std::size_t size = encodedSize(message);
     if (size > kMaxRecordSize)
         fail("a {} of {} bytes exceeds the limit of {}", message.descriptor->name, size, kMaxRecordSize);
     const auto prefix = static_cast<std::uint32_t>(size);
-    const std::size_t start = buffer_.size();
-    buffer_.resize(start + sizeof(prefix) + size);
-    std::memcpy(buffer_.data() + start, &prefix, sizeof(prefix));
-    ::protobuf_c_message_pack(&message, reinterpret_cast<std::uint8_t*>(buffer_.data() + start + sizeof(prefix)));
+    const std::size_t start = buffer.size();
+    buffer.resize(start + sizeof(prefix) + size);
+    std::memcpy(buffer.data() + start, &prefix, sizeof(prefix));
+    ::protobuf_c_message_pack(&message, reinterpret_cast<std::uint8_t*>(buffer.data() + start + sizeof(prefix)));
+}
+
+}  // namespace
+
+std::vector<std::byte> imageOf(ImageKind kind, const ProtobufCMessage& record) {
+    std::vector<std::byte> image;
+    appendMagics(image, kind);
+    appendRecord(image, record);
+    return image;
+}
+
+ImageWriter::ImageWriter(UniqueFd fd, ImageKind kind, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {
+    appendMagics(buffer_, kind);
+}
+
+ImageWriter::~ImageWriter() = default;
+ImageWriter::ImageWriter(ImageWriter&&) noexcept = default;
+ImageWriter& ImageWriter::operator=(ImageWriter&&) noexcept = default;
+
+void ImageWriter::sumInto(std::shared_ptr<WrittenSums> sums) {
+    sums_ = std::move(sums);
+    summing_ = std::make_unique<FileSumming>(sums_->checksum());
+}
+
+void ImageWriter::writeAny(const ProtobufCMessage& message) {
+    const ErrorContext context([&] { return name_; });
+    appendRecord(buffer_, message);
     if (buffer_.size() >= kFlushAt)
-        flush();
+        writeOut();
 }
 
 void ImageWriter::payload(std::span<const std::byte> bytes) {
     if (buffer_.size() + bytes.size() >= kFlushAt) {
-        flush();
+        writeOut();
         if (bytes.size() >= kFlushAt) {
             writeAll(bytes);
             return;
         }
     }
-    append(bytes.data(), bytes.size());
+    append(buffer_, bytes.data(), bytes.size());
 }
 
 void ImageWriter::zeros(std::size_t count) {
@@ -59,24 +89,28 @@ void ImageWriter::zeros(std::size_t count) {
 }
 
 int ImageWriter::flush() {
-    writeAll(buffer_);
-    buffer_.clear();
+    writeOut();
+    summing_.reset();  // what comes between isn't seen here
     return fd_.get();
 }
 
+void ImageWriter::writeOut() {
+    writeAll(buffer_);
+    buffer_.clear();
+}
+
 void ImageWriter::finish() {
-    flush();
+    writeOut();
+    if (summing_)
+        sums_->add(summing_->finish(name_));
     // close(2) reports what network file systems put off. The descriptor is gone even then.
     if (::close(fd_.release()) < 0)
         failErrno("{}: close", name_);
 }
 
-void ImageWriter::append(const void* data, std::size_t size) {
-    const auto* const bytes = static_cast<const std::byte*>(data);
-    buffer_.insert(buffer_.end(), bytes, bytes + size);
-}
-
 void ImageWriter::writeAll(std::span<const std::byte> bytes) {
+    if (summing_)
+        summing_->add(bytes);
     while (!bytes.empty()) {
         const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
         if (written < 0) {

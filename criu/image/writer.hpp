@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,12 @@
 
 namespace criu {
 
+class FileSumming;
+class WrittenSums;
+
+/// All bytes of an image that has one record. Error when a required field is unset.
+[[nodiscard]] std::vector<std::byte> imageOf(ImageKind kind, const ProtobufCMessage& record);
+
 /// Writes an image: magics, then records and payload. Output is buffered, so that a small image takes one write(2).
 /// Nothing is known to be written before finish() returned; a writer destroyed without it leaves an incomplete file,
 /// as happens when an exception passes by. One writer belongs to one thread; different writers are independent.
@@ -20,6 +27,13 @@ class ImageWriter {
 public:
     /// Takes over `fd`, an empty file or the write end of a pipe. Raw kinds get no header and take payload only.
     ImageWriter(UniqueFd fd, ImageKind kind, std::string name);
+    ~ImageWriter();
+    ImageWriter(ImageWriter&&) noexcept;
+    ImageWriter& operator=(ImageWriter&&) noexcept;
+
+    /// Puts the file's checksums there when it is finished, unless flush() has handed out its descriptor. Before
+    /// anything is written.
+    void sumInto(std::shared_ptr<WrittenSums> sums);
 
     /// Appends a record. Error when a required field is unset.
     template <Message T>
@@ -45,12 +59,14 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
 private:
-    void append(const void* data, std::size_t size);
+    void writeOut();
     void writeAll(std::span<const std::byte> bytes);
 
     UniqueFd fd_;
     std::string name_;
     std::vector<std::byte> buffer_;
+    std::shared_ptr<WrittenSums> sums_;  ///< null: nobody wants checksums
+    std::unique_ptr<FileSumming> summing_;
 };
 
 }  // namespace criu

@@ -15,6 +15,8 @@
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"
+#include "criu/image/written_sums.hpp"
+#include "criu/memory/checked_pages.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/pages_store.hpp"
 #include "criu/memory/parent_pages.hpp"
@@ -120,10 +122,15 @@ public:
                    const Compression& compression)
         : compression_(compression),
           pagemap_(images.create(pagemapOf(object), object.id), {{number}, 0},
-                   static_cast<std::uint32_t>(compression.kind)),
-          pages_(createPagesStore(images, number)) {}
+                   static_cast<std::uint32_t>(compression.kind), images.sums() != nullptr),
+          pages_(createPagesStore(images, number)) {
+        if (images.sums() != nullptr)
+            sums_.emplace(images.sums()->checksum());
+    }
 
     std::uint64_t write(const PageBlock& block) override {
+        if (sums_)
+            sums_->add(block);
         Packing packing(*compression_.codec, compression_.block, block);
         pages_->writePieces(place(block, packing), packing.output);
         return packing.zeros;
@@ -139,9 +146,13 @@ public:
     void finish() override {
         pages_->finish();
         const std::lock_guard lock(mutex_);
+        std::vector<std::uint32_t> sums;
+        if (sums_)
+            sums = sums_->take(contentSize());
+        std::span<const std::uint32_t> rest = sums;
         for (const PageRun& run : runs_)
             if (has(run.flags, PageFlags::Present))
-                finishRun(run);
+                finishRun(run, rest);
             else
                 pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
         pagemap_.finish();
@@ -166,18 +177,21 @@ private:
         return offset;
     }
 
-    void finishRun(const PageRun& run) {
+    /// `sums`: checksums of all content from here on, of which it takes those of the run.
+    void finishRun(const PageRun& run, std::span<const std::uint32_t>& sums) {
         for (std::uint64_t done = 0; done < run.bytes;) {
             if (pieces_.empty() || pieces_.front().address != run.address + done)
                 fail("pages at {:#x} have no content", run.address + done);
             const Piece piece = std::move(pieces_.front());
             pieces_.pop_front();
             const std::uint64_t pages = piece.bytes / kImagePageSize;
+            const std::span<const std::uint32_t> own = sums.first(sums_ ? pages : 0);
+            sums = sums.subspan(own.size());
             if (piece.stored.empty())
-                pagemap_.add(piece.address, pages, run.flags);
+                pagemap_.add(piece.address, pages, run.flags, own);
             else
-                pagemap_.addBlocks(piece.address, pages, run.flags,
-                                   {piece.stored, compression_.block / kImagePageSize});
+                pagemap_.addBlocks(piece.address, pages, run.flags, {piece.stored, compression_.block / kImagePageSize},
+                                   own);
             done += piece.bytes;
         }
     }
@@ -192,19 +206,22 @@ private:
     std::uint64_t placed_ = 0;  ///< bytes of content that have their place
     std::uint64_t end_ = 0;     ///< of the file
     bool abandoned_ = false;
+    std::optional<PageSums> sums_;  ///< absent: no checksums are taken
 };
 
 class CompressedContent final : public PageContent {
 public:
-    CompressedContent(const Pagemap& pagemap, std::vector<UniqueFd> files, std::shared_ptr<const Codec> codec)
-        : blocks_(pagemap.blocks()), codec_(std::move(codec)) {
+    CompressedContent(const ImageDir& images, const Pagemap& pagemap, std::shared_ptr<const Codec> codec)
+        : name_(fmt::format("{}/{}", images.name(), imageName(ImageKind::Pages, pagemap.stripes().files.front()))),
+          blocks_(pagemap.blocks()),
+          codec_(std::move(codec)) {
+        std::vector<UniqueFd> files = pagemap.openPages(images, O_RDONLY | O_CLOEXEC);
         if (!files.empty())
             file_ = std::move(files.front());
     }
 
     void read(std::uint64_t position, std::span<iovec> targets) const override {
-        auto block = std::upper_bound(blocks_.begin(), blocks_.end(), position,
-                                      [](std::uint64_t at, const StoredBlock& each) { return at < each.end(); });
+        auto block = blockAt(position);
         for (; !targets.empty(); ++block) {
             if (block == blocks_.end())
                 fail("there is no content at {:#x}", position);
@@ -215,7 +232,19 @@ public:
         }
     }
 
+    [[nodiscard]] std::string where(std::uint64_t position) const override {
+        const auto block = blockAt(position);
+        return block == blocks_.end()
+                   ? name_
+                   : fmt::format("{}: in the {} bytes at offset {:#x}", name_, block->stored, block->offset);
+    }
+
 private:
+    [[nodiscard]] std::span<const StoredBlock>::iterator blockAt(std::uint64_t position) const {
+        return std::upper_bound(blocks_.begin(), blocks_.end(), position,
+                                [](std::uint64_t at, const StoredBlock& each) { return at < each.end(); });
+    }
+
     void readBlock(const StoredBlock& block, std::uint64_t within, std::span<iovec> targets) const {
         if (block.stored == 0) {
             for (const iovec& target : targets)
@@ -225,7 +254,7 @@ private:
         if (block.stored == block.bytes)
             return readFrom(file_.get(), block.offset + within, targets);
         const ErrorContext context(
-            [&] { return fmt::format("block of {} bytes at {:#x} of the pages file", block.stored, block.offset); });
+            [&] { return fmt::format("{}: block of {} bytes at offset {:#x}", name_, block.stored, block.offset); });
         const auto stored = std::make_unique_for_overwrite<std::byte[]>(block.stored);
         iovec whole{stored.get(), block.stored};
         readFrom(file_.get(), block.offset, {&whole, 1});
@@ -241,6 +270,7 @@ private:
         }
     }
 
+    const std::string name_;
     const std::span<const StoredBlock> blocks_;
     const std::shared_ptr<const Codec> codec_;
     UniqueFd file_;
@@ -271,8 +301,7 @@ std::shared_ptr<const Codec> codecOf(const Pagemap& pagemap) {
 
 std::unique_ptr<PageContent> openCompressed(const ImageDir& images, const Pagemap& pagemap,
                                             std::shared_ptr<const Codec> codec) {
-    return std::make_unique<CompressedContent>(pagemap, pagemap.openPages(images, O_RDONLY | O_CLOEXEC),
-                                               std::move(codec));
+    return std::make_unique<CompressedContent>(images, pagemap, std::move(codec));
 }
 
 }  // namespace criu::memory

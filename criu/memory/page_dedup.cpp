@@ -4,37 +4,19 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <string>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/image/old_images.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/memory_object.hpp"
 #include "criu/memory/parent_pages.hpp"
+#include "criu/memory/stored_objects.hpp"
 
 namespace criu::memory {
 namespace {
-
-/// The objects that a directory has pages of.
-std::vector<MemoryObject> objectsIn(const ImageDir& images) {
-    std::vector<MemoryObject> objects;
-    for (const std::string& name : namesIn(images)) {
-        const auto kind = imageKindOf(name);
-        if (kind != ImageKind::Pagemap && kind != ImageKind::ShmemPagemap)
-            continue;
-        MemoryObject object;
-        object.kind = kind == ImageKind::Pagemap ? MemoryObject::Kind::Process : MemoryObject::Kind::Shared;
-        const char* const number = name.data() + name.rfind('-') + 1;
-        if (std::from_chars(number, name.data() + name.size(), object.id).ec == std::errc())
-            objects.push_back(object);
-    }
-    std::sort(objects.begin(), objects.end());
-    return objects;
-}
 
 /// What one parent has of an object, to be made less.
 class Ancestor {
@@ -136,7 +118,8 @@ void punchHole(int file, std::uint64_t offset, std::uint64_t bytes) {
 std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void()>& checkStop) {
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
-        freed += freeReplaced(images, object, checkStop);
+        if (object.kind != MemoryObject::Kind::Files)  // a dump has all of those itself
+            freed += freeReplaced(images, object, checkStop);
     return freed;
 }
 

@@ -10,6 +10,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/written_sums.hpp"
+#include "criu/memory/checked_pages.hpp"
 #include "criu/memory/compressed_pages.hpp"
 #include "criu/memory/page_dedup.hpp"
 #include "criu/memory/page_file_sinks.hpp"
@@ -26,7 +28,10 @@ constexpr std::uint64_t kPiece = kContentBlock;
 class FileSink final : public PageSink {
 public:
     FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
-        : pagemap_(images.create(pagemapOf(object), object.id), stripes), stripes_(std::move(stripes)) {
+        : pagemap_(images.create(pagemapOf(object), object.id), stripes, 0, images.sums() != nullptr),
+          stripes_(std::move(stripes)) {
+        if (images.sums() != nullptr)
+            sums_.emplace(images.sums()->checksum());
         for (const std::uint32_t number : stripes_.files)
             files_.push_back(createPagesStore(images, number));
     }
@@ -37,6 +42,8 @@ public:
     }
 
     std::uint64_t write(const PageBlock& block) override {
+        if (sums_)
+            sums_->add(block);
         std::uint64_t holes = 0;
         std::uint64_t position = block.position;
         for (std::span<const std::byte> rest = block.bytes; !rest.empty();) {
@@ -52,6 +59,8 @@ public:
     void finish() override {
         for (const auto& file : files_)
             file->finish();
+        if (sums_)
+            addSummed();
         pagemap_.finish();
     }
 
@@ -62,16 +71,33 @@ public:
 
 private:
     void append(std::span<const PageRun> runs, std::uint64_t contentSize) override {
-        for (const PageRun& run : runs)
-            pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
+        if (sums_)
+            runs_.insert(runs_.end(), runs.begin(), runs.end());
+        else
+            for (const PageRun& run : runs)
+                pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
         // Pages of zeroes at the end are a hole, too; and stores through a mapping need the file to be there.
         for (std::size_t index = 0; index < files_.size(); ++index)
             files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }
 
+    /// An entry has the checksums of its pages, so none is written before all of their content has come.
+    void addSummed() {
+        const std::vector<std::uint32_t> sums = sums_->take(contentSize());
+        std::span<const std::uint32_t> rest = sums;
+        for (const PageRun& run : runs_) {
+            const std::uint64_t pages = run.bytes / kImagePageSize;
+            const std::uint64_t here = has(run.flags, PageFlags::Present) ? pages : 0;
+            pagemap_.add(run.address, pages, run.flags, rest.first(here));
+            rest = rest.subspan(here);
+        }
+    }
+
     PagemapWriter pagemap_;
     PageStripes stripes_;
     std::vector<std::unique_ptr<PagesStore>> files_;
+    std::optional<PageSums> sums_;  ///< absent: no checksums are taken
+    std::vector<PageRun> runs_;     ///< with checksums: all that were added
 };
 
 class FileContent final : public PageContent {
@@ -106,6 +132,11 @@ public:
         }
     }
 
+    [[nodiscard]] std::string where(std::uint64_t position) const override {
+        const PageStripes::Place place = stripes_.place(position);
+        return fmt::format("{} at offset {:#x}", nameOf(place), place.offset);
+    }
+
 private:
     [[nodiscard]] std::string nameOf(const PageStripes::Place& place) const {
         return fmt::format("{}/{}", directory_, imageName(ImageKind::Pages, stripes_.files[place.file]));
@@ -118,26 +149,35 @@ private:
 
 class FileLayer final : public PageLayer {
 public:
-    FileLayer(const ImageDir& images, Pagemap pagemap)
-        : images_(images), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {}
+    FileLayer(const ImageDir& images, Pagemap pagemap, bool compares)
+        : images_(images), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {
+        if (compares && !pagemap_.checksums().empty())
+            checksum_ = std::make_shared<const Checksum>();
+    }
 
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
 
-    [[nodiscard]] std::unique_ptr<PageContent> open() const override {
-        if (codec_)
-            return openCompressed(images_, pagemap_, codec_);
-        return std::make_unique<FileContent>(images_, pagemap_, O_RDONLY);
-    }
-
-    [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override {
-        return codec_ ? open() : std::make_unique<FileContent>(images_, pagemap_, O_RDWR);
-    }
+    [[nodiscard]] bool compares() const noexcept override { return checksum_ != nullptr; }
+    [[nodiscard]] std::unique_ptr<PageContent> open() const override { return openFor(O_RDONLY); }
+    [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override { return openFor(O_RDWR); }
 
 private:
+    [[nodiscard]] std::unique_ptr<PageContent> openFor(int access) const {
+        std::unique_ptr<PageContent> content;
+        if (codec_)
+            content = openCompressed(images_, pagemap_, codec_);
+        else
+            content = std::make_unique<FileContent>(images_, pagemap_, access);
+        if (checksum_)
+            content = checkedContent(std::move(content), pagemap_.checksums(), checksum_);
+        return content;
+    }
+
     const ImageDir& images_;
     Pagemap pagemap_;
     /// Null: it isn't compressed. Loaded here, since restored processes may have other files.
     std::shared_ptr<const Codec> codec_;
+    std::shared_ptr<const Checksum> checksum_;  ///< null: content isn't compared
 };
 
 bool needsParent(std::span<const PagemapRange> ranges) {
@@ -197,7 +237,7 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
         if (!pagemap)
             break;
-        layers.push_back(std::make_unique<FileLayer>(*dir, std::move(*pagemap)));
+        layers.push_back(std::make_unique<FileLayer>(*dir, std::move(*pagemap), compares_));
         if (!needsParent(layers.back()->ranges()))
             break;
     }

@@ -16,14 +16,17 @@ namespace criu::memory {
 /// Reads such files, in a directory and in those that its link "parent" leads to.
 class FilePageSources final : public PageSources {
 public:
-    /// `images` outlives this object; if it has parents, they have been opened (ImageDir::openParents()).
-    explicit FilePageSources(const ImageDir& images) noexcept : images_(images) {}
+    /// `images` outlives this object; if it has parents, they have been opened (ImageDir::openParents()). `compares`:
+    /// content that has checksums is compared with them as it is read.
+    explicit FilePageSources(const ImageDir& images, bool compares = true) noexcept
+        : images_(images), compares_(compares) {}
 
     [[nodiscard]] std::optional<PageSource> open(const MemoryObject& object) const override;
     [[nodiscard]] std::string describe(const MemoryObject& object) const override;
 
 private:
     const ImageDir& images_;
+    const bool compares_;
 };
 
 }  // namespace criu::memory

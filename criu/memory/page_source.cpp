@@ -24,6 +24,10 @@ PageJob absent(std::uint64_t start, std::uint64_t end) {
 
 }  // namespace
 
+std::string PageContent::where(std::uint64_t position) const {
+    return fmt::format("content at {:#x}", position);
+}
+
 PageJob PageJob::from(std::uint64_t start) const noexcept {
     PageJob rest = *this;
     rest.address = start;

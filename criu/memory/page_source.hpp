@@ -51,6 +51,8 @@ public:
     /// Content isn't needed any more: its storage is freed, if it was opened for that and has a way to do it. Several
     /// threads may do so at once. Throws Error.
     virtual void free(std::uint64_t /*position*/, std::uint64_t /*bytes*/) const {}
+    /// Where content is stored, for messages.
+    [[nodiscard]] virtual std::string where(std::uint64_t position) const;
 };
 
 /// What one dump has of a memory object.
@@ -61,7 +63,9 @@ public:
     [[nodiscard]] virtual std::span<const PagemapRange> ranges() const = 0;
     /// Opens the content for the calling process, and checks that there is enough of it. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<PageContent> open() const = 0;
-    /// The same for content that may be freed when it was read.
+    /// Whether content is compared with checksums as it is read.
+    [[nodiscard]] virtual bool compares() const noexcept { return false; }
+    /// The same as open(), for content that may be freed when it was read.
     [[nodiscard]] virtual std::unique_ptr<PageContent> openToFree() const { return open(); }
 };
 

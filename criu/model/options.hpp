@@ -52,10 +52,10 @@ enum class CgroupMode : std::uint8_t {
 /// What drops packets of a dumped tree's connections, so that nobody answers them, from the dump to the restore.
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
 
-/// Who copies memory in a pre-dump: the parasite with vmsplice, or criu with process_vm_readv.
 /// How pages are compressed.
 enum class PageCodec : std::uint8_t { None, Lz4, Zstd };
 
+/// Who copies memory in a pre-dump: the parasite with vmsplice, or criu with process_vm_readv.
 enum class PreDumpMode : std::uint8_t { Splice, Read };
 
 /// What must be unchanged in a regular file between dump and restore.
@@ -208,6 +208,7 @@ struct Options {
     PageCodec compress = PageCodec::None;
     std::uint64_t compressBlock = 256U << 10;  ///< bytes that are compressed together
     int compressLevel = 1;                     ///< see memory::Codec::load()
+    std::optional<bool> checksum;              ///< absent: images get none, and those that are there are compared
     bool compat = false;                       ///< --compat 4.2: images in no form that this version can't read
 
     // Files

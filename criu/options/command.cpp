@@ -19,6 +19,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write down what this processor offers"},
     {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
     {Explain, "explain", true, "explain DIR", "say what is in the way of a restore here, without trying it"},
+    {Verify, "verify", true, "verify DIR", "compare images with the checksums that were written with them"},
 };
 
 constexpr bool inOrder() noexcept {

@@ -21,8 +21,9 @@ enum class Command : std::uint8_t {
     CpuinfoDump,
     CpuinfoCheck,
     Explain,
+    Verify,
 };
-inline constexpr unsigned kCommandCount = 12;
+inline constexpr unsigned kCommandCount = 13;
 
 /// The commands that something applies to.
 class CommandSet {

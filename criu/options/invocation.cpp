@@ -40,9 +40,10 @@ void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) 
     words.clear();
 }
 
-/// The word behind explain, which may also be given as --images-dir.
+/// The word behind explain and verify, which may also be given as --images-dir.
 void takeDirectory(Invocation& invocation, std::vector<std::string>& words) {
-    if (invocation.command != Command::Explain || words.empty() || words.front().empty())
+    if ((invocation.command != Command::Explain && invocation.command != Command::Verify) || words.empty() ||
+        words.front().empty())
         return;
     invocation.options.imagesDir = words.front();
     words.erase(words.begin());

@@ -141,6 +141,10 @@ void compress(Options& options, const Given& given) {
     options.compress = parsePageCodec(given.value.value_or("lz4"));
 }
 
+void checksum(Options& options, const Given& given) {
+    options.checksum = !given.negated;
+}
+
 void cudaTimeout(Options& options, const Given& given) {
     options.cudaTimeout = std::chrono::seconds(parseNumber(*given.value, 1, kTimeoutLimit));
 }
@@ -173,6 +177,7 @@ constexpr CommandSet OnPreDump{PreDump};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
+constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
 constexpr CommandSet Dumps{Dump, PreDump};
@@ -458,6 +463,10 @@ constexpr OptionRow kTable[] = {
     {Memory, "compress-level", 0, Required, "N", NoNo, OnDump, Built,
      "zstd: 1 (fast) to 19 (small); lz4: 1 (small) to 65537 (fast) (default: 1)",
      number<&O::compressLevel, 1, kMostCompressLevel, int>},
+    {Memory, "checksum", 0, None, "", HasNo, Summing, Built,
+     "write checksums of all images (criu verify compares them); restore compares those that are there unless --no- is "
+     "given",
+     checksum, open("checksum")},
     {Memory, "compat", 0, Required, "VERSION", NoNo, OnDump, Built,
      "write nothing that CRIU of this version can't read: 4.2", compat},
     {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Built, "move memory on demand after the restore",

@@ -308,6 +308,8 @@ void criu_set_display_stats(bool display_stats);
 void criu_set_log_to_stderr(bool log_to_stderr);
 /* Restores what led out of the tree, and isn't given by criu_add_inherit_fd(), with nobody at the other end. */
 void criu_set_allow_loss(bool allow_loss);
+/* A dump writes checksums of its images, and a restore compares them (which it does unless this says no). */
+void criu_set_checksum(bool checksum);
 void criu_set_lazy_pages(bool lazy_pages);
 /* A descriptor of the caller for the byte that says that a server of pages is ready. */
 void criu_set_status_fd(int fd);
@@ -329,6 +331,7 @@ void criu_local_set_leave_stopped(criu_opts* opts, bool leave_stopped);
 void criu_local_set_display_stats(criu_opts* opts, bool display_stats);
 void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
 void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
+void criu_local_set_checksum(criu_opts* opts, bool checksum);
 void criu_local_set_lazy_pages(criu_opts* opts, bool lazy_pages);
 void criu_local_set_status_fd(criu_opts* opts, int fd);
 int criu_local_set_page_server_fd(criu_opts* opts, int fd);

@@ -55,7 +55,7 @@ _criu() {
         case $word in
         -*) given+="$word " ;;
         cpuinfo) command="cpuinfo dump" ;;
-        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk | explain)
+        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk | explain | verify)
             [[ $command == cpuinfo* ]] && command="cpuinfo $word"
             : "${command:=$word}"
             ;;

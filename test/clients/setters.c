@@ -52,6 +52,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_display_stats(opts, true);
     criu_local_set_log_to_stderr(opts, true);
     criu_local_set_allow_loss(opts, true);
+    criu_local_set_checksum(opts, true);
     criu_local_set_lazy_pages(opts, true);
     criu_local_set_tls(opts, true);
     criu_local_set_tls_no_cn_verify(opts, true);

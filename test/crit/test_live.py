@@ -174,6 +174,26 @@ class OneProgram(unittest.TestCase):
             self.compare_memory(how)
             self.assertNotIn("bytes, but pagemap", self.explained()[1])
 
+    def test_checksums(self):
+        """Memory is shown and images stay, byte for byte, also with checksums, which are those of the files."""
+        self.compare_memory("--checksum")
+        for name in ("checksums-1.img", "inventory.img", f"pagemap-{self.pid}.img"):
+            with open(os.path.join(self.images, name), "rb") as stream:
+                data = stream.read()
+            image = json.loads(json.dumps(images.loads(data, True)))
+            self.assertEqual(images.dumps(image), data, name)
+            self.assertNotIn('"unknown_fields"', json.dumps(image), name)
+        with open(os.path.join(self.images, "checksums-1.img"), "rb") as stream:
+            listed = images.loads(stream.read())["entries"][1:]
+        self.assertIn("inventory.img", [entry["name"] for entry in listed])
+        for entry in listed:
+            self.assertEqual(os.path.getsize(os.path.join(self.images, entry["name"])), entry["size"], entry["name"])
+        with open(os.path.join(self.images, f"pagemap-{self.pid}.img"), "rb") as stream:
+            entries = images.loads(stream.read())["entries"][1:]
+        self.assertTrue(entries)
+        for entry in entries:
+            self.assertEqual(len(entry.get("checksums", [])), entry["nr_pages"] if entry["flags"] & 4 else 0)
+
     def compare_memory(self, *words):
         """Dumps the program, and compares its core file with it."""
         os.kill(self.pid, signal.SIGSTOP)

@@ -80,16 +80,18 @@ def dedup(subject, _task):
     chain = [subject.images("pre-1"), subject.images("pre-2"), subject.images("images")]
     for folder, options in ((chain[0], []), (chain[1], ["--prev-images-dir", "../pre-1", "--auto-dedup"])):
         before = taken(chain[0]) if options else 0
-        run = subject.ours.run("pre-dump", folder, "pre-dump.log", ["-t", str(subject.root), *options])
+        run = subject.ours.run("pre-dump", folder, "pre-dump.log",
+                               ["-t", str(subject.root), "--checksum", *options])
         subject.require_success(run)
         subject.init.pause(0.05)
     if taken(chain[0]) >= before > 0 and taken(chain[1]) > 0:
         raise Failed("the second pre-dump has freed nothing in the first one")
-    subject.dump(subject.ours, "images", ["--track-mem", "--prev-images-dir", "../pre-2"])
+    subject.dump(subject.ours, "images", ["--track-mem", "--prev-images-dir", "../pre-2", "--checksum"])
     before = taken(*chain[:2])
     subject.require_success(subject.ours.run("dedup", chain[2], "dedup.log"))
     if taken(*chain[:2]) >= before > 0:
         raise Failed("dedup has freed nothing")
+    require_verified(subject, "images")  # what was freed isn't needed
     before = taken(*chain)
     subject.restore_options = [*subject.restore_options, "--auto-dedup"]
     subject.restore(subject.ours, "images")
@@ -113,6 +115,29 @@ def compressed(subject, _task):
     subject.check()
 
 
+def require_verified(subject, *names):
+    """Requires criu verify to find directories as they were written."""
+    for name in names:
+        run = subject.ours.run("verify", subject.images(name), "verify.log")
+        if run.code != 0:
+            with open(run.log + ".output", encoding="utf-8", errors="replace") as said:
+                raise Failed(f"{run.describe()}: {said.read()}")
+
+
+def checksummed(subject, _task):
+    """Checksums of memory in all forms that it is stored in, and of a chain."""
+    for name, options in (("plain", []), ("striped", ["--pages-files", "3"]), ("packed", ["--compress"])):
+        subject.dump(subject.ours, name, ["--checksum", *options])
+        require_verified(subject, name)
+        subject.restore(subject.ours, name)
+    run = subject.ours.run("pre-dump", subject.images("pre"), "pre-dump.log", ["-t", str(subject.root), "--checksum"])
+    subject.require_success(run)
+    subject.dump(subject.ours, "chain", ["--checksum", "--track-mem", "--prev-images-dir", "../pre"])
+    require_verified(subject, "pre", "chain")
+    subject.restore(subject.ours, "chain")
+    subject.check()
+
+
 def page_server(subject, _task):
     """A pre-dump and a dump whose pages go to a page server, which has a directory of its own."""
     previous = []
@@ -120,11 +145,11 @@ def page_server(subject, _task):
         stored = subject.images(f"stored-{turn}")
         pid_file = os.path.join(stored, "server.pid")
         run = subject.ours.run("page-server", stored, "server.log",
-                               ["--address", "127.0.0.1", "--daemon", "--pidfile", pid_file, *previous])
+                               ["--address", "127.0.0.1", "--daemon", "--pidfile", pid_file, "--checksum", *previous])
         subject.require_success(run)
         with open(run.log, encoding="utf-8") as log:
             port = re.search(r"listens at port (\d+)", log.read()).group(1)
-        remote = ["--page-server", "--address", "127.0.0.1", "--port", port]
+        remote = ["--page-server", "--address", "127.0.0.1", "--port", port, "--checksum"]
         name = f"images-{turn}"
         if action == "pre-dump":
             subject.require_success(subject.ours.run("pre-dump", subject.images(name), "pre-dump.log",
@@ -140,6 +165,7 @@ def page_server(subject, _task):
             if file.startswith("pages"):
                 raise Failed(f"the sender has {file} itself")
             os.rename(os.path.join(subject.images("images-1"), file), os.path.join(stored, file))
+    require_verified(subject, "stored-1")
     subject.restore(subject.ours, "stored-1")
     subject.check()
 
@@ -230,7 +256,7 @@ def interrupt(subject, action, images, options, moment, number):
 
 def to_other(subject, _task):
     """The other criu restores our images."""
-    subject.dump(subject.ours, "images", ["--compat", "4.2"])
+    subject.dump(subject.ours, "images", ["--compat", "4.2", "--checksum"])
     subject.restore(subject.other, "images")
     subject.check()
 
@@ -273,6 +299,7 @@ MODES = [
     Mode("page-server", page_server, beyond_42=True),
     Mode("striped", striped, beyond_42=True, of_memory=True),
     Mode("compressed", compressed, beyond_42=True, of_memory=True),
+    Mode("checksummed", checksummed, beyond_42=True, of_memory=True),
     Mode("leave-running", leave_running),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),

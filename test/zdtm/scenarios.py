@@ -91,6 +91,44 @@ def image_damaged(subject, _task):
     subject.check()
 
 
+def image_flipped(subject, _task):
+    """A bit that has turned in any image with checksums is found by criu verify, and by a restore, which leaves nothing."""
+    subject.dump(subject.ours, "images", ["--checksum"])
+    whole = subject.images("images")
+    modes.require_verified(subject, "images")
+    for name in sorted(name for name in os.listdir(whole) if name.endswith(".img")):
+        path = os.path.join(whole, name)
+        with open(path, "rb") as file:
+            data = file.read()
+        if not data:
+            continue
+        # In pages files what lies between may be pages that nobody needs; zeroes of a hole are pages, too.
+        places = {0, len(data) - 1} if name.startswith("pages-") else {0, 5, 9, len(data) // 2, len(data) - 1}
+        for place in sorted(place for place in places if place < len(data)):
+            with open(path, "r+b") as file:
+                file.seek(place)
+                file.write(bytes([data[place] ^ 0x10]))
+            try:
+                _require_damage_found(subject, name)
+            except Failed as reason:
+                raise Failed(f"byte {place} of {len(data)} of {name}: {reason}") from None
+            with open(path, "wb") as file:
+                file.write(data)
+    modes.require_verified(subject, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def _require_damage_found(subject, name):
+    """Requires criu verify and a restore to name a damaged image."""
+    run = subject.ours.run("verify", subject.images("images"), "verify.log")
+    with open(run.log + ".output", encoding="utf-8", errors="replace") as file:
+        said = file.read()
+    if run.code != 1 or not re.search(rf"^Damaged: .*\b{re.escape(name)}", said, re.MULTILINE):
+        raise Failed(f"criu verify: exit code {run.code}: {said}")
+    require_failed_restore(subject, "images", re.escape(name))
+
+
 def full_disk(subject, _task):
     """A dump that runs out of disk space fails, says so, and leaves the tree alone."""
     images = subject.images("images")
@@ -489,6 +527,7 @@ SCENARIOS = [
     modes.Mode("file-missing", file_missing, scenario=True),
     modes.Mode("file-changed", file_changed, scenario=True),
     modes.Mode("image-damaged", image_damaged, scenario=True, beyond_42=True),
+    modes.Mode("image-flipped", image_flipped, scenario=True, beyond_42=True),
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("guardian-killed", guardian_killed, scenario=True, beyond_42=True),
