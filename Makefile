@@ -18,6 +18,7 @@ help:
 	@echo "make demo                   dump and restore a small process tree, step by step (root)"
 	@echo "make check                  build and run every test suite (root for those that restore)"
 	@echo "make check-gpu              GPU tests in a virtual machine with a simulated driver (scripts/packages-gpu)"
+	@echo "make check-vm               clients and other kernels in a virtual machine (root, scripts/packages-vm)"
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
@@ -41,6 +42,10 @@ check:
 check-gpu:
 	@scripts/install-packages gpu || echo "Not all of scripts/packages-gpu is installed"
 	@scripts/check --build $(BUILD) --jobs $(JOBS) --only gpu
+
+check-vm:
+	@scripts/install-packages vm || echo "Not all of scripts/packages-vm is installed"
+	@scripts/check --build $(BUILD) --jobs $(JOBS) --only vm,kernels
 
 install:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
@@ -83,4 +88,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu install uninstall deb bench fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu check-vm install uninstall deb bench fuzz asan tidy format format-check layers man clean

@@ -33,8 +33,9 @@ FDINFO = {"pos", "flags", "lock", "eventfd-count", "eventfd-semaphore", "sigmask
 # Of a zombie only this is left that matters.
 ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 
-# VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE).
-TRANSIENT_FLAGS = {"sd", "ac"}
+# VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE);
+# mapped by execve(2) (before Linux 5.15).
+TRANSIENT_FLAGS = {"sd", "ac", "dw"}
 
 # O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
 OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000

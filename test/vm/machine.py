@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The virtual machine: a distribution kernel, the simulated driver built for it, and QEMU without KVM.
+"""The virtual machine: a distribution's kernel, and QEMU without KVM.
 
-The kernel comes from Debian's linux-image package of the same version as the installed headers. It is unpacked, not
-installed: this machine's own boot files stay as they are.
+The kernel comes from a package of Debian's. It is unpacked, not installed: this machine's own boot files stay as they are.
 """
 
 import glob
@@ -15,10 +14,11 @@ import tarfile
 import tempfile
 
 XZ = b"\xfd7zXZ\x00"
+ZSTD = b"\x28\xb5\x2f\xfd"
 EXIT_PORT = 0xF4
 # With these two features kernel and libc copy memory by an instruction that QEMU interprets byte by byte.
 CPU = "max,-erms,-fsrm"
-PACKAGES = "scripts/packages-gpu lists the packages"
+RESULTS_SIZE = 256 << 20
 
 
 class Missing(Exception):
@@ -33,35 +33,38 @@ def require(program, package):
     """The path of a program of a package."""
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
     if not path:
-        raise Missing(f"{program} is not installed (package {package}; {PACKAGES})")
+        raise Missing(f"{program} is not installed (package {package})")
     return path
 
 
 class Kernel:
-    """A kernel to boot and what is needed to build modules for it. Everything made is below `folder`."""
+    """A kernel to boot. Everything made is below `folder`; `download(package, folder)` puts a package's file there."""
 
-    def __init__(self, folder):
-        self.release, self.headers = _newest_headers()
-        self.folder = os.path.join(folder, self.release)
+    def __init__(self, folder, release, download, headers=None):
+        self.release = release
+        self.headers = headers  # a folder, to build modules with
+        self.folder = os.path.join(folder, release)
         self.image = os.path.join(self.folder, "vmlinux")
         self.modules = os.path.join(self.folder, "modules")
         if not os.path.exists(os.path.join(self.folder, "complete")):
-            self._unpack()
+            self._unpack(download)
 
-    def _unpack(self):
+    @classmethod
+    def of_installed_headers(cls, folder):
+        """The one that the newest installed headers belong to: modules can be built for it."""
+        release, headers = _newest_headers()
+        return cls(folder, release, _download_as_headers, headers)
+
+    def _unpack(self, download):
         """Gets the package, keeps its uncompressed kernel and its modules."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             package = f"linux-image-{self.release}"
-            version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", f"linux-headers-{self.release}"],
-                                     capture_output=True, text=True, check=False).stdout
-            got = subprocess.run(["apt-get", "-q", "download", f"{package}={version}" if version else package],
-                                 cwd=scratch, capture_output=True, text=True, check=False)
+            download(package, scratch)
             files = glob.glob(os.path.join(scratch, "*.deb"))
-            if got.returncode != 0 or not files:
-                reason = (got.stderr.strip().splitlines() or ["nothing was downloaded"])[-1]
-                raise Missing(f"package {package} can't be had: {reason}")
+            if not files:
+                raise Missing(f"package {package} can't be had: nothing was downloaded")
             subprocess.run(["dpkg-deb", "-x", files[0], scratch], check=True)
             with open(os.path.join(scratch, "boot", f"vmlinuz-{self.release}"), "rb") as file:
                 _write(self.image, _uncompressed(file.read()))
@@ -71,19 +74,26 @@ class Kernel:
             os.rename(tree, self.modules)
         _write(os.path.join(self.folder, "complete"), b"")
 
-    def with_dependencies(self, names):
-        """Paths of modules and of what they depend on, in the order in which they have to be loaded."""
+    def _module_paths(self):
+        """Path of each module by its name. Packed ones have been packed by xz."""
         paths = {}
         for folder, _, files in os.walk(self.modules):
             for file in files:
-                if file.endswith(".ko"):
-                    paths[file[:-3].replace("-", "_")] = os.path.join(folder, file)
+                for ending in (".ko.xz", ".ko"):
+                    if file.endswith(ending):
+                        paths.setdefault(file[:-len(ending)].replace("-", "_"), os.path.join(folder, file))
+                        break
+        return paths
+
+    def with_dependencies(self, names):
+        """Paths of modules and of what they depend on, in the order in which they have to be loaded."""
+        paths = self._module_paths()
         ordered = []
 
         def visit(name):
             if name not in paths:
                 return  # built into the kernel
-            path = paths[name]
+            path = _unpacked_module(paths[name])
             if path in ordered:
                 return
             with open(path, "rb") as file:
@@ -131,6 +141,27 @@ def _write(path, content):
         file.write(content)
 
 
+def _unpacked_module(path):
+    """A module as the kernel takes it from insmod; unpacked beside the packed one."""
+    plain = path.removesuffix(".xz")
+    if not os.path.exists(plain):
+        with lzma.open(path) as file:
+            _write(plain, file.read())
+    return plain
+
+
+def _download_as_headers(package, folder):
+    """In the version that the installed headers have."""
+    headers = package.replace("linux-image-", "linux-headers-", 1)
+    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", headers], capture_output=True, text=True,
+                             check=False).stdout
+    got = subprocess.run(["apt-get", "-q", "download", f"{package}={version}" if version else package], cwd=folder,
+                         capture_output=True, text=True, check=False)
+    if got.returncode != 0:
+        reason = (got.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise Missing(f"package {package} can't be had: {reason}")
+
+
 def _newest_headers():
     """Release and folder of the newest installed headers of a stock kernel."""
     found = {}
@@ -139,37 +170,54 @@ def _newest_headers():
         if re.fullmatch(r"[\d.]+-\d+-amd64", release) and os.path.exists(os.path.join(path, "Module.symvers")):
             found[tuple(int(number) for number in re.findall(r"\d+", release)[:-1])] = (release, path)
     if not found:
-        raise Missing(f"no headers of a Debian kernel are installed (package linux-headers-amd64; {PACKAGES})")
+        raise Missing("no headers of a Debian kernel are installed (package linux-headers-amd64)")
     return found[max(found)]
 
 
 def _uncompressed(image):
-    """The ELF file in a bzImage: QEMU boots it at once, and decompressing without KVM takes seconds."""
-    begin = image.find(XZ)
-    while begin >= 0:
+    """The ELF file in a bzImage: QEMU boots it at once, and decompressing without KVM takes seconds. The image as it is
+    where this machine can't unpack it."""
+    for begin in _places(image, XZ):
         try:
             content = lzma.LZMADecompressor().decompress(image[begin:])
         except lzma.LZMAError:
-            content = b""
+            continue
         if content.startswith(b"\x7fELF"):
             return content
-        begin = image.find(XZ, begin + 1)
-    raise Missing("the kernel of the package is not packed by xz, as Debian's have been")
+    for begin in _places(image, ZSTD):
+        if not shutil.which("zstd"):
+            break
+        # What follows the packed kernel makes zstd fail in the end.
+        content = subprocess.run(["zstd", "-dc"], input=image[begin:], capture_output=True, check=False).stdout
+        if content.startswith(b"\x7fELF"):
+            return content
+    return image
+
+
+def _places(content, pattern):
+    """Where a pattern stands."""
+    begin = content.find(pattern)
+    while begin >= 0:
+        yield begin
+        begin = content.find(pattern, begin + 1)
 
 
 class Machine:
     """One boot."""
 
-    def __init__(self, kernel, archive, *, memory=2048, cpus=2, work):
+    def __init__(self, kernel, archive, *, memory=2048, cpus=2, work, disks=()):
+        """`disks`: paths of images in the order in which the guest is to see them, behind that for results. What it
+        writes to them is forgotten."""
         self.kernel = kernel
+        self.disks = disks
         self.archive = archive
         self.memory = memory  # MiB
         self.cpus = cpus
         self.results = os.path.join(work, "results.tar")
 
     def argv(self):
-        """QEMU's command line: a serial console, a disk for results, nothing else."""
-        return [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", CPU,
+        """QEMU's command line: a serial console, a disk for results, further disks, nothing else."""
+        words = [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", CPU,
                 "-smp", str(self.cpus), "-m", str(self.memory), "-M", "q35", "-nodefaults", "-no-user-config",
                 "-display", "none", "-no-reboot", "-serial", "stdio",
                 "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04",
@@ -178,6 +226,10 @@ class Machine:
                 "-kernel", self.kernel.image, "-initrd", self.archive,
                 "-append", "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic rdinit=/init mitigations=off "
                            "random.trust_cpu=on nokaslr"]
+        for number, disk in enumerate(self.disks):
+            words += ["-drive", f"file={disk},format=raw,if=none,id=disk{number},snapshot=on",
+                      "-device", f"virtio-blk-pci,drive=disk{number}"]
+        return words
 
     def boot(self, on_line, limit):
         """Boots, hands each line of the console to on_line, and returns the guest's exit status (0 to 127).
@@ -185,7 +237,7 @@ class Machine:
         Raises Crashed when the kernel died or `limit` seconds have passed.
         """
         with open(self.results, "wb") as disk:
-            disk.truncate(256 << 20)
+            disk.truncate(RESULTS_SIZE)
         process = subprocess.Popen(["timeout", "--kill-after=5", str(limit), *self.argv()], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
@@ -206,7 +258,7 @@ class Machine:
     def shell(self):
         """Boots with this terminal as the guest's console."""
         with open(self.results, "wb") as disk:
-            disk.truncate(256 << 20)
+            disk.truncate(RESULTS_SIZE)
         return subprocess.run(self.argv(), check=False).returncode // 2
 
     def unpack_results(self, folder):
