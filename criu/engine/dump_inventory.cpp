@@ -17,6 +17,7 @@
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/task/cpu_info.hpp"
+#include "criu/task/security_label.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::engine {
@@ -59,7 +60,7 @@ void writeInventory(const CapturedPhase& captured) {
     entry.has_root_cg_set = 1;
     entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
     entry.has_lsmtype = 1;
-    entry.lsmtype = LSMTYPE__NO_LSM;
+    entry.lsmtype = static_cast<Lsmtype>(task::lsmTypeOf(task::labelModule()));
     entry.has_network_lock_method = 1;
     entry.network_lock_method = sockets::networkLockNumber(examined.surroundings().networks->rootLock().method());
     entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;

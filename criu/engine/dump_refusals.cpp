@@ -43,6 +43,14 @@ void refuseSeccomp(const FrozenTask& task) {
     }
 }
 
+/// Each thread may have a label of its own.
+void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelModule module) {
+    const auto& threads = task.process->threads();
+    for (const compel::FrozenThread& thread : threads)
+        if (const auto label = task::securityLabel(task.dir.thread(thread.tracee.tid())))
+            task::refuseLabel(*label, own, module, threads.size() == 1);
+}
+
 /// In the kernel's order, in which those that share are neighbours.
 std::vector<HostPid> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
     std::vector<HostPid> pids;
@@ -104,6 +112,7 @@ void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
 void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
     refuseForeignSession(*tree.tasks().front(), options);
     const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
+    const task::LabelModule module = task::labelModule();
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
@@ -117,7 +126,8 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
         }
         if (ownLabel) {
             const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
-            task::refuseOtherLabel(task->dir, *ownLabel);
+            refuseLabels(*task, *ownLabel, module);
+            task->labels = module;
         }
         if (!tree.seccompSuspended())
             refuseSeccomp(*task);

@@ -19,6 +19,7 @@
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/task/registers.hpp"
+#include "criu/task/security_label.hpp"
 #include "images/core.hpp"
 
 namespace criu::engine {
@@ -86,7 +87,7 @@ private:
             Arena arena;
             CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
-            write(context_.pids.inside(traced->tid), core);
+            writeThread(traced->tid, core, arena);
             return;
         }
         const std::shared_ptr<const ThreadQuestions> questions = std::move(asked);
@@ -98,7 +99,7 @@ private:
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
-            write(context_.pids.inside(traced->tid), core);
+            writeThread(traced->tid, core, arena);
         };
         if (pool_)
             pool_->submit(complete);
@@ -113,8 +114,12 @@ private:
         return groups == leaderGroups_ ? leaderSet_ : context_.cgroups.setOf(kernel::parseCgroups(groups));
     }
 
-    void write(TreePid tid, const CoreEntry& core) const {
-        ImageWriter image = context_.images.create(ImageKind::Core, static_cast<std::uint64_t>(tid.value));
+    void writeThread(HostPid tid, CoreEntry& core, Arena& arena) const {
+        if (task_.labels != task::LabelModule::None)
+            if (const auto label = task::securityLabel(task_.dir.thread(tid.value)))
+                task::storeLabel(*label, task_.labels, *core.thread_core->creds, arena);
+        const auto name = static_cast<std::uint64_t>(context_.pids.inside(tid).value);
+        ImageWriter image = context_.images.create(ImageKind::Core, name);
         image.write(core);
         image.finish();
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/process.hpp>
+#include <cstdint>
 
 #include <chrono>
 #include <functional>
@@ -26,6 +27,10 @@ namespace criu::cgroup {
 class Freezer;
 }
 
+namespace criu::task {
+enum class LabelModule : std::uint8_t;
+}
+
 namespace criu::engine {
 
 /// A process of the tree that is dumped.
@@ -37,9 +42,10 @@ struct FrozenTask {
     kernel::TaskStatus status;
     std::optional<compel::FrozenProcess> process;  ///< none for a zombie
     model::TaskState state = model::TaskState::Alive;
-    int stopSignal = 0;     ///< of a stopped process
-    bool compat = false;    ///< a 32-bit process, see task::isCompat()
-    bool hasRings = false;  ///< has descriptors of io_uring
+    int stopSignal = 0;          ///< of a stopped process
+    bool compat = false;         ///< a 32-bit process, see task::isCompat()
+    task::LabelModule labels{};  ///< whose labels its threads have, see task::labelModule()
+    bool hasRings = false;       ///< has descriptors of io_uring
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
     /// Itself, its process group and its session, as the tree calls them. Zero: the pid namespace of the tree doesn't

@@ -61,7 +61,10 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     const bool hides = common_.dumpable.needsHiding(**task_.mm, changes_, idsChange);
     if (hides)
         task::hideFromOthers(steps);
+    task::LabelRestore::Steps label(common_.labels, *own.creds);
+    label.open(steps, data);
     task::restoreCredentials(common_.credentials, wanted, steps, data);
+    label.write(steps, data);
     if (hides && idsChange)
         task::hideFromOthers(steps);
     if (!changes_ && common_.dumpable.isAsWanted(**task_.mm))

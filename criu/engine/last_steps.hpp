@@ -11,6 +11,7 @@
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/seccomp.hpp"
+#include "criu/task/security_label.hpp"
 
 namespace criu::engine {
 
@@ -26,6 +27,8 @@ namespace criu::engine {
 /// - seccomp filters: installing one takes rights (CAP_SYS_ADMIN, seccomp(2)) that the thread has only before its
 ///   credentials. They don't stand in the way of the other steps: the tracer suspends them (PTRACE_O_SUSPEND_SECCOMP).
 /// - credentials.
+/// - the security label: a profile may deny the capabilities that credentials take. The file that it is written to is
+///   opened before, with criu's rights.
 /// - what the kernel resets when credentials change (prctl(2)): the dumpable flag, which goes off here whatever it is
 /// to
 ///   be in the end, and the thread's death signal.
@@ -38,6 +41,7 @@ public:
     struct Common {
         const task::Credentials& credentials;  ///< what threads have now
         task::Dumpable dumpable;
+        const task::LabelRestore& labels;
     };
 
     /// All must outlive this. `seccomp`: null for a process without.

@@ -259,6 +259,11 @@ bool makesIpcNamespace(const RestoreImages& content, const model::Options& optio
 
 RestoreImages::RestoreImages() = default;
 RestoreImages::~RestoreImages() = default;
+
+std::uint32_t RestoreImages::lsmType() const {
+    const InventoryEntry& entry = **inventory;
+    return entry.has_lsmtype != 0 ? static_cast<std::uint32_t>(entry.lsmtype) : std::uint32_t{LSMTYPE__NO_LSM};
+}
 RestoreImages::RestoreImages(RestoreImages&&) noexcept = default;
 
 RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log) {

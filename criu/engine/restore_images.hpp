@@ -44,6 +44,9 @@ struct RestoreImages {
     RestoreImages(RestoreImages&&) noexcept;
     RestoreImages& operator=(RestoreImages&&) = delete;
 
+    /// The inventory's `lsmtype`: whose labels threads have.
+    [[nodiscard]] std::uint32_t lsmType() const;
+
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>

@@ -27,7 +27,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
       service(takeService(plan, limits.files())),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
-      start(std::make_unique<RestoreStart>(plan.tree(), plan.surroundings.ids)),
+      start(std::make_unique<RestoreStart>(plan.content, plan.surroundings.ids, plan.options())),
       run{plan.options(), plan.log(),      plan.images,       plan.content, plan.births, plan.files, plan.segments,
           plan.cgroups,   plan.namespaces, plan.surroundings, control,      service,     *start,     lazy.get()} {
     control.inherit(plan.store);

@@ -143,7 +143,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
     LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-              {run.start.credentials, run.start.dumpable})
+              {run.start.credentials, run.start.dumpable, *run.start.labels})
         .run(member.area);
     setThreads(task, member.threads);
     if (run.surroundings.ids.isOwnNamespace()) {
@@ -154,7 +154,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
 }
 
 void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
-    const RightsCheck check(run.surroundings.ids);
+    const RightsCheck check(run.surroundings.ids, *run.start.labels);
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const model::Task& task = *members_[i].task;
         const ErrorContext context([&] { return fmt::format("process {}", task.pid); });

@@ -5,13 +5,17 @@
 
 #include "criu/engine/last_steps.hpp"
 #include "criu/engine/own_limits.hpp"
+#include "criu/engine/restore_images.hpp"
 #include "criu/kernel/features.hpp"
 #include "criu/memory/compat_vdso.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
+#include "criu/task/security_label.hpp"
 #include "images/core.hpp"
+#include "images/inventory.hpp"
 
 namespace criu::engine {
 namespace {
@@ -52,13 +56,14 @@ std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree
 
 }  // namespace
 
-RestoreStart::RestoreStart(const model::ProcessTree& tree, const model::IdMap& ids)
-    : credentials(credentialsAtBirth(tree, ids)),
-      dumpable(dumpableFlag(tree, credentials, ids.isOwnNamespace())),
+RestoreStart::RestoreStart(const RestoreImages& content, const model::IdMap& ids, const model::Options& options)
+    : credentials(credentialsAtBirth(content.tree, ids)),
+      dumpable(dumpableFlag(content.tree, credentials, ids.isOwnNamespace())),
+      labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile, ids.isOwnNamespace())),
       scheduling(task::Scheduling::of(HostPid())),
       limits(ownLimits()),
-      timerIdsSettable(hasPosixTimers(tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
-      compatVdso(vdsoForCompat(tree)) {}
+      timerIdsSettable(hasPosixTimers(content.tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
+      compatVdso(vdsoForCompat(content.tree)) {}
 
 RestoreStart::~RestoreStart() = default;
 

@@ -14,21 +14,28 @@ struct CompatVdso;
 
 namespace criu::model {
 class IdMap;
-struct ProcessTree;
+struct Options;
 }  // namespace criu::model
 
+namespace criu::task {
+class LabelRestore;
+}
+
 namespace criu::engine {
+
+struct RestoreImages;
 
 /// What a new process starts with when it has come to its restorer's program.
 struct RestoreStart {
     /// `ids`: how the tree calls users and groups. Throws Error if this kernel can't run the tree's tasks.
-    RestoreStart(const model::ProcessTree& tree, const model::IdMap& ids);
+    RestoreStart(const RestoreImages& content, const model::IdMap& ids, const model::Options& options);
     ~RestoreStart();
     RestoreStart(const RestoreStart&) = delete;
     RestoreStart& operator=(const RestoreStart&) = delete;
 
     task::Credentials credentials;
     task::Dumpable dumpable;
+    std::unique_ptr<const task::LabelRestore> labels;
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;

@@ -15,8 +15,8 @@
 
 namespace criu::engine {
 
-RightsCheck::RightsCheck(const model::IdMap& ids)
-    : ids_(ids), capabilities_(kernel::knownCapabilities()), label_(task::securityLabel(kernel::ProcDir().self())) {}
+RightsCheck::RightsCheck(const model::IdMap& ids, const task::LabelRestore& labels)
+    : ids_(ids), labels_(labels), capabilities_(kernel::knownCapabilities()) {}
 
 void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::size_t end) const {
     kernel::ProcBuffer buffer;
@@ -31,8 +31,8 @@ void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::s
         const CredsEntry& creds = *(*thread.core)->thread_core->creds;
         task::requireCredentials(task::Credentials::ofImage(creds), status, ids_, capabilities_);
         task::requireSeccomp(wanted.seccomp, i, status);
-        if (label_)
-            task::requireLabel(creds, task::securityLabel(wanted.directory.thread(tid)));
+        if (labels_.wanted(creds))
+            labels_.check(creds, wanted.directory.thread(tid));
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "criu/engine/last_steps.hpp"
@@ -16,6 +15,10 @@ namespace criu::kernel {
 class ProcPid;
 }
 
+namespace criu::task {
+class LabelRestore;
+}
+
 namespace criu::engine {
 
 /// Compares what the kernel says of the rights of restored processes with what their images say: ids, groups,
@@ -23,8 +26,8 @@ namespace criu::engine {
 /// matter what the processes themselves have said or done.
 class RightsCheck {
 public:
-    /// `ids` must outlive this. Throws Error.
-    explicit RightsCheck(const model::IdMap& ids);
+    /// Both must outlive this. Throws Error.
+    RightsCheck(const model::IdMap& ids, const task::LabelRestore& labels);
 
     /// Throws Error naming the thread and the first difference. `seccomp`: null for a process without; `parent`: whose
     /// child it has to be; nothing for the root, which may be a child of others.
@@ -43,8 +46,8 @@ private:
     void requireThreads(const Wanted& wanted, std::size_t first, std::size_t end) const;
 
     const model::IdMap& ids_;
-    std::uint64_t capabilities_;        ///< all that this kernel has
-    std::optional<std::string> label_;  ///< criu's own
+    const task::LabelRestore& labels_;
+    std::uint64_t capabilities_;  ///< all that this kernel has
 };
 
 }  // namespace criu::engine

@@ -27,14 +27,14 @@
 namespace criu::engine {
 namespace {
 
-void requireLabels(const model::ProcessTree& tree) {
-    const std::optional<std::string> own = task::securityLabel(kernel::ProcDir().self());
-    for (const auto& task : tree.tasks)
+void requireLabels(const RestoreImages& content, const Run& run) {
+    const task::LabelRestore labels(content.lsmType(), run.options.lsmProfile, false);
+    for (const auto& task : content.tree.tasks)
         for (const model::Thread& thread : task->threads)
             if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
                 task->alive() && core != nullptr && core->creds != nullptr) {
                 const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
-                task::requireLabel(*core->creds, own);
+                labels.require(*core->creds, run.client.isOwner, task->threads.size() == 1);
             }
 }
 
@@ -58,7 +58,7 @@ RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, c
     requireClientsImages(run.client, content, images);
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
-    requireLabels(content.tree);
+    requireLabels(content, run);
     run.log.stage("plan");
     return content;
 }

@@ -430,7 +430,7 @@ constexpr OptionRow kTable[] = {
      "dump only these controllers; may be repeated", append<&O::cgroupDumpControllers>, "cgroup_dump_controller"},
     {Cgroups, "cgroup-yard", 0, Required, "DIR", NoNo, Both, Built, "where cgroup hierarchies are mounted already",
      path<&O::cgroupYard>, "cgroup_yard"},
-    {Security, "lsm-profile", 0, Required, "apparmor:NAME|selinux:NAME|none:", NoNo, OnRestore, Missing,
+    {Security, "lsm-profile", 0, Required, "apparmor:NAME|selinux:NAME|none:", NoNo, OnRestore, Built,
      "use this profile of apparmor or selinux instead of the dumped one", parsed<&O::lsmProfile, parseLsmProfile>,
      "lsm_profile"},
     {Security, "lsm-mount-context", 0, Required, "CONTEXT", NoNo, OnRestore, Missing,

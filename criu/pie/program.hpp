@@ -72,6 +72,7 @@ enum class Subject : std::uint32_t {
     AsyncIo,
     SysvShm,
     Seccomp,
+    SecurityLabel,
     Query,
     Other,
 };

@@ -73,6 +73,8 @@ const char* subjectText(Subject subject) noexcept {
             return "attach SysV shared memory";
         case Subject::Seccomp:
             return "restore seccomp";
+        case Subject::SecurityLabel:
+            return "set the security label";
         case Subject::Query:
             return "query";
         case Subject::Other:

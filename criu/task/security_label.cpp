@@ -1,34 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/task/security_label.hpp"
 
-#include <string_view>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/procdir.hpp"
+#include "criu/model/options.hpp"
+#include "criu/pie/program_builder.hpp"
 #include "images/creds.hpp"
+#include "images/inventory.hpp"
 
 namespace criu::task {
 namespace {
 
-[[noreturn]] void failLabel(std::string_view label, std::string_view own) {
-    Error error(0, fmt::format("is confined as '{}', which can't be kept yet: criu is '{}'", label, own));
-    error.addHint("run criu under the same label");
+constexpr std::string_view kUnconfined = "unconfined";
+
+/// As the name of a profile alone: AppArmor shows its mode as well.
+std::string_view withoutMode(std::string_view label) {
+    constexpr std::string_view kMode = " (";
+    const std::size_t mode = label.ends_with(')') ? label.rfind(kMode) : std::string_view::npos;
+    return label.substr(0, mode);
+}
+
+/// Nothing where the file can't be read.
+std::optional<std::string> tryRead(const char* directory, const char* name) {
+    try {
+        return kernel::ProcDir(directory).readFile(name);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::string_view nameOf(LabelModule module) {
+    return module == LabelModule::AppArmor  ? "AppArmor"
+           : module == LabelModule::Selinux ? "SELinux"
+                                            : "a security module";
+}
+
+/// Why a label can't be set by its thread; empty if it can.
+std::string obstacle(std::string_view label, LabelModule module, bool isOnlyThread) {
+    switch (module) {
+        case LabelModule::AppArmor:
+            if (label.find("//&") != std::string_view::npos)
+                return "a stack of several profiles of AppArmor";
+            return label.starts_with(':') ? "a profile in a policy namespace of AppArmor" : "";
+        case LabelModule::Selinux:
+            // The kernel lets a thread change its label only where no other shares its memory.
+            return isOnlyThread ? "" : "a context of SELinux, which a process of several threads can't be given";
+        default:
+            return "a label of a security module that criu doesn't know";
+    }
+}
+
+[[noreturn]] void failLabel(std::string_view label, std::string_view what, std::string_view hint) {
+    Error error(0, fmt::format("is confined as '{}': {}", label, what));
+    error.addHint(hint);
     throw error;
 }
 
-/// As the name of a profile alone: AppArmor shows its mode as well.
-std::string_view profileOf(std::string_view label) {
-    constexpr std::string_view kMode = " (";
-    return label.ends_with(')') ? label.substr(0, label.rfind(kMode)) : label;
+/// Whether AppArmor has a profile; its list has a line "NAME (MODE)" for each. True where that can't be read.
+bool isLoaded(std::string_view profile) {
+    if (profile == kUnconfined)
+        return true;
+    const std::optional<std::string> text = tryRead("/sys/kernel/security/apparmor", "profiles");
+    if (!text)
+        return true;  // the kernel will say so when the label is set
+    for (std::size_t begin = 0; begin < text->size();) {
+        const std::size_t end = std::min(text->find('\n', begin), text->size());
+        if (withoutMode(std::string_view(*text).substr(begin, end - begin)) == profile)
+            return true;
+        begin = end + 1;
+    }
+    return false;
 }
 
 }  // namespace
 
-std::optional<std::string> securityLabel(const kernel::ProcPid& process) {
+std::optional<std::string> securityLabel(const kernel::ProcPid& thread) {
     try {
-        std::optional<std::string> label = process.tryReadFile("attr/current");
+        std::optional<std::string> label = thread.tryReadFile("attr/current");
         while (label && (label->ends_with('\n') || label->ends_with('\0')))
             label->pop_back();
-        return label && !label->empty() ? label : std::nullopt;
+        if (!label || label->empty())
+            return std::nullopt;
+        return std::string(withoutMode(*label));
     } catch (const Error& error) {
         if (error.code() == EINVAL)
             return std::nullopt;  // no module answers
@@ -36,14 +97,126 @@ std::optional<std::string> securityLabel(const kernel::ProcPid& process) {
     }
 }
 
-void refuseOtherLabel(const kernel::ProcPid& process, const std::string& own) {
-    if (const auto label = securityLabel(process); label && *label != own)
-        failLabel(*label, own);
+LabelModule labelModule() {
+    // In the place of securityfs, which containers often lack.
+    if (const auto enabled = tryRead("/sys/module/apparmor/parameters", "enabled");
+        enabled && enabled->starts_with('Y'))
+        return LabelModule::AppArmor;
+    if (tryRead("/sys/fs/selinux", "enforce"))
+        return LabelModule::Selinux;
+    return securityLabel(kernel::ProcDir().self()) ? LabelModule::Other : LabelModule::None;
 }
 
-void requireLabel(const CredsEntry& creds, const std::optional<std::string>& own) {
-    if (creds.lsm_profile != nullptr && profileOf(own.value_or("")) != profileOf(creds.lsm_profile))
-        failLabel(creds.lsm_profile, own.value_or("nothing"));
+std::uint32_t lsmTypeOf(LabelModule module) noexcept {
+    switch (module) {
+        case LabelModule::AppArmor:
+            return LSMTYPE__APPARMOR;
+        case LabelModule::Selinux:
+            return LSMTYPE__SELINUX;
+        default:
+            return LSMTYPE__NO_LSM;
+    }
+}
+
+void refuseLabel(std::string_view label, const std::string& own, LabelModule module, bool isOnlyThread) {
+    if (label == own || (module == LabelModule::AppArmor && label == kUnconfined))
+        return;
+    if (const std::string what = obstacle(label, module, isOnlyThread); !what.empty())
+        failLabel(label, what, "dump it with a criu that runs under the same label");
+}
+
+void storeLabel(const std::string& label, LabelModule module, CredsEntry& creds, Arena& arena) {
+    if (module != LabelModule::AppArmor || label != kUnconfined)
+        creds.lsm_profile = arena.string(label);
+}
+
+LabelRestore::LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers)
+    : module_(labelModule()), ownUsers_(ownUsers), own_(securityLabel(kernel::ProcDir().self())) {
+    foreign_ = images != LSMTYPE__NO_LSM && images != lsmTypeOf(module_);
+    if (!instead)
+        return;
+    replaces_ = true;
+    if (instead->kind == model::LsmKind::None)
+        return;
+    const LabelModule named = instead->kind == model::LsmKind::Apparmor ? LabelModule::AppArmor : LabelModule::Selinux;
+    if (named != module_)
+        fail("--lsm-profile: this kernel doesn't run {}", nameOf(named));
+    instead_ = instead->profile;
+}
+
+std::optional<std::string> LabelRestore::wanted(const CredsEntry& creds) const {
+    if (creds.lsm_profile == nullptr)
+        return std::nullopt;
+    return replaces_ ? instead_ : std::optional<std::string>(withoutMode(creds.lsm_profile));
+}
+
+void LabelRestore::require(const CredsEntry& creds, bool maySet, bool isOnlyThread) const {
+    const std::optional<std::string> label = wanted(creds);
+    if (!label || label == own_)
+        return;
+    if (module_ == LabelModule::None || (foreign_ && !replaces_))
+        failLabel(*label, "this kernel doesn't run the security module that knows it",
+                  "boot with that module, or restore with --lsm-profile none:");
+    if (!maySet)
+        failLabel(*label,
+                  fmt::format("a client of criu may restore only under criu's own label, '{}'", own_.value_or("")),
+                  "restore as root");
+    if (const std::string what = obstacle(*label, module_, isOnlyThread); !what.empty())
+        failLabel(*label, what,
+                  "restore with --lsm-profile and a label that a process can take by itself, or with none:");
+    if (module_ == LabelModule::AppArmor && !isLoaded(*label))
+        failLabel(*label, "no such profile of AppArmor is loaded here",
+                  "load it (apparmor_parser), or restore with --lsm-profile apparmor:NAME or none:");
+}
+
+void LabelRestore::check(const CredsEntry& creds, const kernel::ProcPid& thread) const {
+    const std::optional<std::string> label = wanted(creds);
+    if (!label)
+        return;
+    if (const auto now = securityLabel(thread); now != label)
+        fail("would be confined as '{}', not '{}'", now.value_or("nothing"), *label);
+}
+
+LabelRestore::Steps::Steps(const LabelRestore& labels, const CredsEntry& creds) : labels_(labels) {
+    if (const std::optional<std::string> label = labels.wanted(creds); label && label != labels.own_)
+        text_ = labels.module_ == LabelModule::AppArmor ? "changeprofile " + *label : *label;
+}
+
+void LabelRestore::Steps::open(pie::StepList& steps, pie::RemoteData& data) {
+    if (!text_)
+        return;
+    constexpr auto kSubject = pie::Subject::SecurityLabel;
+    constexpr std::uint16_t kFirst = 1;
+    file_ = data.reserve(sizeof(std::uint64_t));
+    const auto keep = [&](std::uint64_t at) { steps.add(pie::Op::StoreResult, kSubject, 0, at); };
+    if (labels_.ownUsers_) {
+        // A /proc of its own is refused to a namespace in which parts of /proc are covered.
+        const std::uint64_t path = data.putString("/proc/thread-self/attr/current");
+        steps.call(kSubject, 0, SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+        return keep(file_);
+    }
+    // There may be no /proc where the process has its root, or something else of that name.
+    const std::uint64_t context = data.reserve(sizeof(std::uint64_t));
+    const std::uint64_t mount = data.reserve(sizeof(std::uint64_t));
+    steps.call(kSubject, 0, SYS_fsopen, data.putString("proc"), FSOPEN_CLOEXEC);
+    keep(context);
+    steps.call(kSubject, 0, SYS_fsconfig, context, FSCONFIG_CMD_CREATE, 0, 0, 0).indirect = kFirst;
+    steps.call(kSubject, 0, SYS_fsmount, context, FSMOUNT_CLOEXEC, 0).indirect = kFirst;
+    keep(mount);
+    steps.call(kSubject, 0, SYS_openat, mount, data.putString("thread-self/attr/current"), O_WRONLY | O_CLOEXEC)
+        .indirect = kFirst;
+    keep(file_);
+    steps.call(kSubject, 0, SYS_close, mount).indirect = kFirst;
+    steps.call(kSubject, 0, SYS_close, context).indirect = kFirst;
+}
+
+void LabelRestore::Steps::write(pie::StepList& steps, pie::RemoteData& data) const {
+    if (!text_)
+        return;
+    constexpr std::uint16_t kFirst = 1;
+    const std::uint64_t bytes = data.put(std::as_bytes(std::span(*text_)));
+    steps.call(pie::Subject::SecurityLabel, 0, SYS_write, file_, bytes, text_->size()).indirect = kFirst;
+    steps.call(pie::Subject::SecurityLabel, 0, SYS_close, file_).indirect = kFirst;
 }
 
 }  // namespace criu::task

@@ -214,7 +214,7 @@ def _rights(checkpoint: Checkpoint) -> Iterator[Finding]:
     directory = {"SELINUX": "/sys/fs/selinux", "APPARMOR": "/sys/kernel/security/apparmor"}.get(label)
     if directory and not os.path.isdir(directory):
         yield Finding(True, f"processes have labels of {label}, which this kernel doesn't run",
-                      "Boot with it, or restore with --lsm-profile none.")
+                      "Boot with it, or restore with --lsm-profile none: (with the colon).")
 
 
 def explain(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
