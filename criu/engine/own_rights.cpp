@@ -12,13 +12,33 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/capabilities.hpp"
+#include "criu/kernel/procdir.hpp"
 
 namespace criu::engine {
+namespace {
+
+/// With 3 Yama lets nobody trace, whatever capabilities he has (Documentation/admin-guide/LSM/Yama.rst of Linux).
+void requireTracing() {
+    std::string scope;
+    try {
+        scope = kernel::ProcDir().readFile("sys/kernel/yama/ptrace_scope");
+    } catch (const Error&) {
+        return;  // the kernel doesn't run Yama
+    }
+    if (!scope.starts_with('3'))
+        return;
+    Error error(EPERM, "Yama forbids tracing altogether here: kernel.yama.ptrace_scope is 3");
+    error.addHint("only a boot with another value ends that");
+    throw error;
+}
+
+}  // namespace
 
 void requireOwnRights(options::Command command) {
     using enum options::Command;
     if (command != Dump && command != PreDump && command != Restore && command != Check)
         return;
+    requireTracing();
     std::vector<std::string> missing;
     // The kernel asks for one of the two where files are mapped (/proc/PID/map_files) and where pids are chosen
     // (clone3).

@@ -75,7 +75,7 @@ constexpr std::array<FeatureInfo, kFeatures> kTable{{
      "locks of socket buffer sizes can't be restored (SO_BUF_LOCK)"},
     {Feature::MemfdHugetlb, "memfd_hugetlb", Extra, true, probe::memfdHugetlb, "no memfd with huge pages"},
     {Feature::MoveMountSetGroup, "move_mount_set_group", Extra, true, probe::moveMountSetGroup,
-     "mounts can't be put into a sharing group (MOVE_MOUNT_SET_GROUP): use --mntns-compat-mode"},
+     "mounts can't be put into a sharing group (MOVE_MOUNT_SET_GROUP): mount namespaces can't be restored"},
     {Feature::Openat2, "openat2", Extra, true, probe::openat2, "no openat2"},
     {Feature::RseqConfiguration, "get_rseq_conf", Extra, true, probe::rseqConfiguration,
      "tasks that use rseq can't be dumped (PTRACE_GET_RSEQ_CONFIGURATION)"},

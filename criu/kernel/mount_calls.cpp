@@ -156,6 +156,11 @@ void setMountFlags(int mount, std::uint64_t flags) {
     sys(::mount_setattr(mount, "", kEmptyPath, &wanted, sizeof(wanted)), "set flags {:#x} of a mount", flags);
 }
 
+bool canSetMountsByDescriptor() noexcept {
+    // A kernel that knows the call finds fault with its arguments.
+    return ::mount_setattr(-1, "", 0, nullptr, 0) != 0 && errno != ENOSYS;
+}
+
 void setPropagation(int mount, std::uint64_t kind) {
     mount_attr wanted{};
     wanted.propagation = kind;

@@ -45,6 +45,9 @@ void attachMount(int mount, int place);
 /// The same for a path below a directory, on which no symbolic link may be (openBelow()).
 void attachMountBelow(int mount, int directory, const std::string& path);
 
+/// Whether flags and propagation of mounts can be set by descriptor (mount_setattr(2), Linux 5.12).
+[[nodiscard]] bool canSetMountsByDescriptor() noexcept;
+
 /// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and those of access times of a mount; others off.
 void setMountFlags(int mount, std::uint64_t flags);
 

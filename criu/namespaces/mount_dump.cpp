@@ -492,12 +492,13 @@ void MountDump::checkMasters() {
             continue;
         // Whoever names a mount knows what it is.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
-        const bool fromOutside = isRoot(mount) || mount.externalName;
-        if (named || (fromOutside && externals_.withMasters()))
+        // The root is bound from outside anew, and follows what its new place follows; so do mounts of parts of it.
+        const bool ofRoot = mount.master == root().master;
+        if (named || ofRoot || (mount.externalName && externals_.withMasters()))
             continue;
         Error error(0, fmt::format("{} gets events from a mount outside of the tree's mount namespace (group {})",
                                    mount.describe(), mount.master));
-        if (fromOutside)
+        if (mount.externalName)
             error.addHint("accept that with --enable-external-masters");
         throw error;
     }

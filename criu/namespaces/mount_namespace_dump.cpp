@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "criu/kernel/mount_calls.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
@@ -18,6 +19,8 @@ public:
             return;
         }
         with.log.stage("mounts");
+        if (!kernel::canSetMountsByDescriptor())
+            with.log.warn("This kernel can't restore the mount namespace of the tree: that needs Linux 5.15 or newer");
         content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
         with.surroundings.root = content_->treeRoot();
     }

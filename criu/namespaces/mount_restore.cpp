@@ -136,6 +136,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
       helpers_(std::move(helpers)),
       mounts_(inputs.images, allOf(numbers, numberOf(*inputs.outside, kernel::NamespaceKind::Mount)), inputs.options),
       yard_(mounts_, inputs.images, inputs.pages, inputs.options, helpers_) {
+    requireCalls();
     requireRoom();
     inputs.surroundings.ownPaths = true;
     inputs.surroundings.withPathsOf = inside;
@@ -150,6 +151,12 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
         const RootVisit visit(place->second.root->get(), move);
         work();
     };
+}
+
+/// Mounts are made as the tree had them, with what they share, before anything is at its place.
+void MountRestore::requireCalls() {
+    if (!kernel::canSetMountsByDescriptor())
+        failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs Linux 5.15 or newer");
 }
 
 /// Each mount has a descriptor until it is in its place, and one that no path leads to another one.

@@ -47,6 +47,7 @@ private:
         std::shared_ptr<const UniqueFd> root;
     };
 
+    static void requireCalls();
     void requireRoom() const;
     static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
