@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/image/image_dir.hpp"
+#include "criu/device/content_store.hpp"
 
-/// What a driver does for the engine that moves the contents of device buffers between devices and image files
+/// What a driver does for the engine that moves the contents of device buffers between devices and a checkpoint
 /// (ContentMover, ContentChannel). The engine knows of buffers only that each belongs to a device, has a size and is
 /// held by a descriptor; a driver knows how to copy one.
 namespace criu::device {
@@ -20,21 +20,26 @@ enum class Direction { Save, Load };
 /// Called between the pieces of a copy; throws Error if the copy is to end.
 using StopCheck = std::function<void()>;
 
-/// The content of one buffer and its place in a file.
+/// The content of one buffer and its place.
 struct ContentJob {
-    UniqueFd buffer;         ///< such as a DMA-BUF
-    std::uint64_t size = 0;  ///< bytes
-    int file = -1;           ///< stays the caller's, open as long as the job
-    std::uint64_t offset = 0;
+    UniqueFd buffer;                ///< such as a DMA-BUF
+    std::uint64_t size = 0;         ///< bytes
+    ContentStore* store = nullptr;  ///< stays the caller's, and outlives the job
+    std::uint64_t position = 0;     ///< there
 };
 
-/// A part of such a content. Descriptors stay the caller's.
+/// A part of such a content. All stays the caller's.
 struct ContentPiece {
     int buffer = -1;
-    std::uint64_t start = 0;  ///< in the buffer, a multiple of kContentPiece
+    std::uint64_t start = 0;  ///< in the buffer, a multiple of kImagePageSize
     std::uint64_t size = 0;   ///< bytes, at most kContentPiece
-    int file = -1;
-    std::uint64_t offset = 0;
+    ContentStore* store = nullptr;
+    std::uint64_t position = 0;
+
+    /// What is left of it behind its first bytes.
+    [[nodiscard]] ContentPiece from(std::uint64_t done) const noexcept {
+        return {buffer, start + done, size - done, store, position + done};
+    }
 };
 
 /// Buffers are copied in pieces of this many bytes, so that several threads may work for one buffer. Large, since a
@@ -63,8 +68,10 @@ public:
     /// Opens nothing yet: what fails, fails in copy().
     virtual std::unique_ptr<ContentCopier> makeCopier(std::uint32_t device, Direction direction,
                                                       std::uint64_t bufferLimit, StopCheck checkStop) = 0;
-    /// A file that contents are loaded from; throws Error if it is shorter than `end`.
-    virtual UniqueFd openContent(const ImageDir& images, const std::string& file, std::uint64_t end) = 0;
+    /// A file of the driver's own form that contents are loaded from; throws Error if there are fewer than `size` bytes
+    /// of them.
+    virtual std::unique_ptr<FileContents> openContent(const ImageDir& images, const std::string& file,
+                                                      std::uint64_t size) = 0;
 };
 
 }  // namespace criu::device

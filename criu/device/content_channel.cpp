@@ -25,20 +25,22 @@ std::span<std::byte> bytesOf(Message& message) {
 struct ContentChannel::Message {
     std::uint32_t end = 0;  ///< 1: the last one
     std::uint32_t device = 0;
-    std::uint64_t offset = 0;
+    std::uint32_t object = 0;
+    std::uint32_t unused = 0;
+    std::uint64_t position = 0;
     std::uint64_t size = 0;
     char file[kNameSize] = {};
 };
 
-ContentChannel::ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit,
-                               StopRequest& stop, kernel::FdStore& store)
-    : driver_(driver), images_(images), mover_(driver, Direction::Load, bufferLimit, &stop) {
+ContentChannel::ContentChannel(ContentDriver& driver, LoadedStores& stores, std::uint64_t bufferLimit,
+                               StopRequest& stop, const memory::ReadWatch& watch, kernel::FdStore& inherited)
+    : stores_(stores), mover_(driver, Direction::Load, bufferLimit, &stop, watch) {
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make sockets for device buffers");
     sending_.reset(ends[0]);
     receiving_.reset(ends[1]);
-    sending_ = store.inherit(kernel::FdKey::Device, std::move(sending_));
-    receiving_ = store.inherit(kernel::FdKey::Device, std::move(receiving_));
+    sending_ = inherited.inherit(kernel::FdKey::Device, std::move(sending_));
+    receiving_ = inherited.inherit(kernel::FdKey::Device, std::move(receiving_));
 }
 
 ContentChannel::~ContentChannel() {
@@ -52,11 +54,12 @@ ContentChannel::~ContentChannel() {
 void ContentChannel::send(const ContentRequest& request) const {
     Message message;
     message.device = request.device;
-    message.offset = request.offset;
+    message.object = request.place.object;
+    message.position = request.place.position;
     message.size = request.size;
-    if (request.file.size() >= kNameSize)
-        fail("file name {} is too long", request.file);
-    request.file.copy(message.file, kNameSize - 1);
+    if (request.place.file.size() >= kNameSize)
+        fail("file name {} is too long", request.place.file);
+    request.place.file.copy(message.file, kNameSize - 1);
     const ErrorContext context([] { return "hand a device buffer to the master"; });
     kernel::sendMessage(sending_.get(), bytesOf(message), request.buffer.get());
 }
@@ -91,13 +94,6 @@ void ContentChannel::noteFailure() noexcept {
         failure_ = std::current_exception();
 }
 
-int ContentChannel::fileOf(const std::string& name, std::uint64_t end) {
-    const auto known = files_.find(name);
-    if (known != files_.end())
-        return known->second.get();
-    return files_.emplace(name, driver_.openContent(images_, name, end)).first->second.get();
-}
-
 /// Whether more will come.
 bool ContentChannel::take(const Message& message, kernel::ReceivedMessage received) {
     if (received.size != sizeof(message))
@@ -110,9 +106,10 @@ bool ContentChannel::take(const Message& message, kernel::ReceivedMessage receiv
         fail("there was no room for the descriptor of a device buffer: too many files are open");
     if (!received.fd)
         fail("a device buffer was announced without its descriptor");
-    const std::string name(message.file, ::strnlen(message.file, kNameSize));
-    const int file = fileOf(name, message.offset + message.size);
-    mover_.add(message.device, {std::move(received.fd), message.size, file, message.offset});
+    const ContentPlace place{std::string(message.file, ::strnlen(message.file, kNameSize)), message.object,
+                             message.position};
+    ContentStore& store = stores_.at(place, message.size);
+    mover_.add(message.device, {std::move(received.fd), message.size, &store, message.position});
     return true;
 }
 
@@ -134,7 +131,7 @@ bool ContentChannel::finish() {
     if (failure_)
         rethrow(std::exchange(failure_, nullptr));
     mover_.finish();
-    files_.clear();
+    stores_.close();
     return true;
 }
 

@@ -14,8 +14,7 @@ namespace criu::device {
 /// A buffer that is to be filled, and from where.
 struct ContentRequest {
     std::uint32_t device = 0;  ///< as the driver numbers them
-    std::string file;          ///< name of the content file in the images directory
-    std::uint64_t offset = 0;
+    ContentPlace place;
     std::uint64_t size = 0;
     UniqueFd buffer;
 };
@@ -25,9 +24,10 @@ struct ContentRequest {
 /// another network namespace.
 class ContentChannel {
 public:
-    /// `stop`: ends copies that are under way.
-    ContentChannel(ContentDriver& driver, const ImageDir& images, std::uint64_t bufferLimit, StopRequest& stop,
-                   kernel::FdStore& store);
+    /// `stores` opens what contents are in, and is not used by anybody else meanwhile. `stop`: ends copies that are
+    /// under way.
+    ContentChannel(ContentDriver& driver, LoadedStores& stores, std::uint64_t bufferLimit, StopRequest& stop,
+                   const memory::ReadWatch& watch, kernel::FdStore& inherited);
     ~ContentChannel();
     ContentChannel(const ContentChannel&) = delete;
     ContentChannel& operator=(const ContentChannel&) = delete;
@@ -49,13 +49,10 @@ private:
     void serve();
     bool take(const Message& message, kernel::ReceivedMessage received);
     void noteFailure() noexcept;
-    int fileOf(const std::string& name, std::uint64_t end);
 
-    ContentDriver& driver_;
-    const ImageDir& images_;
+    LoadedStores& stores_;
     UniqueFd sending_;
     UniqueFd receiving_;
-    std::map<std::string, UniqueFd> files_;
     ContentMover mover_;
     std::thread thread_;
     std::exception_ptr failure_;

@@ -7,6 +7,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/memory/page_sink.hpp"
+#include "criu/memory/read_watch.hpp"
 
 namespace criu::device {
 namespace {
@@ -16,14 +18,25 @@ namespace {
 constexpr unsigned kFewestThreads = 2;
 constexpr unsigned kMostThreads = 4;
 
+/// How much of a buffer from `start` on is copied at a time. Where blocks of a store wait for each other, each thread
+/// gets one of them, so that what it does for a block, such as compressing it, isn't waited for by all others.
+std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
+    const std::uint64_t position = job.position + start;
+    const std::uint64_t most =
+        job.store->isOrdered() ? memory::kContentBlock - position % memory::kContentBlock : kContentPiece;
+    return std::min(job.size - start, most);
+}
+
 }  // namespace
 
-ContentMover::ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop)
+ContentMover::ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
+                           const memory::ReadWatch& watch)
     : driver_(driver),
       direction_(direction),
       limit_(bufferLimit),
       threads_(std::clamp(availableCores() / 2, kFewestThreads, kMostThreads)),
-      stop_(stop) {}
+      stop_(stop),
+      watch_(watch) {}
 
 ContentMover::~ContentMover() {
     endThreads(true);
@@ -60,7 +73,7 @@ void ContentMover::add(std::uint32_t number, ContentJob job) {
     const auto whole = std::make_shared<const ContentJob>(std::move(job));
     std::uint64_t start = 0;
     do {
-        const std::uint64_t size = std::min(whole->size - start, kContentPiece);
+        const std::uint64_t size = pieceOf(*whole, start);
         device->jobs.push_back({whole, start, size});
         device->ready.notify_one();
         if (device->threads.size() < threads_) {
@@ -93,12 +106,16 @@ void ContentMover::work(std::uint32_t number, Device& device) {
         try {
             const ErrorContext context(
                 [&] { return fmt::format("content of {} bytes, {}", work.job->size, driver_.describe(number)); });
+            const Clock::time_point began = Clock::now();
             copier->copy(
-                {work.job->buffer.get(), work.start, work.size, work.job->file, work.job->offset + work.start});
+                {work.job->buffer.get(), work.start, work.size, work.job->store, work.job->position + work.start});
+            if (watch_.piece)
+                watch_.piece(began, work.size);
         } catch (...) {
             failure = std::current_exception();
         }
-        work.job.reset();
+        if (!failure)
+            work.job.reset();
         lock.lock();
         ended_ = Clock::now();
         if (fallback_.empty())
@@ -106,6 +123,7 @@ void ContentMover::work(std::uint32_t number, Device& device) {
         if (failure) {
             if (!failure_)
                 failure_ = failure;
+            work.job->store->abandon();  // others may wait for what doesn't come; why is noted
             over_ = true;
             for (const auto& [other, queue] : devices_)
                 queue->jobs.clear();

@@ -18,6 +18,10 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/content.hpp"
 
+namespace criu::memory {
+struct ReadWatch;
+}
+
 namespace criu::device {
 
 /// Moves contents of device buffers, piece by piece, by several threads for each device: while the device copies one
@@ -25,12 +29,14 @@ namespace criu::device {
 class ContentMover {
 public:
     /// `bufferLimit`: bytes that the copiers of one device may use together. `stop`: ends what is under way; may be
-    /// null.
-    ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop);
+    /// null. `watch`: of it, `piece` is called; who adds contents says how much is expected. Outlives this.
+    ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
+                 const memory::ReadWatch& watch);
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
 
+    /// Contents of one store come in the order of their positions, if that is ordered, and for one device.
     void add(std::uint32_t device, ContentJob job);
     /// Returns when all is moved; throws the first failure. Afterwards there are no threads.
     void finish();
@@ -59,6 +65,7 @@ private:
     std::uint64_t limit_;
     const std::size_t threads_;  ///< of each device
     StopRequest* stop_;
+    const memory::ReadWatch& watch_;
     std::uint64_t bytes_ = 0;
     Clock::time_point began_{};      ///< the first copy
     Clock::time_point ended_{};      ///< the last one

@@ -8,16 +8,19 @@
 #include "criu/base/error.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/memory/read_watch.hpp"
 
 namespace criu::device {
 
-DumpDevices::DumpDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop)
-    : context_{options, log, images, inventory_, stop} {}
+DumpDevices::DumpDevices(const model::Options& options, Log& log, const ImageDir& images, memory::PageSinks& pages,
+                         StopRequest& stop)
+    : watch_(std::make_unique<memory::ReadWatch>()),
+      context_{options, log, images, inventory_, stop, *watch_, &pages} {}
 
 // It delegates so that the destructor takes back what was started before something throws.
 DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
-                         StopRequest& stop)
-    : DumpDevices(options, log, images, stop) {
+                         memory::PageSinks& pages, StopRequest& stop)
+    : DumpDevices(options, log, images, pages, stop) {
     for (const auto& subsystem : subsystems)
         parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
 }
@@ -100,7 +103,8 @@ bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
     });
 }
 
-void DumpDevices::dumpLate(HostPid root) {
+void DumpDevices::dumpLate(HostPid root, const memory::ReadWatch& watch) {
+    *watch_ = watch;
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
         part.dump->dumpLate(root);

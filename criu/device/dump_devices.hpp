@@ -11,8 +11,9 @@ namespace criu::device {
 /// the processes are still stopped.
 class DumpDevices {
 public:
+    /// `pages`: where contents may be stored.
     DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
-                StopRequest& stop);
+                memory::PageSinks& pages, StopRequest& stop);
     ~DumpDevices();
     DumpDevices(const DumpDevices&) = delete;
     DumpDevices& operator=(const DumpDevices&) = delete;
@@ -30,7 +31,8 @@ public:
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    void dumpLate(HostPid root);
+    /// `watch` is notified of contents that are saved.
+    void dumpLate(HostPid root, const memory::ReadWatch& watch);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
     /// Throws Error if a device of a process that goes on doesn't. Then finish() isn't called for any.
@@ -41,9 +43,11 @@ private:
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceDump> dump;
     };
-    DumpDevices(const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop);
+    DumpDevices(const model::Options& options, Log& log, const ImageDir& images, memory::PageSinks& pages,
+                StopRequest& stop);
 
     Inventory inventory_;
+    std::unique_ptr<memory::ReadWatch> watch_;
     Context context_;
     std::vector<Part> parts_;
 };

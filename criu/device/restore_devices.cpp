@@ -12,19 +12,25 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::device {
 
-RestoreDevices::RestoreDevices(const Context& context) : context_(context) {}
+RestoreDevices::RestoreDevices(const model::ProcessTree& tree, const model::Options& options, Log& log,
+                               const ImageDir& images, const memory::PageSources& pages, StopRequest& stop,
+                               kernel::FdStore& store)
+    : watch_(std::make_unique<memory::ReadWatch>()), context_{options, log,     images, inventory_, stop,
+                                                              *watch_, nullptr, &pages, &store,     &tree} {}
 
 // It delegates so that the destructor takes back what was started before something throws.
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
                                const model::ProcessTree& tree, const model::Options& options, Log& log,
-                               const ImageDir& images, StopRequest& stop, kernel::FdStore& store)
-    : RestoreDevices({options, log, images, inventory_, stop, &store, &tree}) {
+                               const ImageDir& images, const memory::PageSources& pages, StopRequest& stop,
+                               kernel::FdStore& store)
+    : RestoreDevices(tree, options, log, images, pages, stop, store) {
     const PluginsEntry* const listed = inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;
@@ -51,6 +57,10 @@ RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntr
 RestoreDevices::~RestoreDevices() {
     while (!parts_.empty())
         parts_.pop_back();
+}
+
+void RestoreDevices::watch(const memory::ReadWatch& watch) {
+    *watch_ = watch;
 }
 
 void RestoreDevices::prepare(files::FileRestore& files) {

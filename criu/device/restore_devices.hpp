@@ -14,14 +14,16 @@ class RestoreDevices {
 public:
     /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
     RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::ProcessTree& tree,
-                   const model::Options& options, Log& log, const ImageDir& images, StopRequest& stop,
-                   kernel::FdStore& store);
+                   const model::Options& options, Log& log, const ImageDir& images, const memory::PageSources& pages,
+                   StopRequest& stop, kernel::FdStore& store);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
     RestoreDevices& operator=(const RestoreDevices&) = delete;
 
     void prepare(files::FileRestore& files);
     void share(kernel::FdStore& store);
+    /// Who is notified, in the master and in targets, of contents that are loaded. Before forked().
+    void watch(const memory::ReadWatch& watch);
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
@@ -48,9 +50,11 @@ private:
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceRestore> restore;
     };
-    explicit RestoreDevices(const Context& context);
+    RestoreDevices(const model::ProcessTree& tree, const model::Options& options, Log& log, const ImageDir& images,
+                   const memory::PageSources& pages, StopRequest& stop, kernel::FdStore& store);
 
     Inventory inventory_;
+    std::unique_ptr<memory::ReadWatch> watch_;
     Context context_;
     std::vector<Part> parts_;
 };

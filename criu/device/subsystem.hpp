@@ -32,6 +32,12 @@ class FdStore;
 struct Vma;
 }  // namespace criu::kernel
 
+namespace criu::memory {
+class PageSinks;
+class PageSources;
+struct ReadWatch;
+}  // namespace criu::memory
+
 namespace criu::model {
 struct Options;
 struct ProcessTree;
@@ -74,6 +80,12 @@ struct Context {
     Inventory& inventory;
     /// To be looked at in whatever takes long, except in targets: the master ends them.
     StopRequest& stop;
+    /// Who is notified of contents that are moved, for progress and trace; may change until dumpLate() or forked().
+    const memory::ReadWatch& watch;
+    /// Of a dump: where contents may be stored, as memory of processes is. Null in a restore.
+    memory::PageSinks* sinks = nullptr;
+    /// Of a restore: where they are then. Null in a dump.
+    const memory::PageSources* sources = nullptr;
     /// Of a restore: descriptors for targets. Null in a dump.
     kernel::FdStore* store = nullptr;
     /// What is restored. Null in a dump.

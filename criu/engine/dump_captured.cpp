@@ -7,7 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump_device_contents.hpp"
 #include "criu/engine/dump_examined.hpp"
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_frozen.hpp"
@@ -165,7 +165,7 @@ void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
     frozen_.log().stage("memory");
     memory_.run(examined_.surroundings().ids, amounts_, frozen_.stop());
-    frozen_.devices().dumpLate(frozen_.tree().rootPid());
+    dumpDeviceContents(frozen_, amounts_);
     if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
         memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
     frozen_.log().stage("files");

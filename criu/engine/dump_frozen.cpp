@@ -112,7 +112,7 @@ struct FrozenPhase::Parts {
           lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
-          devices(run.devices, run.options, run.log, images, run.stop) {}
+          devices(run.devices, run.options, run.log, images, *pages, run.stop) {}
 
     cgroup::PropertyTable cgroupProperties;
     ImageDir images;

@@ -10,6 +10,7 @@
 #include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/own_mappings.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -25,6 +26,7 @@ PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
 
 HostPid makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().stage("processes");
+    prepared.planned.devices.watch(prepared.control.watchReading(prepared.planned.log(), "load device memory"));
     constexpr std::size_t kMany = 64;  // for fewer the forks cost less than the look for the heap
     if (prepared.planned.tree().tasks.size() >= kMany)
         memory::makeHeapHuge();

@@ -50,12 +50,12 @@ RestoreControl::RestoreControl(std::uint32_t participants)
         sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
 }
 
-memory::ReadWatch RestoreControl::watchReading(const Log& log) const {
+memory::ReadWatch RestoreControl::watchReading(const Log& log, std::string_view what) const {
     memory::ReadWatch watch;
     watch.expected = [&page = page()](std::uint64_t bytes) { page.wantedBytes += bytes; };
-    watch.piece = [&page = page(), &log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+    watch.piece = [&page = page(), &log, what](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
         page.filledBytes += bytes;
-        log.noteWork("read pages", begin, bytes);
+        log.noteWork(what, begin, bytes);
     };
     return watch;
 }

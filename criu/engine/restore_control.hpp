@@ -102,8 +102,8 @@ public:
     /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
-    /// In whatever process: counts the memory that is filled, and has it in the trace.
-    [[nodiscard]] memory::ReadWatch watchReading(const Log& log) const;
+    /// In whatever process: counts the memory that is filled, and has it in the trace, where the work is called `what`.
+    [[nodiscard]] memory::ReadWatch watchReading(const Log& log, std::string_view what = "read pages") const;
 
     /// Tells the master why this process can't go on, with the errno if there is one; the first to do so is heard.
     void reportFailure(std::string_view text, int code) const noexcept;

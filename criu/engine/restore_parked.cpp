@@ -13,7 +13,7 @@
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/memory/page_reader.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -59,25 +59,30 @@ std::chrono::microseconds complete(BornRestore& born) {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - born.since);
 }
 
-std::unique_ptr<Progress> showProgress(const BornRestore& born) {
-    born.prepared.planned.log().stage("wait for processes");
-    const ControlPage& page = born.prepared.control.page();
-    auto progress = std::make_unique<Progress>("Restoring", page.filledBytes,
-                                               Progress::terminal(born.prepared.planned.options()), page.wantedBytes);
-    progress->goOn();
-    return progress;
-}
-
 ResumedTree seize(const BornRestore& born) {
     born.prepared.planned.log().stage("registers");
     return ResumedTree(born.prepared.run, born.pids);
 }
 
+std::unique_ptr<Progress> beginWaiting(const BornRestore& born) {
+    born.prepared.planned.log().stage("wait for processes");
+    return showProgress(born);
+}
+
 }  // namespace
+
+std::unique_ptr<Progress> showProgress(const BornRestore& born) {
+    const ControlPage& page = born.prepared.control.page();
+    auto progress =
+        std::make_unique<Progress>("Restoring", page.filledBytes, Progress::terminal(born.prepared.planned.options()),
+                                   page.wantedBytes, born.since);
+    progress->goOn();
+    return progress;
+}
 
 ParkedRestore::ParkedRestore(BornRestore& birth)
     : born(birth),
-      progress_(showProgress(birth)),
+      progress_(beginWaiting(birth)),
       sharedBytes(birth.prepared.planned.segments.fill(
           birth.prepared.planned.checkStop, birth.prepared.control.watchReading(birth.prepared.planned.log()))),
       forking(complete(birth)),

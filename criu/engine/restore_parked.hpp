@@ -14,6 +14,9 @@ class Progress;
 
 namespace criu::engine {
 
+/// The line that says how much of memory, and of contents of devices, is filled; as long as it exists.
+[[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);
+
 /// The fourth phase of a restore: every process has become what it was, as far as it can do that itself, and stands
 /// still; the master has done from outside what only it can do. Nothing of the tree has run yet. The constructor waits
 /// for the processes; it throws Error if one of them fails, or a stop is asked for.

@@ -37,7 +37,7 @@ struct PlannedRestore::Parts {
           pages(images, run.options.checksum.value_or(true)),
           content(readRunnable(images, pages, run)),
           births(planBirths(content, run.options)),
-          devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, run.stop, store),
+          devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, pages, run.stop, store),
           networkLock(lockMethod(content, run.options), networkLockName(content), run.log),
           files(run.options, run.log, images, content, births, segments, networkLock, devices),
           joined(run.options),

@@ -19,6 +19,7 @@
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
+#include "criu/engine/resumed_devices.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -67,9 +68,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
     planned.run.listeners.require(Stage::PostRestore);
     planned.log().stage("devices");
-    std::vector<device::ResumedProcess> resumed;
-    parking.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { resumed.push_back({&process, pid}); });
-    planned.devices.resume(resumed);
+    resumeDevices(parking);
     planned.log().stage("resume");
     cgroup::FrozenGroups frozen =
         planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end

@@ -73,6 +73,7 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Pagemap, "pagemap-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
     {ShmemPagemap, "pagemap-shmem-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
     {FilesPagemap, "pagemap-tmpfs-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
+    {DevicePagemap, "pagemap-device-{}.img", "PAGEMAP", 0x56084025, Common, of<PagemapHead>()},
     {Pages, "pages-{}.img", "", 0, Raw, nullptr},
     {Memfd, "memfd.img", "MEMFD_INODE", 0x48453499, Common, of<MemfdInodeEntry>()},
 

@@ -33,6 +33,7 @@ enum class ImageKind : std::uint8_t {
     Pagemap,
     ShmemPagemap,
     FilesPagemap,
+    DevicePagemap,
     Pages,
     Memfd,
     // open files

@@ -136,6 +136,8 @@ public:
         return packing.zeros;
     }
 
+    [[nodiscard]] bool isOrdered() const noexcept override { return true; }
+
     void abandon() noexcept override {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;

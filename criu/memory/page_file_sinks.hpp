@@ -22,6 +22,8 @@ enum class CodecKind : std::uint8_t;
 inline constexpr const char* kStripedPages = "striped-pages";
 /// The name for content of files apart from their archive (MemoryObject::Kind::Files).
 inline constexpr const char* kFilesPages = "tmpfs-files";
+/// The name for contents of device buffers in pages (MemoryObject::Kind::Device).
+inline constexpr const char* kDevicePages = "device-pages";
 
 /// The name for compressed content.
 inline constexpr const char* kCompressedPages = "compressed-pages";
@@ -62,7 +64,9 @@ public:
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::vector<std::string> extensions() const override;
     [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
-    [[nodiscard]] bool takesFiles() const noexcept override { return striping_.extended; }
+    [[nodiscard]] bool takes(MemoryObject::Kind kind) const noexcept override {
+        return striping_.extended || PageSinks::takes(kind);
+    }
 
 private:
     const ImageDir& images_;
@@ -71,7 +75,8 @@ private:
     std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
     std::atomic<bool> compressed_{false};
-    std::atomic<bool> files_{false};  ///< it was given some of MemoryObject::Kind::Files
+    std::atomic<bool> files_{false};   ///< it was given some of MemoryObject::Kind::Files
+    std::atomic<bool> device_{false};  ///< or of MemoryObject::Kind::Device
 };
 
 }  // namespace criu::memory

@@ -201,6 +201,8 @@ std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::u
     PageStripes stripes;
     if (object.kind == MemoryObject::Kind::Files)
         files_ = true;
+    if (object.kind == MemoryObject::Kind::Device)
+        device_ = true;
     if (compression_.codec) {
         compressed_ = true;
         return makeCompressedSink(images_, object, next_.fetch_add(1, std::memory_order_relaxed), compression_);
@@ -222,6 +224,8 @@ std::vector<std::string> FilePageSinks::extensions() const {
         names.emplace_back(kStripedPages);
     if (files_)
         names.emplace_back(kFilesPages);
+    if (device_)
+        names.emplace_back(kDevicePages);
     if (compressed_)
         names.emplace_back(kCompressedPages);
     return names;

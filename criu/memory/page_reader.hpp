@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "criu/memory/page_source.hpp"
+#include "criu/memory/read_watch.hpp"
 
 namespace criu::memory {
 
@@ -17,14 +17,6 @@ namespace criu::memory {
 struct PlacedPages {
     PageJob job;
     std::uint64_t at = 0;
-};
-
-/// Who is told while pages are read into memory; all may be empty.
-struct ReadWatch {
-    /// Before anything is read: how many bytes it will be.
-    std::function<void(std::uint64_t bytes)> expected = nullptr;
-    /// With when a piece was begun, and its bytes, from the thread that has just read it.
-    std::function<void(std::chrono::steady_clock::time_point begin, std::uint64_t bytes)> piece = nullptr;
 };
 
 /// Reads pages of a source into this process' memory. What it opens for that is closed with it.

@@ -53,6 +53,10 @@ public:
     /// others may write meanwhile. Throws Error.
     std::uint64_t add(std::span<const PageRun> runs);
 
+    /// Whether blocks are stored in the order of their positions, so that write() waits until those before have their
+    /// place. Threads that are to work at the same time have to be given neighbouring blocks then.
+    [[nodiscard]] virtual bool isOrdered() const noexcept { return false; }
+
     /// Several threads are going to write. Before any of them does.
     virtual void share() {}
 
@@ -98,8 +102,10 @@ public:
     /// once, also while sinks are open. Throws Error.
     [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
 
-    /// Whether objects of MemoryObject::Kind::Files may be stored.
-    [[nodiscard]] virtual bool takesFiles() const noexcept { return false; }
+    /// Whether objects of a kind may be stored. All take what CRIU 4.2 has, processes and shared memory.
+    [[nodiscard]] virtual bool takes(MemoryObject::Kind kind) const noexcept {
+        return kind == MemoryObject::Kind::Process || kind == MemoryObject::Kind::Shared;
+    }
 
     /// All sinks have been finished: returns when everything is stored. Throws Error.
     virtual void finish() {}

@@ -112,7 +112,7 @@ PageSource PageSources::openRequired(const MemoryObject& object) const {
 }
 
 std::string PageSources::describe(const MemoryObject& object) const {
-    constexpr const char* kNames[] = {"process", "shared memory", "the files of device"};
+    constexpr const char* kNames[] = {"process", "shared memory", "the files of device", "device memory"};
     return fmt::format("pages of {} {}", kNames[static_cast<std::size_t>(object.kind)], object.id);
 }
 

@@ -16,6 +16,8 @@ ImageKind pagemapOf(const MemoryObject& object) noexcept {
             return ImageKind::ShmemPagemap;
         case MemoryObject::Kind::Files:
             return ImageKind::FilesPagemap;
+        case MemoryObject::Kind::Device:
+            return ImageKind::DevicePagemap;
     }
     return ImageKind::Pagemap;
 }

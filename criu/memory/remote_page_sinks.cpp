@@ -41,6 +41,8 @@ public:
             fail("pages at {:#x} have no content", runs_.front().address);
     }
 
+    [[nodiscard]] bool isOrdered() const noexcept override { return true; }
+
     void abandon() noexcept override {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;

@@ -518,7 +518,8 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
     const UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
     FileContents apart;
-    const bool isApart = outputs.pages.takesFiles() && usedBytes(directory.get()) >= FileContents::kWorthwhile;
+    const bool isApart = outputs.pages.takes(memory::MemoryObject::Kind::Files) &&
+                         usedBytes(directory.get()) >= FileContents::kWorthwhile;
     auto sockets = FileArchives().pack(directory.get(), image.get(), ids, isApart ? &apart : nullptr, stop);
     apart.write(directory.get(), outputs.images, mount.device, outputs.pages, stop);
     return sockets;

@@ -11,8 +11,9 @@ std::unique_ptr<device::ContentCopier> GpuContents::makeCopier(std::uint32_t dev
     return std::make_unique<Transfer>(kernel_, device, direction, bufferLimit, std::move(checkStop));
 }
 
-UniqueFd GpuContents::openContent(const ImageDir& images, const std::string& file, std::uint64_t end) {
-    return amdgpu::openContent(images, file, end - kContentStart);
+std::unique_ptr<device::FileContents> GpuContents::openContent(const ImageDir& images, const std::string& file,
+                                                               std::uint64_t size) {
+    return std::make_unique<device::FileContents>(amdgpu::openContent(images, file, size), kContentStart);
 }
 
 }  // namespace criu::amdgpu

@@ -7,16 +7,18 @@
 namespace criu::amdgpu {
 
 /// This driver's side of the engine that moves contents. Devices are GPUs by the minors of their render nodes, buffers
-/// are DMA-BUFs, and content files begin with a length word (kContentStart).
+/// are DMA-BUFs, and files of content begin with a length word (kContentStart).
 class GpuContents final : public device::ContentDriver {
 public:
     explicit GpuContents(Kernel& kernel) : kernel_(kernel) {}
 
+    [[nodiscard]] Kernel& kernel() const noexcept { return kernel_; }
     [[nodiscard]] std::string_view name() const override { return "amdgpu"; }
     [[nodiscard]] std::string describe(std::uint32_t device) const override { return renderPath(device); }
     std::unique_ptr<device::ContentCopier> makeCopier(std::uint32_t device, device::Direction direction,
                                                       std::uint64_t bufferLimit, device::StopCheck checkStop) override;
-    UniqueFd openContent(const ImageDir& images, const std::string& file, std::uint64_t end) override;
+    std::unique_ptr<device::FileContents> openContent(const ImageDir& images, const std::string& file,
+                                                      std::uint64_t size) override;
 
 private:
     Kernel& kernel_;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "criu/base/machine.hpp"
-#include "criu/base/whole_io.hpp"
+#include "criu/memory/page_sink.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -100,9 +100,11 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, d
 
 void Copier::prepare(std::uint64_t size) {
     const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kGpuPageSize * kGpuPageSize;
-    // No more than the buffer has, so that without a limit it takes as much again, and both halves are used.
+    // No more than the buffer has, so that without a limit it takes as much again, and both halves are used. But what
+    // is one block to a store stays one.
+    const std::uint64_t wanted = size <= memory::kContentBlock ? size : (size + 1) / 2;
     const std::uint64_t half =
-        std::min<std::uint64_t>(pageAlignUp((size + 1) / 2), std::max<std::uint64_t>(most, kGpuPageSize));
+        std::min<std::uint64_t>(pageAlignUp(wanted), std::max<std::uint64_t>(most, kGpuPageSize));
     if (bounce_ && halfSize() >= half)
         return;
     bounce_.reset();
@@ -148,6 +150,7 @@ void Copier::finishSubmitted() noexcept {
 
 void Copier::save(const device::ContentPiece& piece) {
     const std::uint64_t size = piece.size;
+    saved_ = 0;
     std::optional<Target> target;
     preparing([&] {
         prepare(size);
@@ -168,8 +171,9 @@ void Copier::save(const device::ContentPiece& piece) {
         await(pending[half]);
         if (next < size)
             start(half ^ 1);
-        writeAt(piece.file, bounce_->memory().subspan(half * halfSize(), pending[half].size),
-                piece.offset + pending[half].done);
+        piece.store->write(piece.position + pending[half].done,
+                           bounce_->memory().subspan(half * halfSize(), pending[half].size));
+        saved_ += pending[half].size;
         pending[half].size = 0;
     }
 }
@@ -187,7 +191,7 @@ void Copier::load(const device::ContentPiece& piece) {
         if (pending[half].size != 0)
             await(pending[half]);
         const std::uint64_t part = std::min(size - next, halfSize());
-        readAt(piece.file, bounce_->memory().subspan(half * halfSize(), part), piece.offset + next);
+        piece.store->read(piece.position + next, bounce_->memory().subspan(half * halfSize(), part));
         submit(half, bounce_->address() + half * halfSize(), target->address() + next, part, target->list(),
                pending[half]);
         next += part;

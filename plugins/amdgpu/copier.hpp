@@ -22,7 +22,7 @@ public:
     explicit EngineRefused(Error error) : Error(std::move(error)) {}
 };
 
-/// Moves the content of buffers of one GPU to and from files, by the GPU's copy engine (SDMA), through a bounce buffer
+/// Moves the content of buffers of one GPU to and from stores, by the GPU's copy engine (SDMA), through a bounce buffer
 /// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error or
 /// EngineRefused.
 class Copier {
@@ -34,6 +34,8 @@ public:
 
     void save(const device::ContentPiece& piece);
     void load(const device::ContentPiece& piece);
+    /// Bytes from its beginning that the last save() had stored when it returned or threw: a store may take them once.
+    [[nodiscard]] std::uint64_t saved() const noexcept { return saved_; }
 
 private:
     struct Pending {
@@ -55,6 +57,7 @@ private:
     std::unique_ptr<Gpu> gpu_;
     std::uint64_t submitted_ = 0;  ///< the fence of the last copy
     std::uint64_t awaited_ = 0;    ///< of the last one that is known to have ended
+    std::uint64_t saved_ = 0;
     std::unique_ptr<Gpu::Buffer> commands_;
     std::unique_ptr<Gpu::Buffer> bounce_;
 };

@@ -2,6 +2,8 @@
 #include "plugins/amdgpu/cpu_copier.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +14,8 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::uint64_t kPiece = std::uint64_t{16} << 20;
+/// Large enough that mapping it doesn't count.
+constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 
 /// A handle of a foreign buffer.
 class Import {
@@ -28,38 +31,75 @@ private:
     std::uint32_t handle_;
 };
 
-/// Files are read and written by the kernel straight from and to the mapping, so memory that can't be had is EFAULT to
-/// pread(2) and pwrite(2) instead of a SIGBUS: video memory beyond the processor's window that is pinned, or for which
-/// there is no room elsewhere (amdgpu_bo_fault_reserve_notify() of Linux).
-template <typename Piece>
-void forEachPiece(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, const device::StopCheck& checkStop,
-                  const Piece& piece) {
-    for (std::uint64_t done = 0; done < size; done += kPiece) {
-        checkStop();
-        const std::uint64_t bytes = std::min(kPiece, size - done);
-        const Mapping mapping = kernel.map(fd, at + done, pageAlignUp(bytes));
+/// Memory through which content goes: a file, too, so that the kernel moves content between it and the buffer's
+/// mapping. Then memory that can't be had is EFAULT to pread(2) and pwrite(2) instead of a SIGBUS: video memory beyond
+/// the processor's window that is pinned, or for which there is no room elsewhere (amdgpu_bo_fault_reserve_notify() of
+/// Linux).
+class Bounce {
+public:
+    explicit Bounce(std::uint64_t size)
+        : file_(sys(::memfd_create("criu-gpu-bounce", MFD_CLOEXEC), "make memory to copy through")) {
+        const std::uint64_t whole = pageAlignUp(std::max<std::uint64_t>(size, 1));
+        sys(::ftruncate(file_.get(), static_cast<off_t>(whole)), "get {} bytes to copy through", whole);
+        void* const at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+        if (at == MAP_FAILED)
+            failErrno("map {} bytes to copy through", whole);
+        memory_ = Mapping(at, whole);
+    }
+
+    [[nodiscard]] std::span<std::byte> first(std::uint64_t size) const noexcept { return memory_.bytes().first(size); }
+    void fillFrom(std::span<const std::byte> buffer) const {
+        guarded(buffer.size(), [&] { writeAt(file_.get(), buffer, 0); });
+    }
+    void emptyInto(std::span<std::byte> buffer) const {
+        guarded(buffer.size(), [&] { readAt(file_.get(), buffer, 0); });
+    }
+
+private:
+    template <typename Copy>
+    static void guarded(std::uint64_t size, const Copy& copy) {
         try {
-            piece(mapping.bytes().first(bytes), done);
+            copy();
         } catch (const Error& error) {
             if (error.code() != EFAULT)
                 throw;
-            failWith(EFAULT, "{} bytes of the buffer can't be moved to where processors reach it", bytes);
+            failWith(EFAULT, "{} bytes of the buffer can't be moved to where processors reach it", size);
         }
+    }
+
+    UniqueFd file_;
+    Mapping memory_;
+};
+
+/// `move` is called with the memory of each piece and how much came before it.
+template <typename Move>
+void forEachPiece(Kernel& kernel, const MappedContent& content, const device::StopCheck& checkStop, const Move& move) {
+    for (std::uint64_t done = 0; done < content.size; done += kPiece) {
+        checkStop();
+        const std::uint64_t bytes = std::min(kPiece, content.size - done);
+        const Mapping mapping = kernel.map(content.fd, content.offset + done, pageAlignUp(bytes));
+        move(mapping.bytes().first(bytes), done);
     }
 }
 
 }  // namespace
 
-void saveMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+void saveMapped(Kernel& kernel, const MappedContent& from, device::ContentStore& to, std::uint64_t position,
                 const device::StopCheck& checkStop) {
-    forEachPiece(kernel, fd, at, size, checkStop,
-                 [&](std::span<std::byte> memory, std::uint64_t done) { writeAt(file, memory, fileOffset + done); });
+    const Bounce bounce(std::min(kPiece, from.size));
+    forEachPiece(kernel, from, checkStop, [&](std::span<std::byte> memory, std::uint64_t done) {
+        bounce.fillFrom(memory);
+        to.write(position + done, bounce.first(memory.size()));
+    });
 }
 
-void loadMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+void loadMapped(Kernel& kernel, const MappedContent& into, const device::ContentStore& from, std::uint64_t position,
                 const device::StopCheck& checkStop) {
-    forEachPiece(kernel, fd, at, size, checkStop,
-                 [&](std::span<std::byte> memory, std::uint64_t done) { readAt(file, memory, fileOffset + done); });
+    const Bounce bounce(std::min(kPiece, into.size));
+    forEachPiece(kernel, into, checkStop, [&](std::span<std::byte> memory, std::uint64_t done) {
+        from.read(position + done, bounce.first(memory.size()));
+        bounce.emptyInto(memory);
+    });
 }
 
 CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop)
@@ -70,14 +110,14 @@ CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopChec
 
 void CpuCopier::save(const device::ContentPiece& piece) {
     const Import buffer(drm_, piece.buffer);
-    saveMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size, piece.file, piece.offset,
-               checkStop_);
+    saveMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size}, *piece.store,
+               piece.position, checkStop_);
 }
 
 void CpuCopier::load(const device::ContentPiece& piece) {
     const Import buffer(drm_, piece.buffer);
-    loadMapped(kernel_, fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size, piece.file, piece.offset,
-               checkStop_);
+    loadMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size}, *piece.store,
+               piece.position, checkStop_);
 }
 
 }  // namespace criu::amdgpu

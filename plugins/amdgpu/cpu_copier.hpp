@@ -8,14 +8,21 @@
 
 namespace criu::amdgpu {
 
-/// Moves content of a buffer between a file and what the render file `fd` has at the mmap offset `at`, by the processor
-/// and in pieces. Throws Error, also where touching the memory would end the process (SIGBUS).
-void saveMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+/// What a render file has at an mmap offset.
+struct MappedContent {
+    int fd = -1;  ///< stays the caller's
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+
+/// Moves it to and from its place in a store, by the processor and in pieces. Throws Error, also where touching the
+/// memory would end the process (SIGBUS).
+void saveMapped(Kernel& kernel, const MappedContent& from, device::ContentStore& to, std::uint64_t position,
                 const device::StopCheck& checkStop);
-void loadMapped(Kernel& kernel, int fd, std::uint64_t at, std::uint64_t size, int file, std::uint64_t fileOffset,
+void loadMapped(Kernel& kernel, const MappedContent& into, const device::ContentStore& from, std::uint64_t position,
                 const device::StopCheck& checkStop);
 
-/// Moves the content of a GPU's buffers to and from files by the processor, where that can reach them: system memory,
+/// Moves the content of a GPU's buffers to and from stores by the processor, where that can reach them: system memory,
 /// and video memory within its window. Needs no engine, but is slow for video memory. For one thread; throws Error.
 class CpuCopier {
 public:

@@ -17,6 +17,7 @@
 #include "criu/model/options.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/dump_buffers.hpp"
+#include "plugins/amdgpu/dump_contents.hpp"
 #include "plugins/amdgpu/dump_images.hpp"
 
 namespace criu::amdgpu {
@@ -213,9 +214,9 @@ void AmdgpuDump::dumpLate(HostPid) {
     objects.chooseOwners(tree_, context_.options.compat);
     checkMappings(tree_, topology);
 
-    DumpImages images(kernel_, context_, tree_, objects, topology);
+    const DumpImages images(context_, tree_, objects, topology);
     images.writeDmabufs();
-    images.saveContents(bufferLimit_());
+    DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
     images.writeFiles();
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/dump_images.hpp"
 
-#include "criu/device/content_mover.hpp"
 #include "criu/image/arena.hpp"
-#include "plugins/amdgpu/content_driver.hpp"
-#include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 
@@ -50,52 +47,6 @@ GpuId DumpImages::userId(GpuId local) const {
     return local;
 }
 
-void DumpImages::saveContents(std::uint64_t bufferLimit) {
-    std::vector<UniqueFd> files;
-    GpuContents contents(kernel_);
-    device::ContentMover mover(contents, device::Direction::Save, bufferLimit, &context_.stop);
-    for (DumpedProcess& process : tree_.processes)
-        for (const uapi::KfdDevice& device : process.state.devices) {
-            const Node* const gpu = topology_.findGpu(device.actualGpuId);
-            if (gpu == nullptr)
-                fail("process {} uses GPU {:#06x}, which {} doesn't show", process.pid, device.actualGpuId,
-                     kernel_.topology());
-            const auto isHere = [&](const uapi::KfdBuffer& buffer) {
-                return buffer.gpuId == device.userGpuId && hasContent(buffer);
-            };
-            std::uint64_t size = 0;
-            for (const uapi::KfdBuffer& buffer : process.state.buffers)
-                size += isHere(buffer) ? buffer.size : 0;
-            files.push_back(createContent(context_.images, pagesImageName(process.id, device.userGpuId), size));
-            std::uint64_t offset = kContentStart;
-            for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
-                const uapi::KfdBuffer& buffer = process.state.buffers[at];
-                if (!isHere(buffer))
-                    continue;
-                if (!process.dmabufs[at])
-                    fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address,
-                         process.pid);
-                if (!process.imported[at])
-                    mover.add(gpu->renderMinor,
-                              {std::move(process.dmabufs[at]), buffer.size, files.back().get(), offset});
-                offset += buffer.size;
-            }
-        }
-    for (RenderNode& node : tree_.nodes)
-        for (std::size_t at = 0; at < node.buffers.size(); ++at) {
-            RenderBuffer& buffer = node.buffers[at];
-            files.push_back(
-                createContent(context_.images, renderPagesImageName(node.id, node.minor, at), buffer.entry.size));
-            if (buffer.dmabuf)
-                mover.add(node.minor, {std::move(buffer.dmabuf), buffer.entry.size, files.back().get(), kContentStart});
-            else
-                saveMapped(kernel_, node.fd.get(), *buffer.mmapOffset, buffer.entry.size, files.back().get(),
-                           kContentStart, [this] { context_.stop.throwIfRequested(); });
-        }
-    mover.finish();
-    mover.report(context_.log);
-}
-
 void DumpImages::writeKfd(const DumpedProcess& process) const {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
@@ -104,12 +55,18 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
     topology_.toImage(gpus, image, arena);
-    for (KfdDeviceEntry* const entry : list(image.device_entries, image.n_device_entries))
-        if (const auto file = process.drmFiles.find(entry->gpu_id);
-            entry->gpu_id != 0 && file != process.drmFiles.end()) {
+    for (KfdDeviceEntry* const entry : list(image.device_entries, image.n_device_entries)) {
+        if (entry->gpu_id == 0)
+            continue;
+        if (const auto file = process.drmFiles.find(entry->gpu_id); file != process.drmFiles.end()) {
             entry->has_drm_file = 1;
             entry->drm_file = file->second.value;
         }
+        if (const auto pages = process.contentObjects.find(entry->gpu_id); pages != process.contentObjects.end()) {
+            entry->has_content_object = 1;
+            entry->content_object = pages->second;
+        }
+    }
     image.num_of_bos = image.n_bo_entries = process.state.buffers.size();
     image.bo_entries = arena.messages<KfdBoEntry>(process.state.buffers.size());
     for (std::size_t at = 0; at < process.state.buffers.size(); ++at) {
@@ -125,6 +82,9 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
         entry.has_object = object != 0;
         entry.object = object;
         entry.has_imported = entry.imported = process.imported[at];
+        entry.has_content_position =
+            process.contentObjects.contains(buffer.gpuId) && hasContent(buffer) && !process.imported[at];
+        entry.content_position = process.contentPositions[at];
     }
     image.num_of_objects = process.state.objects;
     const SharedMemory shared = readSharedMemory();
@@ -141,6 +101,8 @@ void DumpImages::writeRender(const RenderNode& node) const {
     image.gpu_id = gpu != nullptr ? userId(gpu->gpuId) : 0;
     image.id = node.id.value;
     image.drm_render_minor = node.minor;
+    image.has_content_object = node.contentObject != 0;
+    image.content_object = node.contentObject;
     image.num_of_bos = image.n_bo_entries = node.buffers.size();
     image.bo_entries = arena.messages<DrmBoEntry>(node.buffers.size());
     for (std::size_t at = 0; at < node.buffers.size(); ++at) {
@@ -157,6 +119,8 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.is_import = buffer.imported ? 1 : 0;
         entry.has_object = 1;
         entry.object = buffer.object;
+        entry.has_content_position = node.contentObject != 0 && !buffer.imported;
+        entry.content_position = buffer.contentPosition;
         entry.num_of_vms = static_cast<std::uint32_t>(buffer.mappings.size());
         entry.n_vm_entries = buffer.mappings.size();
         entry.vm_entries = arena.messages<DrmVmEntry>(buffer.mappings.size());

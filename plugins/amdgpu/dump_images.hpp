@@ -6,18 +6,16 @@
 
 namespace criu::amdgpu {
 
-/// Writes what a dump has found: contents of buffers, and an image for each file.
+/// Writes what a dump has found: an image for each file.
 class DumpImages {
 public:
-    DumpImages(Kernel& kernel, const device::Context& context, DumpedTree& tree, const DumpObjects& objects,
+    DumpImages(const device::Context& context, const DumpedTree& tree, const DumpObjects& objects,
                const Topology& topology)
-        : kernel_(kernel), context_(context), tree_(tree), objects_(objects), topology_(topology) {}
+        : context_(context), tree_(tree), objects_(objects), topology_(topology) {}
 
     /// Before contents are saved: a DMA-BUF of a buffer that nobody has is an Error.
     void writeDmabufs() const;
-    /// `bufferLimit`: bytes of memory for each GPU that contents may be copied through. The DMA-BUFs of all buffers are
-    /// closed afterwards.
-    void saveContents(std::uint64_t bufferLimit);
+    /// After that.
     void writeFiles() const;
 
 private:
@@ -26,9 +24,8 @@ private:
     void writeRender(const RenderNode& node) const;
     [[nodiscard]] GpuId userId(GpuId local) const;
 
-    Kernel& kernel_;
     const device::Context& context_;
-    DumpedTree& tree_;
+    const DumpedTree& tree_;
     const DumpObjects& objects_;
     const Topology& topology_;
 };

@@ -26,10 +26,12 @@ struct DumpedProcess {
     bool paused = false;        ///< its queues are stopped by this dump
     KfdProcess info;
     KfdState state;
-    std::vector<UniqueFd> dmabufs;     ///< of state.buffers, some empty
-    std::vector<Object> objects;       ///< likewise
-    std::vector<bool> imported;        ///< likewise: somebody else makes the buffer
-    std::map<GpuId, FileId> drmFiles;  ///< by user id: whose address space it has; only what was found out
+    std::vector<UniqueFd> dmabufs;                  ///< of state.buffers, some empty
+    std::vector<Object> objects;                    ///< likewise
+    std::vector<bool> imported;                     ///< likewise: somebody else makes the buffer
+    std::map<GpuId, FileId> drmFiles;               ///< by user id: whose address space it has; only what was found out
+    std::map<GpuId, std::uint32_t> contentObjects;  ///< by user id: of which pages contents are; none: of files
+    std::vector<std::uint64_t> contentPositions;    ///< of state.buffers: where among them
 };
 
 /// Another description of a /dev/kfd.
@@ -47,6 +49,7 @@ struct RenderBuffer {
     UniqueFd dmabuf;                          ///< empty if it can't be exported, being valid in one address space only
     Object object = 0;
     bool imported = false;
+    std::uint64_t contentPosition = 0;
 };
 
 /// An open render node.
@@ -56,6 +59,7 @@ struct RenderNode {
     std::uint32_t minor = 0;
     UniqueFd fd;
     std::vector<RenderBuffer> buffers;
+    std::uint32_t contentObject = 0;  ///< of which pages contents are; 0: of files
 };
 
 /// An open DMA-BUF.

@@ -11,7 +11,6 @@
 
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
-#include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
@@ -37,23 +36,19 @@ std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
-bool hasContentOf(const KfdBoEntry& entry) {
-    return (entry.alloc_flags & (uapi::kKfdVram | uapi::kKfdGtt)) != 0;
-}
-
 }  // namespace
 
 AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
                              std::function<std::uint64_t()> bufferLimit)
     : kernel_(kernel),
       context_(context),
-      bufferLimit_(std::move(bufferLimit)),
       plan_(kernel, context_, std::move(rules)),
-      contents_(kernel) {}
+      contents_(kernel, context_, std::move(bufferLimit)) {}
 
 void AmdgpuRestore::prepare(files::FileRestore& files) {
     if (!plan_.prepare(files))
         return;
+    contents_.prepare(plan_.images());
     kernel_.loadLibraries();  // processes that fill their own buffers have other paths
     objects_.emplace(plan_.imported());
 }
@@ -81,9 +76,8 @@ void AmdgpuRestore::share(kernel::FdStore& store) {
             if (gpu->hasRenderNode() && kernel_.device(renderPath(gpu->renderMinor)) != 0)
                 hostNodes_.emplace(gpu->renderMinor, store.inherit(kernel::FdKey::Device,
                                                                    kernel_.open(renderPath(gpu->renderMinor), O_PATH)));
-    const bool content = !plan_.images().kfds.empty() || !plan_.images().nodes.empty();
-    if (content && context_.options.gpuParallel)
-        channel_.emplace(contents_, context_.images, bufferLimit_(), context_.stop, store);
+    if (!plan_.images().kfds.empty() || !plan_.images().nodes.empty())
+        contents_.share(store);
 }
 
 bool AmdgpuRestore::owns(FileId id) const {
@@ -98,8 +92,7 @@ std::vector<FileId> AmdgpuRestore::needs(FileId id, const files::FileRestore&) c
 }
 
 void AmdgpuRestore::forked() {
-    if (channel_)
-        channel_->start();
+    contents_.forked();
 }
 
 /// A child begins with a copy of what its creator has. Render nodes may be meant for both, compute state is not: there
@@ -121,32 +114,6 @@ int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
 /// Before the others: what it holds takes memory of a GPU.
 void AmdgpuRestore::closeHeld(int fd) {
     std::erase_if(heldOpen_, [fd](const UniqueFd& held) { return held.get() == fd; });
-}
-
-/// Hands contents to the master, or moves them here.
-void AmdgpuRestore::addContent(std::vector<device::ContentRequest>& requests) {
-    if (channel_) {
-        for (const device::ContentRequest& request : requests)
-            channel_->send(request);
-        requests.clear();
-        return;
-    }
-    if (requests.empty())
-        return;
-    std::map<std::string, std::uint64_t> needed;
-    for (const device::ContentRequest& request : requests) {
-        std::uint64_t& end = needed[request.file];
-        end = std::max(end, request.offset + request.size);
-    }
-    std::map<std::string, UniqueFd> files;
-    for (const auto& [name, end] : needed)
-        files.emplace(name, contents_.openContent(context_.images, name, end));
-    device::ContentMover mover(contents_, device::Direction::Load, bufferLimit_(), nullptr);
-    for (device::ContentRequest& request : requests)
-        mover.add(request.device,
-                  {std::move(request.buffer), request.size, files.at(request.file).get(), request.offset});
-    mover.finish();
-    mover.report(context_.log);
 }
 
 device::DeviceRestore::Opened AmdgpuRestore::open(FileId id, files::FileOpener& opener) {
@@ -215,7 +182,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     for (std::size_t at = 0; at < state.buffers.size(); ++at) {
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
-        const bool content = hasContentOf(entry);
+        const bool content = hasContent(entry);
         own().moved.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
                                buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfdHeld});
         if (!content)
@@ -223,7 +190,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         if (!dmabufs[at])
             fail("the driver gave no DMA-BUF for the buffer at {:#x}", entry.addr);
         const Node& to = *plan_.here().findGpu(map.at(entry.gpu_id));
-        std::uint64_t& offset = filled.try_emplace(entry.gpu_id, kContentStart).first->second;
+        std::uint64_t& filePosition = filled[entry.gpu_id];
         if (entry.imported != 0) {
             const int made = holdOpen(opener, std::move(dmabufs[at]));
             own().imports[id].push_back(
@@ -231,13 +198,13 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         } else {
             if (const std::uint64_t object = entry.object; objects_->wants(object))
                 objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
-            contents.push_back(
-                {to.renderMinor, pagesImageName(id, entry.gpu_id), offset, entry.size, std::move(dmabufs[at])});
+            contents.push_back({to.renderMinor, RestoreContents::placeOf(id, image, entry, filePosition), entry.size,
+                                std::move(dmabufs[at])});
         }
-        offset += entry.size;
+        filePosition += entry.size;
     }
     dmabufs.clear();
-    addContent(contents);
+    contents_.load(contents);
     contents.clear();
     makeSharedMemory({image.shared_mem_size, image.shared_mem_magic});
     opener.provide(id, std::move(file));
@@ -294,7 +261,8 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
             drm.create(entry.size, alignmentOf(entry), entry.preferred_domains, entry.alloc_flags & uapi::kCreateFlags),
             entry.handle);
         if (!canExport(entry)) {
-            loadPrivate(image, at, id, fd);
+            // Nobody else can be given the buffer.
+            contents_.load({fd, drm.mmapOffset(entry.handle), entry.size}, RestoreContents::placeOf(id, image, at));
             restoreBuffer(id, image, at, fd, {});
             continue;
         }
@@ -302,12 +270,11 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         if (const std::uint64_t object = entry.object; objects_->wants(object))
             objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
         restoreBuffer(id, image, at, fd, {});
-        contents.push_back({to.renderMinor, renderPagesImageName(id, image.drm_render_minor, at), kContentStart,
-                            entry.size, std::move(dmabuf)});
+        contents.push_back({to.renderMinor, RestoreContents::placeOf(id, image, at), entry.size, std::move(dmabuf)});
     }
     if (!imports)
         dropPlaceholders(drm, id);
-    addContent(contents);
+    contents_.load(contents);
     contents.clear();
     opener.provide(id, std::move(file));
 }
@@ -327,14 +294,6 @@ void AmdgpuRestore::dropPlaceholders(const Drm& drm, FileId id) {
     for (const std::uint32_t handle : own().placeholders[id])
         drm.close(handle);
     own().placeholders.erase(id);
-}
-
-/// By the processor, since nobody else can be given the buffer.
-void AmdgpuRestore::loadPrivate(const CriuRenderNode& image, std::size_t index, FileId id, int fd) {
-    const DrmBoEntry& entry = *image.bo_entries[index];
-    const std::string name = renderPagesImageName(id, image.drm_render_minor, index);
-    const UniqueFd file = contents_.openContent(context_.images, name, kContentStart + entry.size);
-    loadMapped(kernel_, fd, Drm(kernel_, fd).mmapOffset(entry.handle), entry.size, file.get(), kContentStart, [] {});
 }
 
 /// What is the same for buffers that were made and those that were imported; the latter come as `dmabuf`.
@@ -414,8 +373,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
 
 void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
     // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
-    if (channel_ && channel_->finish())
-        channel_->report(context_.log);
+    contents_.finish();
     if (plan_.pids().empty())
         return;
     if (!masterKfd_)

@@ -7,15 +7,14 @@
 #include <set>
 #include <vector>
 
-#include "criu/device/content_channel.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
-#include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/kfd_memory.hpp"
 #include "plugins/amdgpu/object_table.hpp"
+#include "plugins/amdgpu/restore_contents.hpp"
 #include "plugins/amdgpu/restore_plan.hpp"
 
 namespace criu::amdgpu {
@@ -69,22 +68,18 @@ private:
     /// Makes a buffer that has no meaning but to take the next handle.
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);
-    void loadPrivate(const CriuRenderNode& image, std::size_t index, FileId id, int fd);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
-    void addContent(std::vector<device::ContentRequest>& requests);
     /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
     void closeHeld(int fd);
 
     Kernel& kernel_;
     device::Context context_;
-    std::function<std::uint64_t()> bufferLimit_;  ///< asked for when the images have something of GPUs
     RestorePlan plan_;
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     std::optional<ObjectTable> objects_;
-    GpuContents contents_;
-    std::optional<device::ContentChannel> channel_;
+    RestoreContents contents_;
     UniqueFd masterKfd_;
 
     /// Of the process that this runs in.

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/uapi.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 }  // namespace
+
+bool hasContent(const KfdBoEntry& buffer) noexcept {
+    return (buffer.alloc_flags & (uapi::kKfdVram | uapi::kKfdGtt)) != 0;
+}
 
 bool isImported(const DrmBoEntry& buffer) noexcept {
     return buffer.is_import != 0;

@@ -21,6 +21,9 @@ struct RestoreImages {
     [[nodiscard]] bool empty() const noexcept { return kfds.empty() && nodes.empty() && dmabufs.empty(); }
 };
 
+/// Whether a buffer of the compute driver has content of its own.
+[[nodiscard]] bool hasContent(const KfdBoEntry& buffer) noexcept;
+
 /// Whether a buffer of a render node is made by somebody else.
 [[nodiscard]] bool isImported(const DrmBoEntry& buffer) noexcept;
 

@@ -5,6 +5,7 @@ namespace criu::amdgpu {
 
 void Transfer::copy(const device::ContentPiece& piece) {
     std::string why;
+    std::uint64_t done = 0;
     try {
         byEngine(piece);
         return;
@@ -12,11 +13,13 @@ void Transfer::copy(const device::ContentPiece& piece) {
         why = refused.what();
         if (refusal_.empty())
             refusal_ = why;
+        if (engine_ && direction_ == device::Direction::Save)
+            done = engine_->saved();
         engine_.reset();  // the next buffer has another try, from the beginning
     }
     const ErrorContext context(
         [&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); });
-    byProcessor(piece);
+    byProcessor(piece.from(done));
 }
 
 void Transfer::byEngine(const device::ContentPiece& piece) {

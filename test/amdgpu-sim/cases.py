@@ -18,6 +18,8 @@ CRIU_MODES = {
     "no_parallel": ["kfd_memory", "kfd_processes"],
     "contained": ["kfd_memory", "kfd_processes", "kfd_queues", "render_buffers", "dmabuf_passing", "plain"],
     "small_buffer": ["kfd_memory", "render_buffers"],
+    "stored": ["kfd_memory", "mesa_buffers"],
+    "compat": ["kfd_memory", "render_buffers"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "old_family": ["kfd_memory", "render_buffers"],
     "mapped": ["kfd_memory"],
@@ -51,7 +53,7 @@ FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
-BULK = [("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
+BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
 # Memory that processes share; "render" is made by a render node.

@@ -10,6 +10,7 @@
 #include "criu/base/error.hpp"
 #include "criu/device/content_channel.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "images/criu-amdgpu.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/image_file.hpp"
@@ -40,6 +41,13 @@ std::vector<char> randomBytes(std::size_t size, unsigned seed) {
 void put(int fd, const std::vector<char>& bytes, std::uint64_t offset = 0) {
     REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size()));
 }
+
+/// A file as a store, from its beginning on.
+device::FileContents storeOf(const UniqueFd& file) {
+    return {UniqueFd(::dup(file.get())), 0};
+}
+
+const memory::ReadWatch kNobodyWatches;
 
 std::vector<char> get(int fd, std::size_t size, std::uint64_t offset = 0) {
     std::vector<char> bytes(size);
@@ -90,11 +98,12 @@ TEST_CASE("amdgpu: content goes to a file and back") {
     const UniqueFd source = FakeKernel::makeBuffer(size);
     put(source.get(), bytes);
     const UniqueFd file = FakeKernel::makeBuffer(0);
-    copier.save({source.get(), 0, size, file.get(), 8});
+    device::FileContents store = storeOf(file);
+    copier.save({source.get(), 0, size, &store, 8});
     CHECK(get(file.get(), size, 8) == bytes);
 
     const UniqueFd target = FakeKernel::makeBuffer(size);
-    copier.load({target.get(), 0, size, file.get(), 8});
+    copier.load({target.get(), 0, size, &store, 8});
     CHECK(get(target.get(), size) == bytes);
     CHECK(kernel.executed() >= 2);
 }
@@ -103,12 +112,13 @@ TEST_CASE("amdgpu: several buffers, small and large in turn") {
     FakeKernel kernel(kNewFamily);
     Copier copier(kernel, 128, std::uint64_t{2} << 20, [] {});
     const UniqueFd file = FakeKernel::makeBuffer(0);
+    device::FileContents store = storeOf(file);
     std::uint64_t offset = 0;
     for (const std::size_t size : {std::size_t{4096}, std::size_t{3} << 20, std::size_t{8192}, std::size_t{6} << 20}) {
         const auto bytes = randomBytes(size, static_cast<unsigned>(size));
         const UniqueFd buffer = FakeKernel::makeBuffer(size);
         put(buffer.get(), bytes);
-        copier.save({buffer.get(), 0, size, file.get(), offset});
+        copier.save({buffer.get(), 0, size, &store, offset});
         CHECK(get(file.get(), size, offset) == bytes);
         offset += size;
     }
@@ -128,11 +138,12 @@ TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
         else
             kernel.failCall(call);
         const UniqueFd file = FakeKernel::makeBuffer(0);
+        device::FileContents store = storeOf(file);
         bool threw = false;
         try {
             GpuContents contents(kernel);
-            ContentMover mover(contents, Direction::Save, std::uint64_t{1} << 20, nullptr);
-            mover.add(128, {UniqueFd(::dup(source.get())), kSize, file.get(), 0});
+            ContentMover mover(contents, Direction::Save, std::uint64_t{1} << 20, nullptr, kNobodyWatches);
+            mover.add(128, {UniqueFd(::dup(source.get())), kSize, &store, 0});
             mover.finish();
         } catch (const Error&) {
             threw = true;
@@ -153,9 +164,10 @@ TEST_CASE("amdgpu: where the copy engine refuses the processor copies") {
     put(source.get(), bytes);
     FakeKernel kernel(kNewFamily);
     const UniqueFd file = FakeKernel::makeBuffer(0);
+    device::FileContents store = storeOf(file);
     const auto run = [&](Direction direction, int buffer) {
         Transfer transfer(kernel, 128, direction, 1 << 20, [] {});
-        transfer.copy({buffer, 0, kSize, file.get(), 8});
+        transfer.copy({buffer, 0, kSize, &store, 8});
         return transfer.fallback();
     };
     SECTION("both ways") {
@@ -193,24 +205,26 @@ TEST_CASE("amdgpu: a copy can be ended between two pieces") {
             fail("enough");
     });
     const UniqueFd file = FakeKernel::makeBuffer(kSize);
+    device::FileContents store = storeOf(file);
     const UniqueFd buffer = FakeKernel::makeBuffer(kSize);
-    CHECK_THROWS_WITH(copier.save({buffer.get(), 0, kSize, file.get(), 0}), Catch::Contains("enough"));
+    CHECK_THROWS_WITH(copier.save({buffer.get(), 0, kSize, &store, 0}), Catch::Contains("enough"));
     CHECK(kernel.executed() < kSize >> 20);
     pulses = 0;
     const unsigned before = kernel.executed();
-    CHECK_THROWS_WITH(copier.load({buffer.get(), 0, kSize, file.get(), 0}), Catch::Contains("enough"));
+    CHECK_THROWS_WITH(copier.load({buffer.get(), 0, kSize, &store, 0}), Catch::Contains("enough"));
     CHECK(kernel.executed() - before < kSize >> 20);
     // Nothing is left of it that would hinder the next.
     pulses = 3;
-    CHECK_NOTHROW(copier.load({buffer.get(), 0, kSize, file.get(), 0}));
+    CHECK_NOTHROW(copier.load({buffer.get(), 0, kSize, &store, 0}));
 }
 
 TEST_CASE("amdgpu: a content image that is cut short is refused") {
     FakeKernel kernel(kNewFamily);
     Copier copier(kernel, 128, 1 << 20, [] {});
     const UniqueFd file = FakeKernel::makeBuffer(4095);
+    device::FileContents store = storeOf(file);
     const UniqueFd target = FakeKernel::makeBuffer(8192);
-    CHECK_THROWS_WITH(copier.load({target.get(), 0, 8192, file.get(), 0}), Catch::Contains("the file ends at"));
+    CHECK_THROWS_WITH(copier.load({target.get(), 0, 8192, &store, 0}), Catch::Contains("the file ends at"));
 
     const Folder folder;
     createContent(folder.images(), "content", 4096);
@@ -228,7 +242,9 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
     StopRequest stop;
     kernel::FdStore store;
     store.reserve(700, 710);
-    ContentChannel channel(driver, folder.images(), 1 << 20, stop, store);
+    const device::ContentSources sources;
+    device::LoadedStores stores(driver, folder.images(), sources, false);
+    ContentChannel channel(driver, stores, 1 << 20, stop, kNobodyWatches, store);
     channel.start();
     for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
         const std::string name = pagesImageName(FileId{1}, gpu);
@@ -238,7 +254,7 @@ TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {
             contents.push_back(randomBytes(kSize, static_cast<unsigned>(100 * gpu + at)));
             put(file.get(), contents.back(), offset);
             targets.push_back(FakeKernel::makeBuffer(kSize));
-            channel.send({128 + gpu, name, offset, kSize, UniqueFd(::dup(targets.back().get()))});
+            channel.send({128 + gpu, {name, 0, at * kSize}, kSize, UniqueFd(::dup(targets.back().get()))});
         }
     }
     CHECK(channel.finish());

@@ -14,6 +14,7 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "images/fdinfo.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/restore.hpp"
@@ -125,7 +126,7 @@ private:
 struct Plan {
     explicit Plan(FakeImages& images, const Machine& here)
         : sysfs(here),
-          context{images.options(), images.log(), images.images(), inventory, images.stop_},
+          context{images.options(), images.log(), images.images(), inventory, images.stop_, watch},
           restore(
               kernel, context, [] { return MatchRules(); }, [] { return std::uint64_t{1} << 20; }) {
         kernel.setTopology(sysfs.root());
@@ -134,6 +135,7 @@ struct Plan {
     Sysfs sysfs;
     FakeKernel kernel{AMDGPU_FAMILY_AI};
     device::Inventory inventory;
+    memory::ReadWatch watch;
     device::Context context;
     AmdgpuRestore restore;
 };

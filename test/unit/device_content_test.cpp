@@ -14,6 +14,9 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/device/content_channel.hpp"
+#include "criu/memory/page_file_sinks.hpp"
+#include "criu/memory/page_files.hpp"
+#include "criu/memory/read_watch.hpp"
 
 using namespace criu;
 using namespace criu::device;
@@ -32,13 +35,14 @@ public:
     }
     std::unique_ptr<ContentCopier> makeCopier(std::uint32_t device, Direction direction, std::uint64_t bufferLimit,
                                               StopCheck checkStop) override;
-    UniqueFd openContent(const ImageDir& images, const std::string& file, std::uint64_t end) override {
+    std::unique_ptr<FileContents> openContent(const ImageDir& images, const std::string& file,
+                                              std::uint64_t size) override {
         UniqueFd fd(sys(::openat(images.fd(), file.c_str(), O_RDWR | O_CLOEXEC), "open {}", file));
         struct stat status {};
         sys(::fstat(fd.get(), &status), "look at {}", file);
-        if (static_cast<std::uint64_t>(status.st_size) < end)
+        if (static_cast<std::uint64_t>(status.st_size) < size)
             fail("{} is too short", file);
-        return fd;
+        return std::make_unique<FileContents>(std::move(fd), 0);
     }
 
     std::atomic<std::int64_t> piecesUntilFailure{-1};  ///< negative: none fails
@@ -60,9 +64,13 @@ public:
             if (driver_.piecesUntilFailure >= 0 && driver_.piecesUntilFailure-- == 0)
                 failWith(EIO, "copy a piece");
             const std::span<std::byte> piece(bytes.data(), std::min<std::uint64_t>(kPiece, job.size - done));
-            const bool save = direction_ == Direction::Save;
-            readAt(save ? job.buffer : job.file, piece, save ? job.start + done : job.offset + done);
-            writeAt(save ? job.file : job.buffer, piece, save ? job.offset + done : job.start + done);
+            if (direction_ == Direction::Save) {
+                readAt(job.buffer, piece, job.start + done);
+                job.store->write(job.position + done, piece);
+            } else {
+                job.store->read(job.position + done, piece);
+                writeAt(job.buffer, piece, job.start + done);
+            }
         }
     }
     [[nodiscard]] const std::string& fallback() const override { return fallback_; }
@@ -86,6 +94,15 @@ UniqueFd makeBuffer(std::size_t size) {
     sys(::ftruncate(fd.get(), static_cast<off_t>(size)), "size a buffer");
     return fd;
 }
+
+/// A file of contents, which begin at its eighth byte.
+struct File {
+    explicit File(std::size_t size = 0) : fd(makeBuffer(size)), store(UniqueFd(::dup(fd.get())), 8) {}
+    UniqueFd fd;
+    FileContents store;
+};
+
+const memory::ReadWatch kNobodyWatches;
 
 std::vector<std::byte> randomBytes(std::size_t size, unsigned seed) {
     std::mt19937 random(seed);
@@ -124,6 +141,15 @@ private:
     std::optional<ImageDir> images_;
 };
 
+ContentRequest request(std::uint32_t device, ContentPlace place, std::uint64_t size, const UniqueFd& buffer) {
+    ContentRequest made;
+    made.device = device;
+    made.place = std::move(place);
+    made.size = size;
+    made.buffer = copyOf(buffer);
+    return made;
+}
+
 /// Buffers of three devices and the file of each device with their contents.
 struct Sent {
     static constexpr std::size_t kSize = 10 * kPiece + 100;
@@ -143,7 +169,7 @@ struct Sent {
     void send(const ContentChannel& channel) const {
         for (std::uint32_t device = 0; device < 3; ++device)
             for (std::size_t at = 0; at < kBuffers; ++at)
-                channel.send({device, nameOf(device), at * kSize, kSize, copyOf(targets[device * kBuffers + at])});
+                channel.send(request(device, {nameOf(device), 0, at * kSize}, kSize, targets[device * kBuffers + at]));
     }
 
     std::vector<std::vector<std::byte>> contents;
@@ -157,11 +183,14 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
     constexpr std::size_t kBuffers = 10;
     MemoryDriver driver;
     std::vector<std::vector<std::byte>> contents;
-    const UniqueFd file = makeBuffer(0);
+    File file;
+    std::atomic<std::uint64_t> watched{0};
+    memory::ReadWatch watch;
+    watch.piece = [&](std::chrono::steady_clock::time_point, std::uint64_t bytes) { watched += bytes; };
     const auto move = [&](Direction direction, const std::vector<UniqueFd>& buffers) {
-        ContentMover mover(driver, direction, 1000, nullptr);
+        ContentMover mover(driver, direction, 1000, nullptr, watch);
         for (std::size_t at = 0; at < buffers.size(); ++at)
-            mover.add(static_cast<std::uint32_t>(at % 3), {copyOf(buffers[at]), kSize, file.get(), 8 + at * kSize});
+            mover.add(static_cast<std::uint32_t>(at % 3), {copyOf(buffers[at]), kSize, &file.store, at * kSize});
         mover.finish();
     };
     std::vector<UniqueFd> sources;
@@ -179,58 +208,58 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
     CHECK(driver.limit == 1000 / threads);
     move(Direction::Load, targets);
     for (std::size_t at = 0; at < kBuffers; ++at) {
-        CHECK(contentOf(file, kSize, 8 + at * kSize) == contents[at]);
+        CHECK(contentOf(file.fd, kSize, 8 + at * kSize) == contents[at]);
         CHECK(contentOf(targets[at], kSize) == contents[at]);
     }
+    CHECK(watched == 2 * kBuffers * kSize);
 }
 
 TEST_CASE("content engine: a large buffer is copied in pieces, by several threads") {
     constexpr std::uint64_t kSize = 2 * kContentPiece + kPiece;
     MemoryDriver driver;
     const UniqueFd source = makeBuffer(kSize);
-    const UniqueFd file = makeBuffer(0);
+    File file;
     const std::vector<std::byte> content = randomBytes(2 * kPiece, 1);
     const std::uint64_t places[] = {0, kContentPiece - kPiece, 2 * kContentPiece - kPiece};
     for (const std::uint64_t place : places)
         writeAt(source.get(), content, place);
-    ContentMover mover(driver, Direction::Save, 1000, nullptr);
-    mover.add(1, {copyOf(source), kSize, file.get(), 8});
+    ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);
+    mover.add(1, {copyOf(source), kSize, &file.store, 0});
     mover.finish();
     CHECK(driver.copiers > 1);
     for (const std::uint64_t place : places)
-        CHECK(contentOf(file, content.size(), 8 + place) == content);
+        CHECK(contentOf(file.fd, content.size(), 8 + place) == content);
 }
 
 TEST_CASE("content engine: the first failure names the device and gives up the rest") {
     constexpr std::size_t kSize = 100 * kPiece;
     MemoryDriver driver;
     driver.piecesUntilFailure = 3;
-    const UniqueFd file = makeBuffer(0);
-    ContentMover mover(driver, Direction::Save, 1000, nullptr);
+    File file;
+    ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);
     for (int at = 0; at < 50; ++at)
-        mover.add(7, {makeBuffer(kSize), kSize, file.get(), 0});
+        mover.add(7, {makeBuffer(kSize), kSize, &file.store, 0});
     CHECK_THROWS_WITH(mover.finish(), Catch::Contains("memory device 7") && Catch::Contains("copy a piece"));
 }
 
 TEST_CASE("content engine: what is under way ends with the mover") {
     MemoryDriver driver;
-    const UniqueFd file = makeBuffer(0);
     constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
     const UniqueFd buffer = makeBuffer(kEndless);  // of which nothing has memory
-    ContentMover mover(driver, Direction::Load, 1000, nullptr);
-    UniqueFd source = makeBuffer(kEndless);
-    mover.add(1, {copyOf(buffer), kEndless, source.get(), 0});
+    File source(kEndless);
+    ContentMover mover(driver, Direction::Load, 1000, nullptr, kNobodyWatches);
+    mover.add(1, {copyOf(buffer), kEndless, &source.store, 0});
     while (driver.copiers == 0)
         ::usleep(100);
 }
 
 TEST_CASE("content engine: the log tells of copiers that took the slower way") {
     const Folder folder;
-    const UniqueFd file = makeBuffer(0);
+    File file;
     MemoryDriver driver;
     driver.slow = GENERATE(false, true);
-    ContentMover mover(driver, Direction::Save, 1000, nullptr);
-    mover.add(1, {makeBuffer(kPiece), kPiece, file.get(), 0});
+    ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);
+    mover.add(1, {makeBuffer(kPiece), kPiece, &file.store, 0});
     mover.finish();
     Log log;
     log.setLevel(LogLevel::Info);
@@ -251,7 +280,9 @@ TEST_CASE("content engine: the master fills what others send") {
     StopRequest stop;
     kernel::FdStore store;
     store.reserve(700, 700 + static_cast<int>(ContentChannel::kDescriptors) - 1);
-    ContentChannel channel(driver, folder.images(), 1000, stop, store);
+    const ContentSources sources;
+    LoadedStores stores(driver, folder.images(), sources, false);
+    ContentChannel channel(driver, stores, 1000, stop, kNobodyWatches, store);
     SECTION("well") {
         channel.start();
         sent.send(channel);
@@ -272,13 +303,18 @@ TEST_CASE("content engine: the master fills what others send") {
     }
     SECTION("from a file that isn't there") {
         channel.start();
-        channel.send({1, "missing", 0, Sent::kSize, copyOf(sent.targets[0])});
+        channel.send(request(1, {"missing", 0, 0}, Sent::kSize, sent.targets[0]));
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("missing"));
     }
     SECTION("from a file that is too short") {
         channel.start();
-        channel.send({1, Sent::nameOf(1), Sent::kBuffers * Sent::kSize, 1, copyOf(sent.targets[0])});
+        channel.send(request(1, {Sent::nameOf(1), 0, Sent::kBuffers * Sent::kSize}, 1, sent.targets[0]));
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("memory-1 is too short"));
+    }
+    SECTION("from pages that the images don't have") {
+        channel.start();
+        channel.send(request(1, {"", 5, 0}, Sent::kSize, sent.targets[0]));
+        CHECK_THROWS_WITH(channel.finish(), Catch::Contains("no content of number 5"));
     }
     SECTION("stopped by the user") {
         ::kill(::getpid(), SIGTERM);
@@ -290,4 +326,97 @@ TEST_CASE("content engine: the master fills what others send") {
         channel.start();
         sent.send(channel);
     }
+}
+
+TEST_CASE("content engine: contents go to pages and back, in whatever form pages are stored") {
+    using memory::Compression;
+    const Folder folder;
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+    constexpr std::uint64_t kSizes[] = {5 * kMebibyte + kPiece, kPiece, 3 * kMebibyte, 2 * kPiece};
+    constexpr std::uint64_t kTotal = 8 * kMebibyte + 4 * kPiece;
+    std::vector<std::vector<std::byte>> contents;
+    for (const std::uint64_t size : kSizes) {
+        contents.push_back(randomBytes(size, static_cast<unsigned>(size)));
+        // Half of it can be compressed; a part is zeroes.
+        std::fill(contents.back().begin(), contents.back().begin() + static_cast<std::ptrdiff_t>(size / 2),
+                  std::byte{7});
+        std::fill(contents.back().begin(), contents.back().begin() + static_cast<std::ptrdiff_t>(size / 4),
+                  std::byte{0});
+    }
+    struct Form {
+        memory::Striping striping;
+        Compression compression;
+        std::vector<std::string> extensions;
+        bool ordered;
+    };
+    const Form forms[] = {
+        {{1, 0, true}, {}, {memory::kDevicePages}, false},
+        {memory::Striping::asWished(3), {}, {memory::kStripedPages, memory::kDevicePages}, false},
+        {{1, 0, true},
+         Compression::lz4(1, std::uint64_t{64} << 10),
+         {memory::kDevicePages, memory::kCompressedPages},
+         true},
+    };
+    const Form& form = forms[GENERATE(0, 1, 2)];
+    const bool frees = GENERATE(false, true);
+    MemoryDriver driver;
+    {
+        memory::FilePageSinks sinks(folder.images(), form.striping, 1, form.compression);
+        REQUIRE(sinks.takes(memory::MemoryObject::Kind::Device));
+        SavedPages pages(sinks, 4, kTotal);
+        CHECK(pages.isOrdered() == form.ordered);
+        ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);
+        std::uint64_t position = 0;
+        for (const auto& content : contents) {
+            UniqueFd buffer = makeBuffer(content.size());
+            writeAt(buffer.get(), content, 0);
+            mover.add(1, {std::move(buffer), content.size(), &pages, position});
+            position += content.size();
+        }
+        mover.finish();
+        pages.finish();
+        CHECK(sinks.extensions() == form.extensions);
+    }
+    CHECK(::faccessat(folder.images().fd(), "pagemap-device-4.img", F_OK, 0) == 0);
+    const memory::FilePageSources files(folder.images());
+    ContentSources sources;
+    sources.emplace(4, files.openRequired(memory::MemoryObject::device(4)));
+    LoadedStores stores(driver, folder.images(), sources, frees);
+    ContentMover mover(driver, Direction::Load, 1000, nullptr, kNobodyWatches);
+    std::vector<UniqueFd> targets;
+    std::uint64_t position = 0;
+    for (const auto& content : contents) {
+        targets.push_back(makeBuffer(content.size()));
+        mover.add(1, {copyOf(targets.back()), content.size(), &stores.at({"", 4, position}, content.size()), position});
+        position += content.size();
+    }
+    mover.finish();
+    for (std::size_t at = 0; at < contents.size(); ++at)
+        CHECK(contentOf(targets[at], contents[at].size()) == contents[at]);
+    std::vector<std::byte> beyond(kPiece);
+    CHECK_THROWS_WITH(stores.at({"", 4, 0}, 1).read(kTotal, beyond), Catch::Contains("don't have the content"));
+    CHECK_THROWS_WITH(stores.at({"", 4, 0}, 1).write(0, beyond), Catch::Contains("is being loaded"));
+}
+
+TEST_CASE("content engine: a failure ends those who wait for the order of compressed pages") {
+    const Folder folder;
+    MemoryDriver driver;
+    driver.piecesUntilFailure = GENERATE(0, 3, 300, 700);
+    memory::FilePageSinks sinks(folder.images(), {1, 0, true}, 1, memory::Compression::lz4(1, 1 << 18));
+    constexpr std::uint64_t kSize = std::uint64_t{16} << 20;
+    SavedPages pages(sinks, 1, kSize);
+    ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);
+    mover.add(1, {makeBuffer(kSize), kSize, &pages, 0});
+    CHECK_THROWS_WITH(mover.finish(), Catch::Contains("copy a piece"));
+}
+
+TEST_CASE("content engine: only dumps for this criu have contents in pages") {
+    const Folder folder;
+    const memory::FilePageSinks compat(folder.images());
+    CHECK_FALSE(compat.takes(memory::MemoryObject::Kind::Device));
+    CHECK(compat.takes(memory::MemoryObject::Kind::Process));
+    memory::FilePageSinks sinks(folder.images(), {1, 0, true});
+    SavedPages pages(sinks, 1, 2 * kPiece);
+    const std::vector<std::byte> odd(100);
+    CHECK_THROWS_WITH(pages.write(0, odd), Catch::Contains("aren't whole pages"));
 }

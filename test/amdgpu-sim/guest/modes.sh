@@ -538,7 +538,7 @@ mode_leave_running() {
 # Images are exchanged with another criu.
 mode_to_other() {
     start
-    dump_well images
+    dump_well images --compat 4.2
     criu="criu-other"
     restore_well images restore
     still_works "the restore"
@@ -650,6 +650,101 @@ mode_engines() {
     restore_well images restore --parallel
     both_engines_copied "the restore"
     echo 0 >$controls/bandwidth
+    still_works "the restore"
+    verify
+}
+
+# usage: has_form FOLDER EXTENSIONS PAGES: what the inventory names, and whether contents are in pages (1) or in files of
+# CRIU 4.2's form (0)
+has_form() {
+    for extension in device-pages striped-pages compressed-pages; do
+        case " $2 " in
+            *" $extension "*) wanted=0 ;;
+            *) wanted=1 ;;
+        esac
+        grep -q $extension "$dir/$1/inventory.img"
+        [ $? = $wanted ] || fail "the inventory of $1 names $extension, or should"
+    done
+    [ "$(find "$dir/$1" -name 'pagemap-device-*' | wc -l)" -gt 0 ]
+    [ $? = $((1 - $3)) ] || fail "contents of $1 aren't where they should be"
+    [ "$(find "$dir/$1" -name 'amdgpu-*pages-*' | wc -l)" -gt 0 ]
+    [ $? = "$3" ] || fail "there are files of another form in $1"
+}
+
+# Contents are in pages as those of memory are: striped, compressed, or neither.
+mode_stored() {
+    start
+    dump_well images-usual --leave-running
+    has_form images-usual device-pages 1
+    dump_well images-striped --leave-running --pages-files 3
+    has_form images-striped "device-pages striped-pages" 1
+    dump_well images --compress=lz4
+    has_form images "device-pages compressed-pages" 1
+    for folder in images-usual images-striped; do
+        restore_well $folder restore-$folder
+        still_works "the restore of $folder"
+        end_program
+    done
+    restore_well images restore-compressed --no-parallel
+    still_works "the restore by the processes themselves"
+    end_program
+    # What is missing is missed before anything is made.
+    mkdir "$dir/away"
+    mv "$dir"/images/pagemap-device-1.img "$dir/away"
+    restore images restore-without
+    [ $code = 1 ] || fail "a restore without contents ended with $code"
+    grep -q "Error.*the images have no pages of device memory 1" "$dir/restore-without.log" ||
+        fail "the log doesn't say what is missing: $(errors "$dir/restore-without.log")"
+    ! grep -q "Restoring process\|stage: processes" "$dir/restore-without.log" || fail "processes were made in vain"
+    gone "$pid" || fail "a restore without contents left the program behind"
+    mv "$dir"/away/* "$dir/images"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# What CRIU 4.2 reads: by --compat, and where others build on the images.
+mode_compat() {
+    start
+    dump_well images-tracked --leave-running --track-mem
+    has_form images-tracked "" 0
+    dump_well images --compat 4.2
+    has_form images "" 0
+    restore_well images-tracked restore-tracked
+    still_works "the restore of the dump that tracks memory"
+    end_program
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# usage: traced NAME WHAT BYTES: the spans of a trace that have a name, together
+traced() {
+    bytes=$(sed -n "s/.*\"name\":\"$2\".*\"bytes\":\([0-9]*\).*/\1/p" "$dir/$1.trace" | awk '{sum += $1} END {printf "%d", sum}')
+    [ "$bytes" = "$3" ] || fail "the trace has $bytes bytes of '$2', not $3"
+}
+
+# Contents count in the line on the terminal and in the trace: 100 MiB, over a slow link.
+mode_watched() {
+    start
+    dump_well images-usual --leave-running
+    echo 40 >$controls/bandwidth
+    mkdir "$dir/images"
+    for way in dump --parallel --no-parallel; do
+        case $way in
+            dump) said=Dumping command="dump -t $pid" ;;
+            *) said=Restoring command="restore -d $way" ;;
+        esac
+        timeout $limit script -q -c "criu $command -D $dir/images -v2 --trace $dir/$way.trace" "$dir/$way.terminal" \
+            </dev/null >/dev/null 2>&1
+        grep -q "$said: [1-9][0-9.]* of 10[0-9.]* MiB ([0-9]* %), [0-9.]* MiB/s, [0-9]* s left" "$dir/$way.terminal" ||
+            fail "$way: the terminal says: $(tr '\r' '\n' <"$dir/$way.terminal" | tail -n 3)"
+        [ $way != --parallel ] || end_program
+    done
+    echo 0 >$controls/bandwidth
+    traced dump "save device memory" 104857600
+    traced --parallel "load device memory" 104857600
+    traced --no-parallel "load device memory" 104857600
     still_works "the restore"
     verify
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "criu/device/content_store.hpp"
+#include "criu/device/subsystem.hpp"
+#include "plugins/amdgpu/dump_state.hpp"
+
+namespace criu::device {
+class ContentMover;
+}
+
+namespace criu::amdgpu {
+
+/// Saves the contents of buffers: in pages, as memory of processes is saved, one object for each GPU of a process and
+/// one for each open render node; or in CRIU 4.2's form, where the dump's pages can't be of devices (--compat 4.2, a
+/// page server, --track-mem).
+class DumpContents {
+public:
+    DumpContents(Kernel& kernel, const device::Context& context, const Topology& topology)
+        : kernel_(kernel), context_(context), topology_(topology) {}
+
+    /// `bufferLimit`: bytes of memory for each GPU that contents may be copied through. Notes in the tree where
+    /// contents are; the DMA-BUFs of all buffers are closed afterwards. Throws Error.
+    void save(DumpedTree& tree, std::uint64_t bufferLimit);
+
+private:
+    void addProcess(DumpedProcess& process, device::ContentMover& mover);
+    void addBuffers(DumpedProcess& process, const uapi::KfdDevice& device, device::ContentMover& mover);
+    void addNode(RenderNode& node, device::ContentMover& mover);
+    void addNodeToFiles(RenderNode& node, device::ContentMover& mover);
+    void save(const RenderNode& node, const RenderBuffer& buffer, device::ContentStore& store, std::uint64_t position);
+    void move(RenderNode& node, RenderBuffer& buffer, device::ContentStore& store, std::uint64_t position,
+              device::ContentMover& mover);
+    [[nodiscard]] bool usesPages() const;
+    device::ContentStore& openPages(std::uint32_t& object, std::uint64_t size);
+    device::ContentStore& openFile(const std::string& name, std::uint64_t size);
+    void expect(std::uint64_t bytes) const;
+
+    Kernel& kernel_;
+    const device::Context& context_;
+    const Topology& topology_;
+    std::vector<std::unique_ptr<device::SavedPages>> pages_;  ///< object 1 first
+    std::vector<std::unique_ptr<device::FileContents>> files_;
+};
+
+}  // namespace criu::amdgpu
