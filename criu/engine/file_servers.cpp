@@ -2,10 +2,12 @@
 #include "criu/engine/file_servers.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,25 +42,59 @@ std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& l
                                                                           status.stx_rdev_minor == kFuseMinor};
 }
 
+std::uint64_t spaceOf(const kernel::ProcPid& process, const char* link) {
+    struct stat status {};
+    return ::fstatat(process.fd(), link, &status, 0) == 0 ? status.st_ino : 0;
+}
+
+/// Whether somebody but root can have given the tree its files.
+bool isOfOthers(FrozenTree& tree) {
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    const std::uint64_t own = spaceOf(self, "ns/user");
+    return std::any_of(tree.tasks().begin(), tree.tasks().end(), [own](const auto& task) {
+        const kernel::CredentialIds& uid = task->status.uid;
+        return task->alive() && (uid.real != 0 || uid.effective != 0 || uid.saved != 0 || uid.filesystem != 0 ||
+                                 spaceOf(task->dir, "ns/user") != own);
+    });
+}
+
+/// Of the file system that memfds and other shared memory are in, which is mounted nowhere.
+dev_t sharedMemoryDevice() {
+    const UniqueFd file(sys(::memfd_create("criu", MFD_CLOEXEC), "make a memfd"));
+    struct stat status {};
+    sys(::fstat(file.get(), &status), "stat a memfd");
+    return status.st_dev;
+}
+
 /// The mount namespaces of the tree, and which file systems in them have servers.
 class Served {
 public:
-    explicit Served(FrozenTree& tree) {
-        const std::uint64_t own = spaceOf(kernel::ProcDir().self());
+    /// `others`: the tree is of others, who may hide a file system: unmount it while they have files of it, or get such
+    /// files from elsewhere. What is mounted neither in the tree's namespaces nor in criu's, and isn't the kernel's
+    /// own, is then taken to have a server, and so are overlays in others' namespaces: a layer may have one.
+    Served(FrozenTree& tree, bool others) : seesHidden_(others) {
+        const kernel::ProcPid self = kernel::ProcDir().self();
+        const std::uint64_t own = spaceOf(self, "ns/mnt");
+        if (others) {
+            mounted_.insert(sharedMemoryDevice());
+            note(self.read("mountinfo", buffer_));
+        }
         for (const auto& task : tree.tasks()) {
             if (!task->alive())
                 continue;
-            const std::uint64_t space = spaceOf(task->dir);
+            const std::uint64_t space = spaceOf(task->dir, "ns/mnt");
             if (!spaces_.insert(space).second)
                 continue;
             // The text is looked at first: usually there is none in it.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
-            if (!kernel::anyMountIs(text, kernel::asksOthers))
+            if (!others && !kernel::anyMountIs(text, kernel::asksOthers))
                 continue;
             for (const kernel::MountInfo& mount : kernel::parseMountInfo(text)) {
+                const dev_t device = makedev(mount.devMajor, mount.devMinor);
+                mounted_.insert(device);
+                layered_ = layered_ || (others && space != own && mount.fsType == "overlay");
                 if (!kernel::asksOthers(mount.fsType))
                     continue;
-                const dev_t device = makedev(mount.devMajor, mount.devMinor);
                 names_.try_emplace(device, fmt::format("{} ({})", mount.mountPoint, mount.fsType));
                 if (!kernel::hasServer(mount.fsType))
                     continue;
@@ -69,7 +105,16 @@ public:
         }
     }
 
-    [[nodiscard]] bool none() const noexcept { return names_.empty(); }
+    [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_; }
+    /// Files may be of file systems that aren't seen.
+    [[nodiscard]] bool layered() const noexcept { return layered_; }
+    /// Devices of file systems that are mounted somewhere have major numbers, or are known. Anonymous memory has none.
+    [[nodiscard]] bool mayBeHidden(dev_t device) const {
+        return seesHidden_ && device != 0 && major(device) == 0 && !mounted_.contains(device);
+    }
+    void addHidden(dev_t device, const std::string& path) {
+        names_.try_emplace(device, fmt::format("{} (which is mounted nowhere)", path));
+    }
     [[nodiscard]] bool has(dev_t device) const { return names_.contains(device); }
     /// A process answers for it, and no other machine.
     [[nodiscard]] bool isOfProcess(dev_t device) const { return ofProcesses_.contains(device); }
@@ -77,11 +122,14 @@ public:
     [[nodiscard]] const std::optional<std::string>& mountedInTree() const noexcept { return mountedInTree_; }
 
 private:
-    static std::uint64_t spaceOf(const kernel::ProcPid& process) {
-        struct stat status {};
-        return ::fstatat(process.fd(), "ns/mnt", &status, 0) == 0 ? status.st_ino : 0;
+    void note(std::string_view text) {
+        for (const kernel::MountInfo& mount : kernel::parseMountInfo(text))
+            mounted_.insert(makedev(mount.devMajor, mount.devMinor));
     }
 
+    bool seesHidden_;
+    bool layered_ = false;
+    std::set<dev_t> mounted_;  ///< all there are, if hidden ones are looked for
     kernel::ProcBuffer buffer_;
     std::set<std::uint64_t> spaces_;
     std::map<dev_t, std::string> names_;
@@ -97,9 +145,13 @@ struct Part {
 };
 
 /// `samples`: gets one file of each.
-Part partOf(const FrozenTask& task, const Served& served, std::map<dev_t, UniqueFd>& samples) {
+Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& samples) {
     Part part;
     const auto note = [&](const std::string& what, const std::string& link, dev_t device) {
+        // What is the kernel's own, such as a pipe, has no path.
+        if (served.mayBeHidden(device))
+            if (const std::string path = task.dir.readLink(link); path.starts_with('/'))
+                served.addHidden(device, path);
         if (!served.has(device))
             return;
         part.usesAny = true;
@@ -129,7 +181,7 @@ Part partOf(const FrozenTask& task, const Served& served, std::map<dev_t, Unique
 }  // namespace
 
 FileServers::FileServers(FrozenTree& tree) {
-    const Served served(tree);
+    Served served(tree, isOfOthers(tree));
     if (served.none())
         return;
     std::optional<std::string> use = served.mountedInTree();
@@ -144,7 +196,7 @@ FileServers::FileServers(FrozenTree& tree) {
         if (!server)
             server = part.server;
     }
-    used_ = used_ || use.has_value();
+    used_ = used_ || use.has_value() || served.layered();
     names_ = served.names();
     for (const auto& [device, name] : names_)
         devices_.insert(device);

@@ -18,7 +18,8 @@ class FrozenTree;
 /// signal but SIGKILL ends, or not even that one (AnswerWatch).
 ///
 /// Such file systems that processes of the tree use: open files, mappings, directories, programs, or a mount of FUSE in
-/// a mount namespace that isn't criu's.
+/// a mount namespace that isn't criu's. If the tree isn't root's, file systems count as well that are mounted nowhere,
+/// and overlays, since nobody knows who answers for them.
 class FileServers {
 public:
     /// Nothing that is done here has the kernel ask a server. Throws Error if a server may be one of the tree: if one
