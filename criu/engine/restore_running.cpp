@@ -52,7 +52,7 @@ void openNetwork(BornRestore& born) {
     if (planned.surroundings.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.surroundings.inNetwork([&] {
-        planned.files.finish(born.pids);
+        planned.files.finish(born.pids, planned.surroundings.ids);
         planned.networkLock.unlock();
     });
     for (const auto& kind : planned.namespaces)

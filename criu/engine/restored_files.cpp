@@ -280,6 +280,7 @@ void RestoredFiles::make() {
             for (const FileId id : collected_[at].ids)
                 parts_->late.add(id);
     parts_->late.share();
+    requireReachableOwned();
 }
 
 void RestoredFiles::planNames(const std::function<std::uint32_t(int mount)>& spaceOf) {
@@ -334,8 +335,9 @@ void RestoredFiles::begin() {
         kind.half->beforeProcesses();
 }
 
-void RestoredFiles::finish(const PidMap& pids) {
+void RestoredFiles::finish(const PidMap& pids, const model::IdMap& ids) {
     pids_ = &pids;
+    setThreadOwners(ids);
     for (const Parts::Kind& kind : parts_->kinds)
         kind.half->finish(*this);
     parts_->fetchFrom.reset();

@@ -123,8 +123,11 @@ public:
     /// When all is planned and the first process waits for its namespaces, if it has own ones: the first work of the
     /// kinds.
     void begin();
-    /// When all processes stand still with everything in place: the last work of the kinds.
-    void finish(const PidMap& pids);
+    /// When all processes stand still with everything in place: owners that are threads, and the last work of the
+    /// kinds. `ids`: of the tree's user namespace.
+    void finish(const PidMap& pids, const model::IdMap& ids);
+    /// Its owner doesn't exist before finish(): a thread that isn't the first of its process.
+    [[nodiscard]] bool isOwnedByThread(FileId id) const;
     /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
     void noteLinks();
     void createDeleted(const model::IdMap& ids, kernel::FdStore& store);
@@ -151,6 +154,11 @@ private:
     // files::RestoredTree
     [[nodiscard]] bool isHeld(FileId id) const override;
     UniqueFd fetch(FileId id) override;
+
+    // thread_owners.cpp
+    /// Throws Error for a description with such an owner that no process has as a descriptor: nobody can reach it then.
+    void requireReachableOwned() const;
+    void setThreadOwners(const model::IdMap& ids);
 
     [[nodiscard]] TreePid groupFor(TreePid image) const;
     void collectAll();

@@ -239,9 +239,11 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
             registrar->addMemorySteps(numberOf(registrar->registrar()), steps, data);
 }
 
+/// Nothing if the owner doesn't exist yet, and is set by another process.
 const FownEntry* TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
-    return file ? all_.at(*file).file->owner(id) : nullptr;
+    const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;
+    return all_.isOwnedByThread(id) ? nullptr : owner;
 }
 
 std::string TaskFiles::describe(FileId id) const {
@@ -281,8 +283,12 @@ void TaskFiles::completeFiles() {
         file.complete(*this);
         for (const FileId id : collected.ids)
             if (const FownEntry* const owner = file.owner(id); owner != nullptr)
-                if (const int fd = find(id); fd >= 0)
-                    files::restoreOwner(fd, *owner);
+                if (const int fd = find(id); fd >= 0) {
+                    if (all_.isOwnedByThread(id))
+                        files::restoreSignal(fd, *owner);
+                    else
+                        files::restoreOwner(fd, *owner);
+                }
     }
 }
 

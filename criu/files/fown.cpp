@@ -53,9 +53,13 @@ void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::Tree
     owner.euid = ids.innerUid(owner.euid);
 }
 
-void restoreOwner(int fd, const FownEntry& owner) {
+void restoreSignal(int fd, const FownEntry& owner) {
     if (owner.signum != 0)
         sys(::fcntl(fd, F_SETSIG, owner.signum), "set signal {} of a file", owner.signum);
+}
+
+void restoreOwner(int fd, const FownEntry& owner) {
+    restoreSignal(fd, owner);
     if (owner.pid == 0)
         return;
     uid_t real = 0;

@@ -16,8 +16,11 @@ FownEntry* readOwner(int fd, Arena& arena);
 /// Has the uids and the pid as the tree calls them. No owner is left if the tree doesn't know the process.
 void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::TreePids& pids);
 
-/// Sets it again; the owner process must exist. Runs as root of the namespace and takes on the recorded uids
-/// meanwhile: the kernel stores the uids of the setter for permission checks at signal time.
+/// Sets only which signal it gets (F_SETSIG).
+void restoreSignal(int fd, const FownEntry& owner);
+
+/// Sets it again, and which signal it gets; the owner process must exist. Runs as root of the namespace and takes on
+/// the recorded uids meanwhile: the kernel stores the uids of the setter for permission checks at signal time.
 void restoreOwner(int fd, const FownEntry& owner);
 
 }  // namespace criu::files

@@ -84,6 +84,8 @@ ZDTM(
     event._sigev_un._tid = other_id;
     timer_t timer{};
     SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    const f_owner_ex to_thread{F_OWNER_TID, other_id};
+    SYS(fcntl(ends[1], F_SETOWN_EX, &to_thread));
 
     const zdtm::Pty pty = zdtm::open_pty();
     const pid_t leader = me.start_child([&](zdtm::Task& task) {
@@ -103,6 +105,7 @@ ZDTM(
 
     me.wait_for_check();
     require_owner(ends[0], to_group);
+    require_owner(ends[1], to_thread);
     const itimerspec soon{{0, 0}, {0, 1000}};
     SYS(timer_settime(timer, 0, &soon, nullptr));
     stop = true;
