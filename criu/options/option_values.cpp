@@ -295,8 +295,11 @@ void parseExtMount(std::string_view text, Options& options) {
         options.autoExtMounts = true;
         return;
     }
-    const auto [key, value] = splitPair(text, ':', "KEY:VALUE or auto");
-    options.extMounts.push_back({key, value});
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0)
+        fail("'{}' is not of the form KEY:VALUE or auto", text);
+    // LXC gives "console:" where a container has no console.
+    options.extMounts.push_back({std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))});
 }
 
 std::vector<std::uint32_t> parseInodes(std::string_view text) {

@@ -117,4 +117,8 @@ TEST_CASE("pairs and lists") {
     parseExtMount("/a:b", options);
     CHECK(options.autoExtMounts);
     CHECK(options.extMounts == std::vector<ExtMount>{{"/a", "b"}});
+    parseExtMount("console:", options);
+    CHECK(options.extMounts.back() == ExtMount{"console", ""});
+    CHECK_THROWS(parseExtMount("console", options));
+    CHECK_THROWS(parseExtMount(":b", options));
 }
