@@ -118,7 +118,8 @@ void punchHole(int file, std::uint64_t offset, std::uint64_t bytes) {
 std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void()>& checkStop) {
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
-        if (object.kind != MemoryObject::Kind::Files)  // a dump has all of those itself
+        // A dump has all files and all contents of devices itself.
+        if (object.kind == MemoryObject::Kind::Process || object.kind == MemoryObject::Kind::Shared)
             freed += freeReplaced(images, object, checkStop);
     return freed;
 }

@@ -20,6 +20,8 @@ std::optional<MemoryObject::Kind> kindOf(ImageKind image) noexcept {
             return MemoryObject::Kind::Shared;
         case ImageKind::FilesPagemap:
             return MemoryObject::Kind::Files;
+        case ImageKind::DevicePagemap:
+            return MemoryObject::Kind::Device;
         default:
             return std::nullopt;
     }

@@ -17,6 +17,7 @@
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/read_watch.hpp"
+#include "criu/memory/stored_objects.hpp"
 
 using namespace criu;
 using namespace criu::device;
@@ -378,6 +379,8 @@ TEST_CASE("content engine: contents go to pages and back, in whatever form pages
         CHECK(sinks.extensions() == form.extensions);
     }
     CHECK(::faccessat(folder.images().fd(), "pagemap-device-4.img", F_OK, 0) == 0);
+    // As `criu verify` finds them.
+    CHECK(memory::objectsIn(folder.images()) == std::vector{memory::MemoryObject::device(4)});
     const memory::FilePageSources files(folder.images());
     ContentSources sources;
     sources.emplace(4, files.openRequired(memory::MemoryObject::device(4)));
