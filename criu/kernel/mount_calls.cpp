@@ -113,6 +113,9 @@ UniqueFd mountFileSystem(const FileSystemParts& parts) {
         failContext(errno, context.get(), fmt::format("set the source of a {} to {}", parts.type, parts.source));
     setSuperFlags(context.get(), parts.superFlags, parts.type);
     setOptions(context.get(), parts.options, parts.type);
+    for (const auto& [option, fd] : parts.descriptors)
+        if (::fsconfig(context.get(), FSCONFIG_SET_FD, option.c_str(), nullptr, fd) != 0)
+            failContext(errno, context.get(), fmt::format("set option {} of a {} to a descriptor", option, parts.type));
     if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         failContext(errno, context.get(), fmt::format("create a {} with options \"{}\"", parts.type, parts.options));
     const int mount = ::fsmount(context.get(), FSMOUNT_CLOEXEC, 0);

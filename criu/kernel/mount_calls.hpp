@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 
@@ -30,6 +32,8 @@ struct FileSystemParts {
     std::string source;            ///< empty: none
     std::string options;           ///< the file system's own, separated by commas
     std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC, MS_LAZYTIME of the file system
+    /// Options whose value is what a descriptor refers to. They stay the caller's.
+    std::vector<std::pair<std::string, int>> descriptors = {};
 };
 
 /// A mount of a file system of this kind: of a new one, or of the only one that there is of the kind. What the kernel

@@ -26,6 +26,7 @@
 #include "criu/namespaces/file_contents.hpp"
 #include "criu/namespaces/mount_deleted.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/overlay.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -434,7 +435,7 @@ PathMap<bool> MountDump::sourcesOnRestore() {
     PathMap<bool> sources;
     for (const Mount* const mount : all()) {
         const bool exists =
-            isRoot(*mount) || mount->externalName ||
+            isRoot(*mount) || mount->externalName || (mount->isOverlay() && mount->device != root().device) ||
             (mount->isWhole() && mount->kind.content != FsContent::Unknown && mount->device != root().device);
         if (exists && !mount->rootDeleted)
             sources.make(mount->device, mount->root) = true;
@@ -444,6 +445,17 @@ PathMap<bool> MountDump::sourcesOnRestore() {
 
 /// Refuses what nothing can be mounted for on restore.
 void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins) {
+    if (mount.isOverlay() && mount.device != root().device) {
+        if (plugins(mount.mountPoint, mount.id)) {
+            mount.ofPlugin = true;
+            return;
+        }
+        const std::map<int, UniqueFd> opened = openAll({mount.id});
+        for (const Space& space : spaces_)
+            if (space.mounts.find(mount.id) == &mount)
+                requireLayers(mount, opened.at(mount.id).get(), space.root.get());
+        return;
+    }
     const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root().device;
     if (mount.isWhole() && canBeMade)
         return;

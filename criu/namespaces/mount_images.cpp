@@ -77,10 +77,9 @@ void MountImages::index() {
 void MountImages::requireSources() const {
     for (const Mount* const mount : all_)
         if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
-            mount->kind.content == FsContent::Unknown && mount->device != main().root().device) {
+            mount->kind.content == FsContent::Unknown && !mount->isOverlay() && mount->device != main().root().device) {
             Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
-            error.addHint(mount->kind.code == FSTYPE__OVERLAYFS ? "dump it with --external mnt[PATH]:NAME"
-                                                                : "have it mounted with --enable-fs");
+            error.addHint("have it mounted with --enable-fs");
             throw error;
         }
 }

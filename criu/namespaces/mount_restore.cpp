@@ -23,6 +23,7 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/outside_mounts.hpp"
+#include "criu/namespaces/overlay.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -216,8 +217,9 @@ files::HiddenMounts MountRestore::makeMounts() {
     log_.info("Making {} mounts", mounts_.all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     yard_.makeAll();
-    for (const MountImages::Space& space : mounts_.spaces())
-        attachAll(space.mounts);
+    attachAll();
+    makeOverlays();
+    yard_.requireAll();
     restorePropagation(mounts_.all(), yard_.all(), yard_.outer(),
                        [this](const Mount& mount) { return yard_.makeWhole(mount); });
     const MountImages::Space& first = mounts_.spaces().front();
@@ -411,8 +413,35 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
     }
 }
 
+/// Those that have been made; others, and what is mounted on them, later.
+void MountRestore::attachAll() {
+    for (const MountImages::Space& space : mounts_.spaces())
+        attach(space.mounts);
+}
+
+/// In the order in which they were mounted: one may be a layer of the next.
+void MountRestore::makeOverlays() {
+    std::map<int, const MountImages::Space*> overlays;
+    for (const MountImages::Space& space : mounts_.spaces())
+        for (const Mount& mount : space.mounts.all())
+            if (mount.isOverlay())
+                overlays.emplace(mount.id, &space);
+    for (const auto& [id, space] : overlays) {
+        if (yard_.has(id))
+            continue;  // from another mount of the same
+        const Mount& mount = *mounts_.find(id);
+        UniqueFd made;
+        {
+            const RootVisit visit(yard_.made(space->mounts.root().id), [](UniqueFd fd) { return fd; });
+            made = mountOverlay(mount);
+        }
+        yard_.add(mount, std::move(made));
+        attachAll();
+    }
+}
+
 /// A list instead of recursion: how deep mounts are nested is up to the image.
-void MountRestore::attachAll(const MountTree& tree) const {
+void MountRestore::attach(const MountTree& tree) {
     const std::map<int, std::vector<const Mount*>> all = tree.children();
     std::vector<const Mount*> attached{&tree.root()};
     while (!attached.empty()) {
@@ -422,12 +451,16 @@ void MountRestore::attachAll(const MountTree& tree) const {
         if (children == all.end())
             continue;
         for (const Mount* const child : children->second) {
+            if (!yard_.has(child->id))
+                continue;
+            attached.push_back(child);
+            if (!attached_.insert(child->id).second)
+                continue;
             const ErrorContext context([&] { return child->describe(); });
             const auto below = pathBelow(parent.mountPoint, child->mountPoint);
             if (!below)
                 fail("it doesn't lie below its parent, {}", parent.describe());
             kernel::attachMountBelow(yard_.made(child->id), yard_.made(parent.id), *below);
-            attached.push_back(child);
         }
     }
 }

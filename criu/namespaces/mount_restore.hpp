@@ -57,7 +57,9 @@ private:
     void makeProcDirectory(const MountImages::Space& space) const;
     static void removeProcDirectory(const MountImages::Space& space);
     void split(const MountImages::Space& space, Place& place);
-    void attachAll(const MountTree& tree) const;
+    void attachAll();
+    void attach(const MountTree& tree);
+    void makeOverlays();
     [[nodiscard]] files::HiddenMounts hiddenMounts();
     [[nodiscard]] UniqueFd inheritRoot() const;
 
@@ -66,6 +68,7 @@ private:
     MountImages mounts_;
     MountYard yard_;
     kernel::FdStore* store_ = nullptr;       ///< from prepare() on
+    std::set<int> attached_;                 ///< mounts that are in their places
     std::map<std::uint32_t, Place> places_;  ///< by number of the namespace
 };
 

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kDeletedRoot = "//deleted";
 
-/// Its options name directories, by paths that were right where it was mounted. To criu, which mounts before the tree's
-/// root is in its place, they would be directories of its own, whatever lies there: so it is never mounted anew.
+/// Its options name directories, by paths that were right where it was mounted. Before the tree's root is in its place
+/// they would lead to directories of criu's own, whatever lies there: so it isn't mounted like others
+/// (Mount::isOverlay()).
 constexpr std::string_view kOverlay = "overlay";
 
 constexpr std::array kKinds{

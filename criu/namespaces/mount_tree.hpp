@@ -71,6 +71,10 @@ struct Mount {
     bool isTop = false;             ///< the root of its namespace
     bool sharedInsideOnly = false;  ///< external, but its peers are of the namespace
 
+    /// An overlay of directories of the tree. It is made when these are in their places.
+    [[nodiscard]] bool isOverlay() const noexcept {
+        return kind.code == FSTYPE__OVERLAYFS && isWhole() && !externalName && !ofPlugin && !isTop;
+    }
     /// The whole file system is mounted.
     [[nodiscard]] bool isWhole() const noexcept { return root == "/" && !rootDeleted; }
     /// Both show the same file system, and this one all that the other does.

@@ -79,28 +79,36 @@ void MountYard::makeAll() {
     kernel::attachMount(yard_.get(), openRootDirectory().get());
     sources_.emplace(mounts_.all(),
                      [this](const Mount& mount) { return mounts_.isRoot(mount) || outside_.contains(mount.id); });
-    makeOnes();
-    wholes_.clear();
-}
-
-/// A mount is made when what it is of exists.
-void MountYard::makeOnes() {
     // Those that others are made from first: then few have to wait.
     std::map<std::size_t, std::vector<const Mount*>> byDepth;
     for (const Mount* const mount : mounts_.all())
         byDepth[prefixesOf(mount->root).size()].push_back(mount);
-    std::vector<const Mount*> waiting;
     for (const auto& [depth, mounts] : byDepth)
-        waiting.insert(waiting.end(), mounts.begin(), mounts.end());
-    while (!waiting.empty()) {
-        const std::size_t before = waiting.size();
-        std::erase_if(waiting, [&](const Mount* mount) {
+        waiting_.insert(waiting_.end(), mounts.begin(), mounts.end());
+    makeOnes();
+}
+
+/// A mount is made when what it is of exists.
+void MountYard::makeOnes() {
+    std::size_t before = 0;
+    do {
+        before = waiting_.size();
+        std::erase_if(waiting_, [&](const Mount* mount) {
             const ErrorContext context([&] { return mount->describe(); });
             return make(*mount);
         });
-        if (waiting.size() == before)
-            fail("{}: nothing is there to mount {} from", waiting.front()->describe(), waiting.front()->root);
-    }
+    } while (waiting_.size() != before);
+}
+
+void MountYard::requireAll() const {
+    if (!waiting_.empty())
+        fail("{}: nothing is there to mount {} from", waiting_.front()->describe(), waiting_.front()->root);
+}
+
+void MountYard::add(const Mount& overlay, UniqueFd fd) {
+    place(overlay, std::move(fd));
+    std::erase(waiting_, &overlay);
+    makeOnes();
 }
 
 /// False if it has to wait for another.
@@ -114,11 +122,16 @@ bool MountYard::make(const Mount& mount) {
         fd = makeInside(mount);
     if (!fd)
         return false;
-    const std::string name = place(std::to_string(mount.id), isDirectory(fd.get()));
+    place(mount, std::move(fd));
+    return true;
+}
+
+/// Puts a mount into the yard.
+void MountYard::place(const Mount& mount, UniqueFd fd) {
+    const std::string name = makePlace(std::to_string(mount.id), isDirectory(fd.get()));
     kernel::attachMountBelow(fd.get(), yard_.get(), name);
     kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     noteMade(mount, std::move(fd));
-    return true;
 }
 
 void MountYard::noteMade(const Mount& mount, UniqueFd fd) {
@@ -133,7 +146,7 @@ UniqueFd MountYard::takeOutside(const Mount& mount, UniqueFd fd) {
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
     // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
     if (peer) {
-        const std::string outer = place(fmt::format("outer-{}", mount.id), isDirectory(fd.get()));
+        const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isDirectory(fd.get()));
         kernel::attachMountBelow(fd.get(), yard_.get(), outer);
         UniqueFd inner = kernel::cloneMount(fd.get());
         outer_[mount.id] = std::exchange(fd, std::move(inner));
@@ -154,7 +167,7 @@ bool MountYard::makeByPlugin(const Mount& mount) {
         fail("it doesn't lie below its parent, {}", parent->describe());
     const UniqueFd there = openBelow(under->second.get(), *below, O_PATH);
     sys(::fstat(there.get(), &stat), "stat {}", mount.mountPoint);
-    const std::string name = place(std::to_string(mount.id), S_ISDIR(stat.st_mode));
+    const std::string name = makePlace(std::to_string(mount.id), S_ISDIR(stat.st_mode));
     helpers_.putByPlugin(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
     noteMade(mount,
              UniqueFd(sys(::openat(yard_.get(), name.c_str(), O_PATH | O_CLOEXEC), "open what a plugin has mounted")));
@@ -167,7 +180,7 @@ UniqueFd MountYard::makeInside(const Mount& mount) {
         madeFrom_[mount.id] = source->id;
         return cloneFrom(*source, mount);
     }
-    if (sources_->isAwaited(mount))
+    if (sources_->isAwaited(mount) || mount.isOverlay())
         return {};
     if (mount.isWhole())
         return makeFileSystem(mount);
@@ -263,7 +276,7 @@ UniqueFd MountYard::makeWhole(const Mount& mount) const {
 }
 
 /// A directory or file of the yard to put a mount on.
-std::string MountYard::place(std::string name, bool directory) const {
+std::string MountYard::makePlace(std::string name, bool directory) const {
     if (directory)
         makeDirectory(yard_.get(), name, IfThere::Refused);
     else
@@ -299,6 +312,7 @@ void MountYard::leave() {
     yard_.reset();
     outside_.clear();
     outer_.clear();
+    wholes_.clear();
 }
 
 }  // namespace criu::namespaces

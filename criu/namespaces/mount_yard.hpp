@@ -32,8 +32,16 @@ public:
     /// In criu's own mount namespace, before makeAll(): opens what the tree gets of it.
     void openOutside(kernel::FdStore& store);
 
-    /// Mounts the yard over all else and makes every mount. Throws Error.
+    /// Mounts the yard over all else and makes every mount, but for overlays of directories of the tree, and what is
+    /// made from these. Throws Error.
     void makeAll();
+    /// Such an overlay was made where its layers are in their places: takes it over, and makes what waits for it.
+    /// Throws Error.
+    void add(const Mount& overlay, UniqueFd fd);
+    /// Whether a mount has been made.
+    [[nodiscard]] bool has(int id) const { return made_.contains(id); }
+    /// Throws Error if a mount couldn't be made because there is nothing to make it from.
+    void requireAll() const;
 
     /// The yard, until leave().
     [[nodiscard]] int fd() const noexcept { return yard_.get(); }
@@ -62,6 +70,7 @@ private:
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void makeOnes();
     bool make(const Mount& mount);
+    void place(const Mount& mount, UniqueFd fd);
     [[nodiscard]] UniqueFd takeOutside(const Mount& mount, UniqueFd fd);
     [[nodiscard]] bool makeByPlugin(const Mount& mount);
     [[nodiscard]] UniqueFd makeInside(const Mount& mount);
@@ -70,7 +79,7 @@ private:
     [[nodiscard]] UniqueFd cloneFrom(const Mount& source, const Mount& mount);
     [[nodiscard]] int wholeFor(const Mount& mount);
     void noteMade(const Mount& mount, UniqueFd fd);
-    std::string place(std::string name, bool directory) const;
+    std::string makePlace(std::string name, bool directory) const;
     [[nodiscard]] std::string optionsOf(const Mount& mount) const;
 
     const MountImages& mounts_;
@@ -80,8 +89,9 @@ private:
     const MountHelpers& helpers_;
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;
-    std::map<int, UniqueFd> made_;  ///< by mount id
-    std::map<int, int> madeFrom_;   ///< the ids of those that others were cloned from
+    std::vector<const Mount*> waiting_;  ///< for what they are made from
+    std::map<int, UniqueFd> made_;       ///< by mount id
+    std::map<int, int> madeFrom_;        ///< the ids of those that others were cloned from
     std::map<int, UniqueFd> outer_;
     DeletedRoots deleted_;
     std::optional<MountSources> sources_;                       ///< from makeAll() on
