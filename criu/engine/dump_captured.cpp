@@ -61,6 +61,7 @@ public:
         all.insert(all.end(), extensions_.begin(), extensions_.end());
         return all;
     }
+    void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
     void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
 
 private:
@@ -86,7 +87,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
-               frozen_.log()}),
+               frozen_.log(), frozen_.tree()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces(), examined.answered()),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
@@ -185,6 +186,10 @@ std::vector<std::string> CapturedPhase::extensions() const {
 
 bool CapturedPhase::sawUprobes() const noexcept {
     return capture_->sawUprobes();
+}
+
+void CapturedPhase::captureSnapshots() {
+    capture_->captureSnapshots();
 }
 
 void CapturedPhase::release(model::FinalState state) noexcept {

@@ -30,6 +30,9 @@ public:
     /// What the images have beyond version 2: see memory::PageSinks::extensions(), namespaces::DumpOutputs.
     [[nodiscard]] std::vector<std::string> extensions() const;
 
+    /// With --background, when the tree runs again: memory of which there are only snapshots so far. Throws Error.
+    void captureSnapshots();
+
     /// The images are complete: files of processes that go on are as they were, what the images need of them stays.
     void release(model::FinalState state) noexcept;
 

@@ -55,8 +55,13 @@ CompletePhase::CompletePhase(CapturedPhase& captured)
     : captured_(captured), examined_(captured.examined()), frozen_(examined_.frozen()) {
     writeTree(frozen_.tree(), frozen_.images());
     frozen_.stop().throwIfRequested();
+    if (!frozen_.options().background)
+        completeImages();
+}
+
+void CompletePhase::completeImages() {
     frozen_.pages().finish();
-    writeInventory(captured);
+    writeInventory(captured_);
 }
 
 CompletePhase::~CompletePhase() {
@@ -70,6 +75,27 @@ CompletePhase::~CompletePhase() {
 }
 
 int CompletePhase::conclude() {
+    const int status = frozen_.options().background ? resumeFirst() : resumeLast();
+    reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.client(), frozen_.log());
+    frozen_.log().info("Dumping finished successfully");
+    return status;
+}
+
+/// The tree runs on with all it had: what is locked or changed for the dump is released before that.
+int CompletePhase::resumeFirst() {
+    compel::inTracingThread([&] { frozen_.devices().release(true); });
+    resume(model::FinalState::Running);
+    frozen_.log().stage("background");
+    frozen_.log().info("The tree runs again after {} ms", frozen_.statistics().frozen.count() / 1000);
+    captured_.captureSnapshots();
+    frozen_.stop().throwIfRequested();
+    completeImages();
+    stays_ = true;
+    concludeTracking();
+    return frozen_.guardian().notify(Stage::PostDump);
+}
+
+int CompletePhase::resumeLast() {
     const int status = frozen_.guardian().notify(Stage::PostDump);
     if (status == 0 && frozen_.lateServer() != nullptr)
         serveStayingPages(frozen_);
@@ -83,8 +109,6 @@ int CompletePhase::conclude() {
     stays_ = true;
     if (status == 0 && !ends)
         concludeTracking();
-    reportStatistics(frozen_.statistics(), frozen_.options(), frozen_.client(), frozen_.log());
-    frozen_.log().info("Dumping finished successfully");
     return status;
 }
 

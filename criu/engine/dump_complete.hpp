@@ -13,8 +13,8 @@ class CapturedPhase;
 class ExaminedPhase;
 class FrozenPhase;
 
-/// The last phase of a dump: the images are a checkpoint. If conclude() fails while the tree goes on, they aren't any
-/// more.
+/// The last phase of a dump: the images are a checkpoint, with --background only when conclude() has returned. If
+/// conclude() fails while the tree goes on, they aren't any more.
 class CompletePhase {
 public:
     /// Writes what is known only now: the tree, and last of all images the inventory. Throws Error.
@@ -28,6 +28,9 @@ public:
     int conclude();
 
 private:
+    void completeImages();
+    int resumeFirst();
+    int resumeLast();
     void resume(model::FinalState state);
     void end();
     void concludeTracking();

@@ -16,6 +16,7 @@
 #include "criu/engine/dump_late_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_layout.hpp"
+#include "criu/engine/memory_snapshots.hpp"
 #include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
@@ -34,11 +35,13 @@
 namespace criu::engine {
 class DumpMemory::Work {
 public:
-    explicit Work(const Parts& parts) : pages(parts.pages), parts_(parts) {}
+    explicit Work(const Parts& parts)
+        : pages(parts.pages), parts_(parts), snapshots_(parts.tree, parts.options.backgroundMemory, parts.log) {}
 
     void lookAhead(FrozenTree& tree);
     MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
+    void runInBackground(Amounts& amounts, StopRequest& stop);
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
     [[nodiscard]] bool sawUprobes() const noexcept;
 
@@ -47,7 +50,10 @@ public:
 
 private:
     struct Item {
-        FrozenTask* task = nullptr;
+        FrozenTask* task = nullptr;  ///< gone when the tree runs again
+        HostPid pid;
+        TreePid imageId;
+        std::shared_ptr<MemoryClone> clone;  ///< what is read instead of the process; null: nothing
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
@@ -63,6 +69,7 @@ private:
 
     [[nodiscard]] std::uint64_t expectedBytes() const;
     static bool isSmall(const Item& item);
+    [[nodiscard]] memory::Drainer::Options howToMove(Amounts& amounts, StopRequest& stop) const;
     void dumpPages(Item& item, Mover& mover);
     void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
     void add(const Mover& mover);
@@ -71,6 +78,7 @@ private:
     Arena arena_;
     std::deque<Item> items_;
     memory::SysvShmDump sysvShm_;
+    MemorySnapshots snapshots_;
     std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
     std::optional<ThreadPool> readers_;  // last: its threads use the others
 };
@@ -93,6 +101,8 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
 MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
     Item& item = items_.emplace_back();
     item.task = &task;
+    item.pid = task.pid();
+    item.imageId = task.treePid();
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
@@ -129,8 +139,10 @@ bool DumpMemory::Work::isSmall(const Item& item) {
 }
 
 void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
-    const ErrorContext context([&] { return fmt::format("process {}", item.task->pid()); });
-    memory::PageDumpTask task{item.task->pid(), item.task->treePid(), item.task->dir};
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    memory::PageDumpTask task{item.pid, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
+    if (item.clone)
+        task.clone = filesOf(*item.clone).memory;
     // Memory that rings were given has to be there before anything can come late.
     std::shared_ptr<const memory::LateAreas> staying;
     if (parts_.options.lazyPages && !item.task->hasRings)
@@ -199,9 +211,7 @@ void DumpMemory::Work::add(const Mover& mover) {
     parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
 
-void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
-    readers_.reset();
-    parts_.tracking.begin();
+memory::Drainer::Options DumpMemory::Work::howToMove(Amounts& amounts, StopRequest& stop) const {
     memory::Drainer::Options how;
     how.progress = [&amounts](std::uint64_t bytes) { amounts.done.fetch_add(bytes, std::memory_order_relaxed); };
     how.stopWanted = [&stop] { return stop.requested(); };
@@ -209,6 +219,13 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
         how.block = [&log = parts_.log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
             log.noteWork("copy pages", begin, bytes);
         };
+    return how;
+}
+
+void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
+    readers_.reset();
+    parts_.tracking.begin();
+    const memory::Drainer::Options how = howToMove(amounts, stop);
     amounts.total = expectedBytes();
 
     const Stopwatch watch(parts_.statistics.memoryDump);
@@ -216,6 +233,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     std::vector<Item*> small;
     for (Item& item : items_) {
         stop.throwIfRequested();
+        if (parts_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
+            continue;
         if (isSmall(item)) {
             small.push_back(&item);
             continue;
@@ -230,6 +249,24 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     parts_.statistics.sharedPagesScanned += shared.pagesScanned;
     parts_.statistics.sharedPagesWritten += shared.pagesWritten;
     parts_.statistics.memoryWrite += shared.moving;
+    add(mover);
+}
+
+void DumpMemory::Work::runInBackground(Amounts& amounts, StopRequest& stop) {
+    memory::Drainer::Options how = howToMove(amounts, stop);
+    how.stopWanted = [this, &stop] {
+        snapshots_.requireRoom();
+        return stop.requested();
+    };
+    const Stopwatch watch(parts_.statistics.memoryDump);
+    Mover mover(how);
+    for (Item& item : items_) {
+        if (!item.clone)
+            continue;
+        stop.throwIfRequested();
+        dumpPages(item, mover);
+        item.clone.reset();
+    }
     add(mover);
 }
 
@@ -274,6 +311,10 @@ MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bo
 
 void DumpMemory::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
     work_->run(owners, amounts, stop);
+}
+
+void DumpMemory::runInBackground(Amounts& amounts, StopRequest& stop) {
+    work_->runInBackground(amounts, stop);
 }
 
 void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {

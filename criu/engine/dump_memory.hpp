@@ -45,6 +45,7 @@ public:
         memory::PageSinks& pages;
         const model::Options& options;
         Log& log;
+        FrozenTree& tree;
     };
     explicit DumpMemory(const Parts& parts);
     ~DumpMemory();
@@ -76,6 +77,9 @@ public:
     };
     /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups.
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
+
+    /// With --background: what run() has only taken snapshots of, when the tree runs again.
+    void runInBackground(Amounts& amounts, StopRequest& stop);
 
     /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. After run().
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);

@@ -267,7 +267,14 @@ bool isLeftToDump(const DumpedVma& vma) {
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena) {
     const auto sink = sinks.open(MemoryObject::process(task.imageId), expectedBytes(memory));
-    Drainer::Run copying(drainer, {task.pid, &task.process}, *sink);
+    DrainSource source{task.pid, &task.process};
+    if (task.clone >= 0) {
+        source.runningMemory = task.clone;
+        source.lost = [&task](std::uint64_t address, std::uint64_t) {
+            fail("the clone of process {} is gone: its memory at {:#x} can't be read", task.pid, address);
+        };
+    }
+    Drainer::Run copying(drainer, source, *sink);
     PageSearch search(task, memory, [&copying](std::vector<DrainJob>& jobs) { copying.add(jobs); });
     PageDumpResult result;
     const auto start = Clock::now();

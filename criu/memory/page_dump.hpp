@@ -41,6 +41,8 @@ struct PageDumpTask {
     const ParentPages* parent = nullptr;
     /// What may come late stays where it is: images say of it that it comes, and from elsewhere. Null: all is dumped.
     const LateAreas* staying = nullptr;
+    /// A clone of the process, whose `process` is, instead of the process itself: /proc/PID/mem of it. -1: none.
+    int clone = -1;
 };
 
 /// Puts the private pages of one stopped process into a sink. Guard regions found on the way are added to `memory`.

@@ -201,6 +201,8 @@ struct Options {
     bool trackMemory = false;
     bool autoDedup = false;
     bool lazyPages = false;
+    bool background = false;             ///< memory is written when the tree runs again
+    std::uint64_t backgroundMemory = 0;  ///< bytes that this may take meanwhile; 0: any number
     PreDumpMode preDumpMode = PreDumpMode::Splice;
     bool stream = false;
     bool allowUprobes = false;

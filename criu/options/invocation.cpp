@@ -104,6 +104,16 @@ static void requireCompressible(const model::Options& options) {
         fail("--compress-level {} is more than zstd has: {}", options.compressLevel, kMostZstd);
 }
 
+/// What --background doesn't go with.
+static void requireBackgroundFits(const model::Options& options) {
+    if (options.finalState != model::FinalState::Running)
+        fail("--background needs --leave-running: it is there for a tree that goes on");
+    if (options.trackMemory)
+        fail("--background and --track-mem exclude each other: a snapshot doesn't tell what has changed since");
+    if (options.lazyPages)
+        fail("--background and --lazy-pages exclude each other: the memory of a tree that runs can't be asked for");
+}
+
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
@@ -132,6 +142,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("--page-server needs --address and --port, or --ps-socket");
     if (options.compress != model::PageCodec::None)
         requireCompressible(options);
+    if (command == Command::Dump && options.background)
+        requireBackgroundFits(options);
     if (!forRestore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }

@@ -437,6 +437,13 @@ constexpr OptionRow kTable[] = {
      "use this context for mounts instead of the dumped one", text<&O::lsmMountContext>, "lsm_mount_context"},
     {Memory, "track-mem", 0, None, "", HasNo, Dumps, Built, "have the kernel track what changes until the next dump",
      flag<&O::trackMemory>, "track_mem"},
+    {Memory, "background", 0, None, "", HasNo, OnDump, Built,
+     "with --leave-running: let the tree go on as soon as there is a copy-on-write snapshot of its memory, and write "
+     "that meanwhile",
+     flag<&O::background>, "background"},
+    {Memory, "background-memory", 0, Required, "SIZE", NoNo, OnDump, Built,
+     "give up when the snapshot has come to take so much memory (default: no limit)",
+     parsed<&O::backgroundMemory, parseSize>, "background_memory"},
     {Memory, "prev-images-dir", 0, Required, "DIR", NoNo, PageWriters, Built,
      "earlier images to refer to, relative to the images directory", path<&O::previousImages>, "parent_img"},
     {Memory,

@@ -60,6 +60,8 @@ std::vector<Setting> settingsIn(const ProtobufCMessage& message, const ProtobufC
             return {{&row, false, std::to_string(memberAt<std::int32_t>(message, field.offset)), origin}};
         case PROTOBUF_C_TYPE_UINT32:
             return {{&row, false, std::to_string(memberAt<std::uint32_t>(message, field.offset)), origin}};
+        case PROTOBUF_C_TYPE_UINT64:
+            return {{&row, false, std::to_string(memberAt<std::uint64_t>(message, field.offset)), origin}};
         case PROTOBUF_C_TYPE_STRING: {
             if (field.label != PROTOBUF_C_LABEL_REPEATED)
                 return {{&row, false, memberAt<const char*>(message, field.offset), origin}};

@@ -129,12 +129,12 @@ TEST_CASE("the table holds every option of the command line with its letter, arg
         CHECK((row->noForm == NoForm::Present) == expected.noForm);
         CHECK(row->apply != nullptr);
     }
-    // --quiet, --trace, --pages-files, --allow-loss, --checksum, --compat and three for compression are this
-    // implementation's own, and so are options for devices.
+    // --quiet, --trace, --pages-files, --allow-loss, --checksum, --compat, three for compression and two for the
+    // background are this implementation's own, and so are options for devices.
     const auto table = optionTable();
     const auto shared =
         std::count_if(table.begin(), table.end(), [](const OptionRow& row) { return row.section != Section::Devices; });
-    CHECK(shared == std::ssize(kExpected) + 9);
+    CHECK(shared == std::ssize(kExpected) + 11);
 }
 
 TEST_CASE("names and letters are unique, and arguments have a placeholder exactly where there is one") {

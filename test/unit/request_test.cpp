@@ -81,7 +81,8 @@ TEST_CASE("a field that is read as its option's argument is of a type that the a
             CHECK(field->label == PROTOBUF_C_LABEL_OPTIONAL);
         } else {
             CHECK(row.argument == Argument::Required);
-            const bool number = field->type == PROTOBUF_C_TYPE_INT32 || field->type == PROTOBUF_C_TYPE_UINT32;
+            const bool number = field->type == PROTOBUF_C_TYPE_INT32 || field->type == PROTOBUF_C_TYPE_UINT32 ||
+                                field->type == PROTOBUF_C_TYPE_UINT64;
             CHECK((field->type == PROTOBUF_C_TYPE_STRING || number));
             if (number)
                 CHECK(field->label == PROTOBUF_C_LABEL_OPTIONAL);

@@ -84,6 +84,10 @@ enum class SignalQueue { Thread, Process };
 class Tracee {
 public:
     static Tracee seize(pid_t tid, SeizeOptions options = {});
+    /// A thread that was born traced, by clone(2) with CLONE_PTRACE in a thread that the caller has seized: it stops
+    /// before its first instruction, which waitStop() waits for. `options`: those of its creator, which it has
+    /// inherited.
+    static Tracee bornTraced(pid_t tid, SeizeOptions options) noexcept { return {tid, options}; }
 
     Tracee(Tracee&& other) noexcept;
     Tracee& operator=(Tracee&& other) noexcept;

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Dumps whose memory is written when the tree runs again (--background)."""
+
+import os
+import signal
+import threading
+
+from harness import processes
+import modes
+import page_servers
+from subject import Failed
+
+OPTIONS = ["--leave-running", "--background"]
+
+
+def background(subject, _task):
+    """What comes to life later is as the tree was when it stood still, whatever that did while its memory was written."""
+    size = os.path.getsize(subject.output)
+    subject.dump(subject.ours, "images", OPTIONS)
+    subject.require_running("after dump --background")
+    subject.require_unchanged("after dump --background")
+    for pid in reversed(processes.tree(subject.root)):
+        os.kill(pid, signal.SIGKILL)
+    subject.init.wait(subject.root, 5, "end of the tree that was dumped")
+    subject.require_nothing_left("after the end of the tree")
+    subject.await_free_ids()
+    subject.forget_output(size)
+    subject.run_between()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+class SlowServer(page_servers.DeafServer):
+    """A page server that takes all it is sent, but takes its time."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.ended = threading.Event()
+        threading.Thread(target=self.read_slowly, daemon=True).start()
+
+    def read_slowly(self):
+        """From all connections, until close()."""
+        while not self.ended.wait(0.01):
+            for connection in list(self.connections):
+                try:
+                    connection.recv(1 << 16)
+                except OSError:
+                    return
+
+    def close(self):
+        self.ended.set()
+        super().close()
+
+
+class Begun:
+    """A dump that has let the tree go on, but whose page server takes its pages slowly, or not at all."""
+
+    def __init__(self, subject, name, server):
+        self.subject = subject
+        self.name = name
+        self.server = server
+        self.images = subject.images(name)
+        self.pid = subject.ours.start("dump", self.images, "dump.log",
+                                      ["-t", str(subject.root), *subject.dump_options, *OPTIONS, *self.server.options,
+                                       "--timeout", "0"])
+        subject.init.until(self._tree_runs, 20, f"{name}: the tree to run again")
+        subject.require_running(f"{name}, while memory is written")
+        self.clones = [pid for pid in processes.pids() if self._is_clone(pid)]
+        self.worker = int(processes.status(self.clones[0])["TracerPid"]) if self.clones else 0
+
+    def _tree_runs(self):
+        if self.pid in self.subject.init.ended:
+            raise Failed(f"{self.name}: the dump ended by itself, see {self.images}/dump.log")
+        text = processes.text(os.path.join(self.images, "dump.log")) or ""
+        return "The tree runs again" in text
+
+    def _is_clone(self, pid):
+        status = processes.status(pid) or {}
+        return pid not in processes.tree(self.subject.root) and status.get("TracerPid", "0") != "0"
+
+    def require_hidden_clones(self):
+        """Requires clones, which are nobody's in the tree and hold nothing of it open."""
+        if not self.clones:
+            raise Failed(f"{self.name}: there is no snapshot, see {self.images}/dump.log")
+        for clone in self.clones:
+            fields = (processes.text(f"/proc/{clone}/stat") or "").rsplit(")", 1)[1].split()
+            parent, session = int(fields[1]), int(fields[3])
+            if parent != 1 or session in processes.tree(self.subject.root):
+                raise Failed(f"{self.name}: the clone has parent {parent} and session {session}")
+            if os.listdir(f"/proc/{clone}/fd"):
+                raise Failed(f"{self.name}: the clone has files open")
+
+    def end(self):
+        """Waits for the end of criu; of the dump nothing must be left but images that can't be restored."""
+        code = self.subject.init.wait(self.pid, 10, f"{self.name}: end of criu").code
+        if code == 0:
+            raise Failed(f"{self.name}: the dump succeeded")
+        self.server.close()
+        self.subject.require_running(self.name)
+        self.subject.require_unchanged(self.name, seconds=3)
+        if os.path.exists(os.path.join(self.images, "inventory.img")):
+            raise Failed(f"{self.name}: inventory.img exists")
+        if self.subject.try_restore(self.subject.ours, self.images).code == 0:
+            raise Failed(f"{self.name}: the images were restored")
+
+
+def background_stopped(subject, _task):
+    """Whatever becomes of criu while it writes memory of a tree that runs: its clones are gone, the tree doesn't notice,
+    and nobody takes the images for a checkpoint."""
+    for name, number, of_worker in (("terminated", signal.SIGTERM, False), ("killed", signal.SIGKILL, False),
+                                    ("worker killed", signal.SIGKILL, True)):
+        dump = Begun(subject, name.replace(" ", "-"), page_servers.DeafServer(100_000))
+        dump.require_hidden_clones()
+        os.kill(dump.worker if of_worker else dump.pid, number)
+        dump.end()
+    dump = Begun(subject, "clone-killed", SlowServer())
+    os.kill(dump.clones[0], signal.SIGKILL)
+    dump.end()
+    if "the clone of process" not in (processes.text(os.path.join(dump.images, "dump.log")) or ""):
+        raise Failed(f"the dump didn't notice that its clone was killed, see {dump.images}/dump.log")
+    server = SlowServer()
+    run = subject.ours.dump(subject.root, subject.images("too-much"),
+                            [*subject.dump_options, *OPTIONS, *server.options, "--background-memory", "2M"])
+    server.close()
+    modes.require_refusal(subject, run, "more than --background-memory allows")
+    subject.check()
+
+
+MODES = [
+    modes.Mode("background", background, beyond_42=True, of_memory=True),
+    modes.Mode("background-stopped", background_stopped, scenario=True, beyond_42=True),
+]
