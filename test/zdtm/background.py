@@ -4,6 +4,7 @@
 import os
 import signal
 import threading
+import time
 
 from harness import processes
 import modes
@@ -34,22 +35,22 @@ class SlowServer(page_servers.DeafServer):
     """A page server that takes all it is sent, but takes its time."""
 
     def __init__(self):
-        super().__init__(0)
-        self.ended = threading.Event()
+        super().__init__(4096)
+
+    def serve(self):
+        """As long as criu sends."""
         threading.Thread(target=self.read_slowly, daemon=True).start()
+        super().serve()
 
     def read_slowly(self):
-        """From all connections, until close()."""
-        while not self.ended.wait(0.01):
-            for connection in list(self.connections):
-                try:
-                    connection.recv(1 << 16)
-                except OSError:
-                    return
-
-    def close(self):
-        self.ended.set()
-        super().close()
+        """What comes behind the questions."""
+        while not self.connections or self.left > 0:
+            time.sleep(0.01)
+        try:
+            while self.connections[0].recv(1 << 16):
+                time.sleep(0.01)
+        except OSError:
+            return  # closed
 
 
 class Begun:

@@ -20,6 +20,7 @@ class DeafServer:
 
     def __init__(self, taken):
         self.taken = taken
+        self.left = taken  # of the present connection
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.connections = []
         threading.Thread(target=self.serve, daemon=True).start()
@@ -37,12 +38,12 @@ class DeafServer:
             except OSError:
                 return
             self.connections.append(connection)
-            left = self.taken
-            while left > 0:
-                received = connection.recv(min(left, 32))
+            self.left = self.taken
+            while self.left > 0:
+                received = connection.recv(min(self.left, 32))
                 if not received:
                     break
-                left -= len(received)
+                self.left -= len(received)
                 if received[:2] == b"\x04\x00":  # whether the parent has an object
                     connection.send(b"\x00")
 
