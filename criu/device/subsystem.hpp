@@ -239,7 +239,7 @@ public:
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
     /// The process in which startDump() was called, a child of the calling one, has failed or was killed: it may not
     /// have undone all that it did to processes, which run.
-    virtual void rescue(Log&) noexcept {}
+    virtual void rescue(Log&, const ImageDir& /*of the dump*/) noexcept {}
     /// Processes are about to be pre-dumped, which takes their memory only: the place to log what that leaves out.
     virtual void notePreDump(std::span<const HostPid> /*processes*/, Log&) {}
     [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }

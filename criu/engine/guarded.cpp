@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/guarded.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
 
@@ -128,8 +130,9 @@ private:
             return 0;
         if (WIFSIGNALED(status))
             run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
+        const ImageDir images(UniqueFd(::fcntl(run_.imagesDir.get(), F_DUPFD_CLOEXEC, 0)), "the images directory");
         for (const auto& subsystem : run_.devices)
-            subsystem->rescue(run_.log);
+            subsystem->rescue(run_.log, images);
         if (networkLocked_ && (abandoned_ || WIFSIGNALED(status)))
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

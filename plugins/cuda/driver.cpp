@@ -11,53 +11,15 @@
 
 #include "criu/base/shared_library.hpp"
 #include "criu/kernel/scan.hpp"
+#include "plugins/cuda/api.hpp"
+#include "plugins/cuda/storage.hpp"
 
 namespace criu::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
 constexpr const char* kControlDevice = "/dev/nvidiactl";
 constexpr const char* kGpuFolder = "/proc/driver/nvidia/gpus";
 constexpr const char* kVersionFile = "/proc/driver/nvidia/version";
-
-/// Results of the API that mean something here (CUresult in the driver API's manual).
-constexpr int kSuccess = 0;
-constexpr int kInvalidValue = 1;
-constexpr int kOutOfMemory = 2;
-constexpr int kNotInitialized = 3;
-constexpr int kIllegalState = 401;
-constexpr int kNotReady = 600;
-constexpr int kNotSupported = 801;
-
-/// Arguments of the calls: 64 bytes each, of which those that have no meaning are zero.
-struct LockArguments {
-    std::uint32_t timeoutMs = 0;
-    std::uint32_t reserved0 = 0;
-    std::uint64_t reserved[7] = {};
-};
-struct RestoreArguments {
-    const GpuPair* pairs = nullptr;
-    std::uint32_t count = 0;
-    char reserved0[4] = {};
-    std::uint64_t reserved[6] = {};
-};
-static_assert(sizeof(LockArguments) == 64 && sizeof(RestoreArguments) == 64 && sizeof(GpuPair) == 32);
-
-const char* hintFor(int result) {
-    switch (result) {
-        case kOutOfMemory:
-            return "there isn't enough memory on the GPU, or in the machine for what is on the GPU";
-        case kNotInitialized:
-            return "it has no CUDA state";
-        case kIllegalState:
-            return "it is in another state than this needs";
-        case kNotSupported:
-            return "it uses something that the driver can't checkpoint: managed memory, memory shared with other "
-                   "processes, MIG or multicast objects";
-        default:
-            return nullptr;
-    }
-}
 
 std::string wholeFile(const std::filesystem::path& path) {
     std::ifstream file(path);
@@ -81,68 +43,6 @@ std::string valueOf(std::string_view text, std::string_view key) {
     return {};
 }
 
-/// The checkpoint calls of the library.
-class Api {
-public:
-    Api()
-        : library_(kLibrary, "libcuda1"),
-          getState_(call("cuCheckpointProcessGetState")),
-          getRestoreThread_(call("cuCheckpointProcessGetRestoreThreadId")),
-          lock_(call("cuCheckpointProcessLock")),
-          checkpoint_(call("cuCheckpointProcessCheckpoint")),
-          restore_(call("cuCheckpointProcessRestore")),
-          unlock_(call("cuCheckpointProcessUnlock")),
-          initialize_(library_["cuInit"]),
-          driverVersion_(library_["cuDriverGetVersion"]),
-          errorName_(library_["cuGetErrorName"]) {}
-
-    using Get = int (*)(int pid, int* value);
-    using Do = int (*)(int pid, const void* arguments);
-
-    [[nodiscard]] int get(bool thread, int pid, int* value) const {
-        return (thread ? getRestoreThread_ : getState_)(pid, value);
-    }
-    [[nodiscard]] Do lock() const noexcept { return lock_; }
-    [[nodiscard]] Do checkpoint() const noexcept { return checkpoint_; }
-    [[nodiscard]] Do restore() const noexcept { return restore_; }
-    [[nodiscard]] Do unlock() const noexcept { return unlock_; }
-    [[nodiscard]] int initialize() const { return initialize_(0); }
-    [[nodiscard]] int version() const {
-        int version = 0;
-        return driverVersion_(&version) == kSuccess ? version : 0;
-    }
-
-    [[noreturn]] void failed(int result, const char* what, pid_t pid) const {
-        const char* name = nullptr;
-        if (errorName_(result, &name) != kSuccess || name == nullptr)
-            name = "unknown error";
-        CudaError error(result, fmt::format("{} process {}: {} ({})", what, pid, name, result));
-        if (const char* const hint = hintFor(result))
-            error.addHint(hint);
-        throw error;
-    }
-
-private:
-    /// The calls have one form in all versions of the library so far, so their plain symbols are right.
-    [[nodiscard]] SharedLibrary::Symbol call(const char* name) const {
-        const SharedLibrary::Symbol symbol = library_.find(name);
-        if (static_cast<void*>(symbol) == nullptr)
-            fail("the CUDA driver is too old: {} lacks {}, which came with CUDA 12.8 (driver 570)", kLibrary, name);
-        return symbol;
-    }
-
-    SharedLibrary library_;
-    Get getState_;
-    Get getRestoreThread_;
-    Do lock_;
-    Do checkpoint_;
-    Do restore_;
-    Do unlock_;
-    int (*initialize_)(unsigned);
-    int (*driverVersion_)(int*);
-    int (*errorName_)(int, const char**);
-};
-
 /// nvmlMemory_t of the management library, bytes.
 struct NvmlMemory {
     unsigned long long total = 0;
@@ -156,52 +56,57 @@ public:
 
     [[nodiscard]] std::optional<State> state(pid_t pid) override {
         int value = 0;
-        const int result = api().get(false, pid, &value);
+        const int result = api().getState(pid, &value);
         if (result == kInvalidValue || result == kNotInitialized)
             return std::nullopt;
         if (result != kSuccess)
-            api().failed(result, "ask for the CUDA state of", pid);
+            api().failed(result, fmt::format("ask for the CUDA state of process {}", pid));
         return static_cast<State>(value);
     }
 
     [[nodiscard]] pid_t restoreThread(pid_t pid) override {
         int value = 0;
-        if (const int result = api().get(true, pid, &value); result != kSuccess)
-            api().failed(result, "ask for the driver's thread in", pid);
+        if (const int result = api().getRestoreThread(pid, &value); result != kSuccess)
+            api().failed(result, fmt::format("ask for the driver's thread in process {}", pid));
         return value;
     }
 
     [[nodiscard]] bool lock(pid_t pid, std::chrono::milliseconds limit) override {
         LockArguments arguments;
         arguments.timeoutMs = static_cast<std::uint32_t>(std::max<std::int64_t>(limit.count(), 1));
-        const int result = api().lock()(pid, &arguments);
+        const int result = api().lock(pid, &arguments);
         if (result == kNotReady)
             return false;
         if (result != kSuccess)
-            api().failed(result, "lock", pid);
+            api().failed(result, fmt::format("lock process {}", pid));
         return true;
     }
 
     void checkpoint(pid_t pid) override {
-        if (const int result = api().checkpoint()(pid, nullptr); result != kSuccess)
-            api().failed(result, "copy out what devices hold of", pid);
+        if (const int result = api().checkpoint(pid, nullptr); result != kSuccess)
+            api().failed(result, fmt::format("copy out what devices hold of process {}", pid));
     }
 
     void restore(pid_t pid, std::span<const GpuPair> pairs) override {
         // Without a process that uses it a GPU may be switched off (persistence mode off), and only cuInit() wakes it.
-        std::call_once(initialized_, [this] { initializeResult_ = api().initialize(); });
-        if (initializeResult_ != kSuccess)
-            api().failed(initializeResult_, "start the CUDA driver for", pid);
+        api().require(api().initialize(), "start the CUDA driver");
         RestoreArguments arguments;
         arguments.pairs = pairs.data();
         arguments.count = static_cast<std::uint32_t>(pairs.size());
-        if (const int result = api().restore()(pid, pairs.empty() ? nullptr : &arguments); result != kSuccess)
-            api().failed(result, "put back on devices what they held of", pid);
+        if (const int result = api().restore(pid, pairs.empty() ? nullptr : &arguments); result != kSuccess)
+            api().failed(result, fmt::format("put back on devices what they held of process {}", pid));
     }
 
     void unlock(pid_t pid) override {
-        if (const int result = api().unlock()(pid, nullptr); result != kSuccess)
-            api().failed(result, "unlock", pid);
+        if (const int result = api().unlock(pid, nullptr); result != kSuccess)
+            api().failed(result, fmt::format("unlock process {}", pid));
+    }
+
+    [[nodiscard]] const Storage* storage() override {
+        const std::lock_guard lock(starting_);
+        if (!storage_)
+            storage_ = Storage::open(api());
+        return storage_.get();
     }
 
     [[nodiscard]] int apiVersion() override { return api().version(); }
@@ -269,14 +174,21 @@ private:
 
     std::mutex loading_;
     std::optional<Api> api_;
-    std::once_flag initialized_;
-    int initializeResult_ = 0;
+    std::mutex starting_;
+    std::unique_ptr<Storage> storage_;
 };
 
 }  // namespace
 
 std::unique_ptr<Driver> makeDriver() {
     return std::make_unique<RealDriver>();
+}
+
+std::string formatUuid(const Uuid& uuid) {
+    std::string text = "GPU-";
+    for (std::size_t i = 0; i < uuid.size(); ++i)
+        text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+    return text;
 }
 
 Uuid parseUuid(const std::string& text) {

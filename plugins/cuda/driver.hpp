@@ -19,8 +19,8 @@
 /// manual). They are carried out by a thread that the driver keeps in that process.
 namespace criu::cuda {
 
-/// CUprocessState. Later drivers may have others.
-enum class State : int { Running = 0, Locked = 1, Checkpointed = 2, Failed = 3 };
+/// CUprocessState. The last two came with CUDA 13.4: a storage operation is under way. Later drivers may have others.
+enum class State : int { Running = 0, Locked = 1, Checkpointed = 2, Failed = 3, Checkpointing = 4, Restoring = 5 };
 
 /// A call of the CUDA driver API that failed. `result`: CUresult.
 class CudaError : public Error {
@@ -47,6 +47,8 @@ struct Gpu {
     std::string model;
 };
 
+class Storage;
+
 /// The driver of this machine. Calls that take a pid may be made from several threads at once.
 class Driver {
 public:
@@ -69,6 +71,9 @@ public:
     /// Locked -> Running.
     virtual void unlock(pid_t pid) = 0;
 
+    /// What contents are moved by without a copy in memory of the process; null if the driver can't. This process uses
+    /// GPUs from then on. Throws Error.
+    [[nodiscard]] virtual const Storage* storage() = 0;
     /// Of the CUDA API that the library has: 1000 times the major number and 10 times the minor one.
     [[nodiscard]] virtual int apiVersion() = 0;
     /// GPUs and version of the kernel's driver; empty if it doesn't say.
@@ -80,6 +85,8 @@ public:
 
 std::unique_ptr<Driver> makeDriver();
 
+/// "GPU-" and 32 digits in groups.
+std::string formatUuid(const Uuid& uuid);
 /// Throws Error unless `text` is "GPU-" and a UUID.
 Uuid parseUuid(const std::string& text);
 

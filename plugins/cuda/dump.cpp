@@ -16,6 +16,8 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/scan.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/memory/page_files.hpp"
+#include "criu/memory/page_sink.hpp"
 #include "criu/model/options.hpp"
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/processes.hpp"
@@ -30,6 +32,19 @@ constexpr std::chrono::seconds kAttempt{10};
 std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
     return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()),
                     std::chrono::milliseconds(1));
+}
+
+void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Arena& arena) {
+    entry.n_contents = contents.size();
+    entry.contents = arena.array<CudaContent*>(contents.size());
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        CudaContent& content = *(entry.contents[i] = arena.make<CudaContent>());
+        content.gpu.len = contents[i].gpu.size();
+        content.gpu.data = arena.array<std::uint8_t>(contents[i].gpu.size());
+        std::copy(contents[i].gpu.begin(), contents[i].gpu.end(), content.gpu.data);
+        content.bytes = contents[i].bytes;
+        content.object = contents[i].object;
+    }
 }
 
 }  // namespace
@@ -85,6 +100,11 @@ bool CudaDump::announce(std::span<const HostPid> processes) {
         found = note(pid) || found;
     if (!found)
         return false;
+    if (storage_ == nullptr && wantsStorage()) {
+        storage_ = driver_.storage();
+        if (storage_ != nullptr)
+            context_.log.info("cuda: contents go straight from GPUs into the images");
+    }
     const auto end = Clock::now() + context_.options.cudaTimeout;
     while (!lockAll(std::min(end, Clock::now() + kAttempt))) {
         context_.stop.throwIfRequested();
@@ -143,6 +163,40 @@ void CudaDump::pause(HostPid pid) {
                  context_.options.cudaTimeout.count());
 }
 
+bool CudaDump::wantsStorage() const {
+    // What devices held has to be read again if the dump fails or the processes go on, which a page server doesn't let.
+    return !context_.options.pageServer && !context_.options.stream && context_.sinks != nullptr &&
+           context_.sinks->takes(memory::MemoryObject::Kind::Device);
+}
+
+/// In a thread of its own.
+void CudaDump::copyOut(pid_t pid, Stored* stored) {
+    std::exception_ptr failure;
+    if (stored == nullptr)
+        driver_.checkpoint(pid);
+    else
+        stored->contents =
+            ContentStorage(*storage_, context_.watch, &stored->moved).save(pid, *context_.sinks, nextObject_, failure);
+    if (failure)
+        rethrow(failure);
+    if (stored != nullptr)
+        held_.store(inTree(HostPid(pid)), stored->contents);
+    const std::optional<State> state = driver_.state(pid);
+    if (state != State::Checkpointed)
+        fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
+             state ? static_cast<int>(*state) : -1);
+}
+
+/// The same.
+void CudaDump::putBack(pid_t pid, const Stored* stored) {
+    if (driver_.state(pid) != State::Checkpointed)
+        return;
+    if (stored == nullptr)
+        return driver_.restore(pid, {});
+    ContentStorage(*storage_, context_.watch)
+        .load(pid, stored->contents, {}, memory::FilePageSources(context_.images), nullptr);
+}
+
 void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
     for (compel::FrozenProcess* const frozen : all)
         if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
@@ -154,7 +208,11 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
     std::deque<StagingWatch> watches;
     for (auto& [pid, process] : processes_)
         if (process.before != State::Checkpointed) {
-            targets.push_back({process.frozen, process.thread, &watches.emplace_back(pid, context_.log)});
+            StagingWatch& watch = watches.emplace_back(pid, context_.log);
+            if (storage_ != nullptr)
+                process.stored = std::make_shared<Stored>();
+            targets.push_back({process.frozen, process.thread, storage_ == nullptr ? &watch : nullptr,
+                               storage_ == nullptr ? nullptr : &process.stored->moved});
             sizes.push_back(dataSize(pid));
             process.touched = true;
         }
@@ -162,21 +220,16 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
         return;
     context_.log.info("cuda: copying out what GPUs hold of {} processes", targets.size());
     const auto start = Clock::now();
-    throwFirst(callTogether(targets,
-                            [&driver = driver_](pid_t pid) {
-                                driver.checkpoint(pid);
-                                const std::optional<State> state = driver.state(pid);
-                                if (state != State::Checkpointed)
-                                    fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
-                                         state ? static_cast<int>(*state) : -1);
-                            },
+    throwFirst(callTogether(targets, [this](pid_t pid) { copyOut(pid, processes_.at(HostPid(pid)).stored.get()); },
                             {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const HostPid pid(targets[i].process->pid());
         const std::uint64_t now = dataSize(pid);
-        sum += processes_[pid].staged = now - std::min(now, sizes[i]);
+        Process& process = processes_[pid];
+        process.staged = process.stored ? process.stored->moved.load() : now - std::min(now, sizes[i]);
+        sum += process.staged;
         if (watches[i].size() != 0)
             context_.log.info("cuda: {} MiB of process {} were made ready for the driver", watches[i].size() >> 20,
                               pid);
@@ -216,6 +269,10 @@ void CudaDump::dumpLate(HostPid) {
         entry.state = static_cast<std::uint32_t>(process.before);
         entry.has_staged = 1;
         entry.staged = process.staged;
+        addContents(entry,
+                    process.stored ? std::span<const StoredContent>(process.stored->contents)
+                                   : std::span<const StoredContent>(),
+                    arena);
     }
     std::vector<CudaLibrary*> libraries;
     for (const Library& library : libraries_) {
@@ -237,14 +294,11 @@ void CudaDump::bringBack() {
         if (process.frozen == nullptr)
             unlock(pid, process);  // it runs, and with it the driver's thread
         else if (process.touched)
-            touched.push_back({process.frozen, process.thread});
+            touched.push_back(
+                {process.frozen, process.thread, nullptr, process.stored ? &process.stored->moved : nullptr});
     }
-    std::vector<std::exception_ptr> failures = callTogether(touched,
-                                                            [&driver = driver_](pid_t pid) {
-                                                                if (driver.state(pid) == State::Checkpointed)
-                                                                    driver.restore(pid, {});
-                                                            },
-                                                            {kUndone});
+    std::vector<std::exception_ptr> failures =
+        callTogether(touched, [this](pid_t pid) { putBack(pid, processes_.at(HostPid(pid)).stored.get()); }, {kUndone});
     std::vector<Target> locked;
     for (auto& [pid, process] : processes_) {
         const auto place = std::find_if(touched.begin(), touched.end(),

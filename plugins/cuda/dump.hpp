@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
+#include "plugins/cuda/contents.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/held.hpp"
 #include "plugins/cuda/libraries.hpp"
@@ -37,6 +40,11 @@ public:
     void release(bool goOn) override;
 
 private:
+    /// What storage mode has done with a process.
+    struct Stored {
+        std::vector<StoredContent> contents;
+        std::atomic<std::uint64_t> moved{0};  ///< bytes that have to be moved
+    };
     /// Kept here, since the driver can be asked only while its thread in the process runs.
     struct Process {
         State before{};
@@ -44,7 +52,10 @@ private:
         pid_t thread = 0;                         ///< the driver's
         bool touched = false;                     ///< its checkpoint was begun
         compel::FrozenProcess* frozen = nullptr;  ///< none before it is stopped
-        std::uint64_t staged = 0;                 ///< bytes of memory that appeared by the checkpoint
+        std::uint64_t staged = 0;                 ///< bytes of contents
+        /// Of storage mode, from its checkpoint on. Shared with the thread that makes the driver's call, which may be
+        /// left behind.
+        std::shared_ptr<Stored> stored;
     };
     using Clock = std::chrono::steady_clock;
 
@@ -55,11 +66,17 @@ private:
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
     void unlock(HostPid pid, Process& process) noexcept;
     void bringBack();
+    /// Whether contents go straight from devices into pages of the checkpoint.
+    [[nodiscard]] bool wantsStorage() const;
+    void copyOut(pid_t pid, Stored* stored);
+    void putBack(pid_t pid, const Stored* stored);
 
     Driver& driver_;
     Held& held_;
     const device::Context& context_;
     std::map<HostPid, Process> processes_;
+    const Storage* storage_ = nullptr;  ///< null: contents are copied to memory of processes
+    std::atomic<std::uint32_t> nextObject_{kFirstObject};
     std::set<HostPid> others_;     ///< have libcuda in memory, and no CUDA state
     std::set<Library> libraries_;  ///< of all of them
     bool released_ = false;

@@ -17,19 +17,38 @@ void Held::add(TreePid pid) noexcept {
     const std::uint32_t count = page().count;
     if (count == kMost)
         return;
-    page().pids[count] = pid.value;
+    page().processes[count].pid = pid.value;
+    page().processes[count].count = 0;
     __atomic_store_n(&page().count, count + 1, __ATOMIC_RELEASE);
+}
+
+void Held::store(TreePid pid, std::span<const StoredContent> contents) noexcept {
+    for (Entry& entry : std::span(page().processes).first(page().count)) {
+        if (entry.pid != pid.value || contents.size() > kMostGpus)
+            continue;
+        for (std::size_t i = 0; i < contents.size(); ++i)
+            entry.contents[i] = {contents[i].gpu, contents[i].bytes, contents[i].object};
+        __atomic_store_n(&entry.count, static_cast<std::uint32_t>(contents.size()), __ATOMIC_RELEASE);
+    }
 }
 
 void Held::clear() noexcept {
     __atomic_store_n(&page().count, 0U, __ATOMIC_RELEASE);
 }
 
-std::vector<TreePid> Held::all() const {
-    std::vector<TreePid> found;
+std::vector<Held::Process> Held::all() const {
+    std::vector<Process> found;
     const std::size_t count = std::min<std::size_t>(__atomic_load_n(&page().count, __ATOMIC_ACQUIRE), kMost);
-    for (std::size_t i = 0; i < count; ++i)
-        found.emplace_back(page().pids[i]);
+    for (const Entry& entry : std::span(page().processes).first(count)) {
+        const TreePid pid(entry.pid);
+        if (std::any_of(found.begin(), found.end(), [&](const Process& each) { return each.pid == pid; }))
+            continue;  // it was locked a second time
+        Process& process = found.emplace_back();
+        process.pid = pid;
+        const std::uint32_t stored = __atomic_load_n(&entry.count, __ATOMIC_ACQUIRE);
+        for (const Content& each : std::span(entry.contents).first(std::min<std::size_t>(stored, kMostGpus)))
+            process.contents.push_back({each.gpu, each.bytes, each.object, nullptr});
+    }
     return found;
 }
 

@@ -12,6 +12,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/memory/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/criu-cuda.hpp"
@@ -70,12 +71,40 @@ void CudaRestore::prepare(files::FileRestore&) {
         Process& known = (*processes_)[TreePid(static_cast<pid_t>(process->pid))];
         known.before = static_cast<State>(process->state);
         known.thread = TreePid(static_cast<pid_t>(process->thread));
+        noteContents(*process, known);
         if (static_cast<State>(process->state) != State::Checkpointed)
             staged += process->staged;
     }
     // When the driver runs out of memory in the midst of a restore the process is lost: it can neither go on nor back.
     if (const auto free = driver_.freeMemory(); free && staged > *free)
         fail("{} MiB are to be put on GPUs, which have only {} MiB left", staged >> 20, *free >> 20);
+}
+
+void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
+    for (const CudaContent* const content : list(entry.contents, entry.n_contents)) {
+        StoredContent& stored = process.contents.emplace_back();
+        if (content->gpu.len != stored.gpu.size())
+            fail("the image has a UUID of {} bytes", content->gpu.len);
+        std::copy_n(content->gpu.data, stored.gpu.size(), stored.gpu.begin());
+        stored.bytes = content->bytes;
+        stored.object = content->object;
+        (void)context_.sources->openRequired(memory::MemoryObject::device(stored.object));
+    }
+    constexpr int kStorage = 13040;
+    if (!process.contents.empty() && driver_.apiVersion() < kStorage)
+        fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
+}
+
+/// In a thread of its own.
+void CudaRestore::restore(pid_t pid, Process* process) {
+    const std::optional<State> state = driver_.state(pid);
+    if (state == State::Checkpointed && process != nullptr && !process->contents.empty())
+        ContentStorage(*storage_, context_.watch, &process->moved)
+            .load(pid, process->contents, pairs_, *context_.sources, &context_.stop);
+    else if (state == State::Checkpointed)
+        driver_.restore(pid, pairs_);
+    else if (state != State::Locked)
+        fail("process {} is in state {} of the CUDA driver", pid, state ? static_cast<int>(*state) : -1);
 }
 
 void CudaRestore::chooseGpus(const std::vector<Gpu>& then) {
@@ -94,39 +123,35 @@ void CudaRestore::chooseGpus(const std::vector<Gpu>& then) {
 void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
     std::vector<Target> restored;
     std::vector<Target> unlocked;
+    std::map<pid_t, Process*> noted;
     for (const device::ResumedProcess& each : processes) {
         const HostPid pid(each.process->pid());
-        Process known{State::Running, {}};
+        Process* known = nullptr;
         if (processes_) {
             const auto found = processes_->find(each.pid);
             if (found == processes_->end() || found->second.before == State::Checkpointed)
                 continue;
-            known = found->second;
+            known = &found->second;
         } else if (!usesCuda(pid)) {
             continue;
         }
-        const std::optional<pid_t> thread = driversThread(*each.process, known.thread);
+        const std::optional<pid_t> thread = driversThread(*each.process, known != nullptr ? known->thread : TreePid());
         if (!thread && !processes_)
             continue;  // it has the library, and perhaps never used it
         if (!thread)
             fail("process {} has no thread any more that works for the CUDA driver", each.pid);
-        restored.push_back({each.process, *thread});
-        if (known.before == State::Running)
-            unlocked.push_back(restored.back());
+        restored.push_back({each.process, *thread, nullptr, known != nullptr ? &known->moved : nullptr});
+        if (known == nullptr || known->before == State::Running)
+            unlocked.push_back({each.process, *thread});
+        noted[pid.value] = known;
+        if (known != nullptr && !known->contents.empty() && storage_ == nullptr)
+            storage_ = driver_.storage();
     }
     if (restored.empty())
         return;
     context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
     const auto start = std::chrono::steady_clock::now();
-    throwFirst(callTogether(restored,
-                            [this](pid_t pid) {
-                                const std::optional<State> state = driver_.state(pid);
-                                if (state == State::Checkpointed)
-                                    driver_.restore(pid, pairs_);
-                                else if (state != State::Locked)
-                                    fail("process {} is in state {} of the CUDA driver", pid,
-                                         state ? static_cast<int>(*state) : -1);
-                            },
+    throwFirst(callTogether(restored, [this, &noted](pid_t pid) { restore(pid, noted.at(pid)); },
                             {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
     // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
+#include "images/criu-cuda.hpp"
+#include "plugins/cuda/contents.hpp"
 #include "plugins/cuda/driver.hpp"
 
 namespace criu::cuda {
@@ -20,16 +23,21 @@ public:
     void resumeAll(std::span<const device::ResumedProcess> processes) override;
 
 private:
+    struct Process {
+        State before{};
+        TreePid thread;                       ///< the driver's; 0 if the image doesn't say
+        std::vector<StoredContent> contents;  ///< of storage mode
+        std::atomic<std::uint64_t> moved{0};  ///< bytes of them that have to be moved
+    };
+    void restore(pid_t pid, Process* process);
+    void noteContents(const CudaProcess& entry, Process& process);
     void chooseGpus(const std::vector<Gpu>& then);
 
     Driver& driver_;
     const device::Context& context_;
-    struct Process {
-        State before{};
-        TreePid thread;  ///< the driver's; 0 if the image doesn't say
-    };
     std::optional<std::map<TreePid, Process>> processes_;  ///< none in images of CRIU 4.2
     std::vector<GpuPair> pairs_;
+    const Storage* storage_ = nullptr;
 };
 
 }  // namespace criu::cuda

@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <thread>
 #include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/memory/page_files.hpp"
+#include "criu/memory/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "plugins/cuda/dump.hpp"
 #include "plugins/cuda/held.hpp"
@@ -47,6 +50,13 @@ public:
                          fail("contents can be put on other GPUs since CUDA 13.0 (driver 580)");
                      return true;
                  },
+                 [] { return false; }},
+                {"cuda_storage",
+                 [this] {
+                     if (driver_->apiVersion() < kStores)
+                         fail("contents can go straight into images since CUDA 13.4 (driver 615)");
+                     return true;
+                 },
                  [] { return false; }}};
     }
 
@@ -58,10 +68,10 @@ public:
                 log.info("cuda: of process {} only what is in host memory is pre-dumped, not what GPUs hold", pid);
     }
 
-    void rescue(Log& log) noexcept override {
+    void rescue(Log& log, const ImageDir& images) noexcept override {
         try {
-            for (const TreePid pid : held_->all())
-                rescueProcess(pid, log);
+            for (const Held::Process& process : held_->all())
+                rescueProcess(process, images, log);
         } catch (const std::exception& error) {
             log.error("cuda: {}", error.what());
         }
@@ -70,6 +80,7 @@ public:
 private:
     /// CUDA 13.0 (driver 580): a restore may name other GPUs.
     static constexpr int kPutsElsewhere = 13000;
+    static constexpr int kStores = 13040;
 
     [[nodiscard]] std::vector<std::string> describe() const {
         const int version = driver_->apiVersion();
@@ -81,24 +92,39 @@ private:
     }
 
     /// The dump may have been done in another pid namespace, so the process is looked for by what it is called there.
-    void rescueProcess(TreePid pid, Log& log) {
+    void rescueProcess(const Held::Process& held, const ImageDir& images, Log& log) {
         for (const pid_t each : kernel::ProcDir().processes()) {
             const HostPid process(each);
-            if (!usesCuda(process) || inTree(process) != pid)
+            if (!usesCuda(process) || inTree(process) != held.pid)
                 continue;
             log.info("cuda: process {} is brought back to work", process);
-            callAlone(
-                [&driver = *driver_, each] {
-                    std::optional<State> state = driver.state(each);
-                    if (state == State::Checkpointed) {
-                        driver.restore(each, {});
-                        state = driver.state(each);
-                    }
-                    if (state == State::Locked)
-                        driver.unlock(each);
-                },
-                timeForContents(process, kUndone), nullptr, fmt::format("bring back process {}", process));
+            std::uint64_t moved = 0;
+            for (const StoredContent& content : held.contents)
+                moved += content.bytes;
+            callAlone([this, each, &held, &images] { bringBack(each, held, images); },
+                      timeForContents(process, kUndone, moved), nullptr, fmt::format("bring back process {}", process));
         }
+    }
+
+    void bringBack(pid_t pid, const Held::Process& held, const ImageDir& images) {
+        std::optional<State> state = driver_->state(pid);
+        // An operation whose caller has ended: the driver takes a moment to see that.
+        const auto end = std::chrono::steady_clock::now() + kUndone;
+        while ((state == State::Checkpointing || state == State::Restoring) && std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            state = driver_->state(pid);
+        }
+        if (state == State::Checkpointed) {
+            const Storage* const storage = held.contents.empty() ? nullptr : driver_->storage();
+            if (storage != nullptr)
+                ContentStorage(*storage, memory::ReadWatch{})
+                    .load(pid, held.contents, {}, memory::FilePageSources(images), nullptr);
+            else
+                driver_->restore(pid, {});
+            state = driver_->state(pid);
+        }
+        if (state == State::Locked)
+            driver_->unlock(pid);
     }
 
     std::unique_ptr<Driver> driver_;

@@ -41,8 +41,8 @@ struct Call {
     std::exception_ptr failure;
 };
 
-std::chrono::milliseconds timeToMove(HostPid pid, std::uint64_t bytesPerSecond) {
-    return std::chrono::milliseconds(dataSize(pid) / (bytesPerSecond / 1000));
+std::chrono::milliseconds timeToMove(HostPid pid, std::uint64_t moved, std::uint64_t bytesPerSecond) {
+    return std::chrono::milliseconds((dataSize(pid) + moved) / (bytesPerSecond / 1000));
 }
 
 std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work) {
@@ -63,6 +63,7 @@ public:
     Running(const Target& target, const std::function<void(pid_t)>& work, const Patience& patience)
         : patience_(patience),
           pid_(target.process->pid()),
+          moved_(target.moved),
           run_(*target.process, target.thread, compel::FreezeOptions().patience, target.watch),
           caller_(start(call_, [work, pid = target.process->pid()] { work(pid); })) {}
     ~Running() {
@@ -99,6 +100,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    [[nodiscard]] std::uint64_t moved() const noexcept { return moved_ != nullptr ? moved_->load() : 0; }
+
     void giveUpIfLate() {
         const auto now = Clock::now();
         if (patience_.stop != nullptr && !stopped_ && patience_.stop->requested()) {
@@ -106,9 +109,9 @@ private:
             measured_ = {};
         }
         if (now - measured_ >= kMeasure) {
-            end_ = began_ + timeForContents(pid_, patience_.answer);
+            end_ = began_ + timeForContents(pid_, patience_.answer, moved());
             if (stopped_)
-                end_ = std::min(end_, *stopped_ + kLastAnswer + timeToMove(pid_, kUsual));
+                end_ = std::min(end_, *stopped_ + kLastAnswer + timeToMove(pid_, moved(), kUsual));
             measured_ = now;
         }
         if (now < end_)
@@ -135,6 +138,7 @@ private:
 
     const Patience patience_;
     const HostPid pid_;
+    const std::atomic<std::uint64_t>* const moved_;
     const Clock::time_point began_ = Clock::now();
     Clock::time_point end_{};
     Clock::time_point measured_{};              ///< when `end_` was computed
@@ -149,8 +153,8 @@ private:
 
 }  // namespace
 
-std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer) {
-    return answer + timeToMove(pid, kSlowest);
+std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer, std::uint64_t moved) {
+    return answer + timeToMove(pid, moved, kSlowest);
 }
 
 std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,

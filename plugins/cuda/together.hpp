@@ -4,7 +4,9 @@
 #include <compel/process.hpp>
 #include <compel/single_thread_run.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string_view>
@@ -22,6 +24,8 @@ struct Target {
     compel::FrozenProcess* process = nullptr;
     pid_t thread = 0;
     compel::SystemCallWatch* watch = nullptr;  ///< sees that thread's system calls; may be null
+    /// Bytes that are moved besides those in memory of the process; may be null.
+    const std::atomic<std::uint64_t>* moved = nullptr;
 };
 
 /// How long the driver may take for what it does at once.
@@ -49,8 +53,8 @@ std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
                                              const Patience& patience);
 
 /// How long a call about this process may take that moves all contents, at the slowest rate that was ever reported:
-/// `answer`, and a second for each 128 MiB that the process has.
-std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer);
+/// `answer`, and a second for each 128 MiB that the process has, or that are `moved` besides.
+std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer, std::uint64_t moved = 0);
 
 /// Throws the first of these failures that isn't null.
 void throwFirst(const std::vector<std::exception_ptr>& failures);

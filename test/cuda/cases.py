@@ -22,6 +22,7 @@ class Settings:
         self.images = images
         self.libraries = libraries  # for LD_LIBRARY_PATH of criu alone
         self.environment = environment or {}
+        self.check = None  # what must be true of a run and its log after a command that ended well
         self.machine = machine  # the GPUs and the driver that criu is to see, for the played driver
 
 
@@ -91,6 +92,9 @@ class Run:
         code, said = self.criu(verb, *options)
         if code != 0:
             raise Failed(f"criu {verb}: exit code {code}: {said}")
+        self.last = options
+        if self.settings.check is not None:
+            self.settings.check(self, verb)
 
     def dump(self, *options):
         self.must("dump", "-t", str(self.pid), *options)

@@ -295,6 +295,7 @@ def shown(settings):
 def on_machine(settings, machine, **environment):
     seen = Settings(settings.criu, settings.counter, settings.images, None, {**settings.environment, **environment},
                     machine)
+    seen.check = settings.check
     seen.crit = settings.crit
     return seen
 
@@ -498,6 +499,47 @@ def objects(settings):
         run.clean()
 
 
+def stored(settings, case, *, straight=True, **options):
+    """A case with a driver that has storage mode. Its dump says whether contents went straight into the images."""
+    def check(run, verb):
+        if verb != "dump" or "-t" not in run.last:
+            return
+        if ("contents go straight from GPUs" in run.log("dump")) != straight:
+            raise Failed(f"contents {'did not go' if straight else 'went'} straight into the images")
+    changed = Settings(settings.criu, settings.counter, settings.images, None,
+                       {**settings.environment, "FAKE_CUDA_DRIVER": "615", **options}, settings.machine)
+    changed.crit = settings.crit
+    changed.check = check
+    return case(changed)
+
+
+def no_room_for_images(settings):
+    """Where images can't take contents, these are held until the driver takes them back: the program goes on."""
+    run = started(settings, "64")
+    try:
+        small = os.path.join(run.work, "small")
+        os.mkdir(small)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", small], check=True)
+        try:
+            run.images = small
+            run.refused("dump", "No space left")
+            if "straight" not in run.log("dump"):
+                raise Failed("contents didn't go straight into the images")
+        finally:
+            subprocess.run(["umount", small], check=True)
+        run.images = f"{small}-other"
+        run.dump()
+        run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def on_two_devices(settings):
+    """Each GPU's contents go by themselves, and back to where they were."""
+    counter(settings, "24", "spread", processes=2, times=2)
+
+
 CASES = {
     "memory for the driver": made_ready,
     "once": lambda settings: counter(settings, "64"),
@@ -552,7 +594,26 @@ CASES = {
     "dumped beforehand": pre_dumped,
     "a page server": page_server,
     "with plain processes and a plugin": together,
+    "storage: twice": lambda settings: stored(settings, lambda made: counter(made, "80", times=2)),
+    "storage: five processes": lambda settings: stored(settings, lambda made: counter(made, "16", processes=5)),
+    "storage: two GPUs": lambda settings: stored(settings, on_two_devices, FAKE_CUDA_DEVICES="2"),
+    "storage: graphs, events and streams": lambda settings: stored(settings, objects),
+    "storage: left running": lambda settings: stored(
+        settings, lambda made: counter(made, "80", dump=["--leave-running"], times=2)),
+    "storage: compressed": lambda settings: stored(settings, lambda made: counter(made, "80", dump=["--compress"])),
+    "storage: a page server": lambda settings: stored(settings, page_server, straight=False),
+    "storage: the other GPU": lambda settings: stored(settings, lambda made: moved(made)),
+    "storage: no room for images": lambda settings: stored(settings, no_room_for_images),
+    "storage: the operation can't begin": lambda settings: stored(
+        settings, lambda made: fault(made, "checkpoint=801", "managed memory")),
+    "storage: SIGTERM": lambda settings: stored(settings, lambda made: interrupted(made, "complete=slow", 6)),
+    "storage: a restore that can't end": lambda settings: stored(
+        settings, lambda made: failed_restore(made, "complete=999", "end the copy")),
+    "storage: killed before contents are taken": lambda settings: stored(
+        settings, lambda made: killed(made, "complete=hang")),
+    "storage: killed when contents are in the images": lambda settings: stored(
+        settings, lambda made: killed(made, "state=hang@2")),
 }
 # What needs a place in /proc for the GPUs of another machine.
 OF_MACHINES = ("criu check", "crit show", "another version of the driver", "another kind of GPU", "the other GPU",
-               "the GPU that is wished")
+               "the GPU that is wished", "storage: the other GPU")

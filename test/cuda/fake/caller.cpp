@@ -112,6 +112,7 @@ int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Con
     if (!remote.write(timeoutMs, offsetof(Control, timeoutMs)) ||
         !remote.write<int>(command, offsetof(Control, command)) ||
         !remote.write<int>(trouble, offsetof(Control, trouble)) ||
+        !remote.write<int>(getpid(), offsetof(Control, caller)) ||
         !remote.write(found.asked + 1, offsetof(Control, asked)))
         return InvalidValue;
     const std::uint64_t number = found.asked + 1;

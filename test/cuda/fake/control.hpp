@@ -73,8 +73,10 @@ struct Control {
     int result;
     int stored;  // contents are in nobody's memory
     int owner;   // a child that was forked from it has all this, too, and no thread
+    int caller;  // of an operation that is under way
     int moving;  // 1: a restore puts what was on device i on device moves[i]
     int moves[kMostDevices];
+    int unused;
     std::uint64_t asked;
     std::uint64_t answered;
     std::uint64_t count;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "criu/base/shared_library.hpp"
+#include "plugins/cuda/driver.hpp"
+
+/// libcuda.so.1, as far as criu calls it: results, arguments and functions of the CUDA driver API.
+namespace criu::cuda {
+
+/// Results of the API that mean something here (CUresult in the driver API's manual).
+inline constexpr int kSuccess = 0;
+inline constexpr int kInvalidValue = 1;
+inline constexpr int kOutOfMemory = 2;
+inline constexpr int kNotInitialized = 3;
+inline constexpr int kIllegalState = 401;
+inline constexpr int kNotReady = 600;
+inline constexpr int kNotSupported = 801;
+
+/// One GPU's share of a storage operation: an address in this process, which stands for the memory of the GPU.
+struct StorageDevice {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    void* stream = nullptr;
+};
+struct StorageInfo {
+    void* handle = nullptr;
+    const StorageDevice* devices = nullptr;
+    std::uint32_t count = 0;
+    std::uint32_t reserved = 0;
+};
+
+/// Arguments of the calls: 64 bytes each, of which those that have no meaning are zero.
+struct LockArguments {
+    std::uint32_t timeoutMs = 0;
+    std::uint32_t reserved0 = 0;
+    std::uint64_t reserved[7] = {};
+};
+struct CheckpointArguments {
+    StorageInfo** storage = nullptr;  ///< since CUDA 13.4; null: contents go to memory of the process
+    std::uint64_t reserved[7] = {};
+};
+struct RestoreArguments {
+    const GpuPair* pairs = nullptr;
+    std::uint32_t count = 0;
+    char reserved0[4] = {};
+    StorageInfo** storage = nullptr;  ///< since CUDA 13.4
+    std::uint64_t reserved[5] = {};
+};
+static_assert(sizeof(StorageDevice) == 24 && sizeof(StorageInfo) == 24);
+static_assert(sizeof(LockArguments) == 64 && sizeof(CheckpointArguments) == 64 && sizeof(RestoreArguments) == 64);
+static_assert(sizeof(GpuPair) == 32);
+
+/// The library, loaded. Throws Error if it lacks the checkpoint calls, which have one form in all versions so far, so
+/// that their plain symbols are right.
+class Api {
+public:
+    Api();
+
+    using Get = int (*)(int pid, int* value);
+    using Do = int (*)(int pid, const void* arguments);
+
+    const SharedLibrary library;
+    const Get getState;
+    const Get getRestoreThread;
+    const Do lock;
+    const Do checkpoint;
+    const Do restore;
+    const Do unlock;
+
+    /// cuInit(). May be called often.
+    [[nodiscard]] int initialize() const { return initialize_(0); }
+    /// 1000 times the major number and 10 times the minor one; 0 if it doesn't say.
+    [[nodiscard]] int version() const;
+    /// A call in the form that it has in a version of the API; null if the library hasn't got it. (Plain symbols of
+    /// calls other than these are often old forms, for programs of old.)
+    [[nodiscard]] SharedLibrary::Symbol formOf(const char* name, int version) const noexcept;
+
+    /// Throws CudaError: "WHAT: CUDA_ERROR_… (7)", and what that may mean.
+    [[noreturn]] void failed(int result, const std::string& what) const;
+    void require(int result, const char* what) const {
+        if (result != kSuccess)
+            failed(result, what);
+    }
+
+private:
+    [[nodiscard]] SharedLibrary::Symbol call(const char* name) const;
+
+    int (*initialize_)(unsigned);
+    int (*driverVersion_)(int*);
+    int (*errorName_)(int, const char**);
+};
+
+}  // namespace criu::cuda

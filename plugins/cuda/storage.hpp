@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "criu/device/content.hpp"
+#include "plugins/cuda/api.hpp"
+
+/// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615): what a process has on GPUs isn't copied to
+/// memory of the process, but appears in the caller, which copies it from the devices to where it wants, and back.
+namespace criu::cuda {
+
+/// What a process has on one GPU: a range of addresses in this process that only the GPU's copies understand.
+struct StoredRange {
+    Uuid gpu{};
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    void* context = nullptr;  ///< of CUDA, in which copies have to be made
+};
+
+/// This process' side of the mode: it has a context on every GPU. For several threads.
+class Storage {
+public:
+    /// Null if the driver hasn't got the mode. Starts CUDA in this process, which takes some tenths of a second for
+    /// each GPU. Throws Error. `api` outlives it.
+    static std::unique_ptr<Storage> open(const Api& api);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    /// Functions of the API in the form of CUDA 13.4. Streams, contexts and buffers are pointers that mean something to
+    /// the driver only.
+    struct Calls {
+        int (*complete)(void* handle);
+        int (*deviceCount)(int*);
+        int (*deviceGet)(int*, int);
+        int (*deviceUuid)(Uuid*, int);
+        int (*retainContext)(void**, int);
+        int (*releaseContext)(int);
+        int (*setContext)(void*);
+        int (*contextDevice)(int*);
+        int (*createStream)(void**, unsigned);
+        int (*destroyStream)(void*);
+        int (*synchronize)(void*);
+        int (*streamContext)(void*, void** context, void** greenContext);
+        int (*allocateHost)(void**, std::size_t, unsigned);
+        int (*freeHost)(void*);
+        int (*copyToDevice)(std::uint64_t, const void*, std::size_t, void*);
+        int (*copyToHost)(void*, std::uint64_t, std::size_t, void*);
+    };
+    [[nodiscard]] const Calls& calls() const noexcept { return calls_; }
+    [[nodiscard]] const Api& api() const noexcept { return api_; }
+
+private:
+    Storage(const Api& api, const Calls& calls);
+
+    const Api& api_;
+    const Calls calls_;
+    std::vector<int> retained_;  ///< devices
+};
+
+/// One process whose contents are here, from the beginning of the operation until complete(). The driver's thread in
+/// the process has to run all the while.
+class StorageOperation {
+public:
+    /// Save: Locked -> Checkpointed, Load: Checkpointed -> Locked, both at complete(). `pairs` as for
+    /// Driver::restore(). Throws Error: nothing has begun.
+    StorageOperation(const Storage& storage, pid_t pid, device::Direction direction, std::span<const GpuPair> pairs);
+    StorageOperation(const StorageOperation&) = delete;
+    StorageOperation& operator=(const StorageOperation&) = delete;
+
+    [[nodiscard]] const std::vector<StoredRange>& ranges() const noexcept { return ranges_; }
+
+    /// All has been copied; the driver takes the ranges away. There is no way to end an operation but this, so what
+    /// wasn't saved until now is lost. Throws Error.
+    void complete();
+
+private:
+    const Storage& storage_;
+    pid_t pid_;
+    StorageInfo* info_ = nullptr;
+    std::vector<StoredRange> ranges_;
+};
+
+/// Copies ranges for the engine that moves contents; its numbers of devices are indices of `ranges`.
+class RangeContents final : public device::ContentDriver {
+public:
+    /// Both outlive this object.
+    RangeContents(const Storage& storage, const std::vector<StoredRange>& ranges)
+        : storage_(storage), ranges_(ranges) {}
+
+    [[nodiscard]] std::string_view name() const override { return "cuda"; }
+    [[nodiscard]] std::string describe(std::uint32_t device) const override;
+    std::unique_ptr<device::ContentCopier> makeCopier(std::uint32_t device, device::Direction direction,
+                                                      std::uint64_t bufferLimit, device::StopCheck checkStop) override;
+    std::unique_ptr<device::FileContents> openContent(const ImageDir& images, const std::string& file,
+                                                      std::uint64_t size) override;
+
+private:
+    const Storage& storage_;
+    const std::vector<StoredRange>& ranges_;
+};
+
+}  // namespace criu::cuda
