@@ -57,8 +57,14 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
     if (!options.pageServer)
         return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options), kFirstPagesFile,
                                                        compressionFor(options));
-    return std::make_unique<memory::RemotePageSinks>(connectToPageServer(options, run.stop),
-                                                     options.pageServerSocket >= 0);
+    memory::PageConnection server = connectToPageServer(options, run.stop);
+    if (options.connections == 1)
+        return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
+    std::uint64_t files = stripingFor(purpose, options).files;
+    if (files > 1 && !options.pagesFiles)
+        files = memory::kFilesAsPaysOff;  // there, whatever is so here
+    std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
+    return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));
 }
 
 /// Before anything stands still, so that nothing has to be taken back where it can't be done.

@@ -16,6 +16,7 @@
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/written_sums.hpp"
+#include "criu/memory/content_streams.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_server_protocol.hpp"
 #include "criu/model/options.hpp"
@@ -34,12 +35,27 @@ constexpr std::size_t kBuffer = std::size_t{1} << 20;
 /// One sender's pages.
 class Session {
 public:
-    Session(const ImageDir& images, memory::PageConnection& sender)
-        : sinks_(images, {}, kFirstNumber), sender_(sender) {}
+    /// `listening`: where the sender came from, for more connections of it; closed as soon as none will come.
+    Session(Run& run, const ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
+        : run_(run), images_(images), sender_(sender), listening_(listening) {
+        sinks_.emplace(images_, memory::Striping{}, kFirstNumber);
+    }
 
     /// Returns when all was sent and stored. Throws Error.
     void run() {
-        while (!closed_) {
+        try {
+            takeMessages();
+        } catch (const Error&) {
+            // Of a failure of theirs one sees here no more than that the sender has gone.
+            if (receivers_)
+                receivers_->rethrow();
+            throw;
+        }
+    }
+
+private:
+    void takeMessages() {
+        for (bool first = true; !closed_; first = false) {
             PageMessage message;
             if (!sender_.receive(std::as_writable_bytes(std::span(&message, 1))))
                 fail("the sender has gone before it had sent all pages");
@@ -47,33 +63,63 @@ public:
                 return fmt::format("message {} about pages at {:#x} of object {:#x}", message.word & 0xffff,
                                    message.address, message.object);
             });
-            answer(message);
+            const bool wantsStreams = message.command() == PageCommand::Streams;
+            if (wantsStreams && !first)
+                fail("it is too late for that");
+            if (wantsStreams)
+                openStreams(message);
+            listening_.socket.reset();
+            if (!wantsStreams)
+                answer(message);
         }
     }
 
-private:
+    void openStreams(const PageMessage& message) {
+        // The connections' threads are there before anything is stored, and end before the sinks do.
+        receivers_.emplace(acceptStreams(sender_, listening_, message.pages, run_.options, run_.stop), sender_);
+        run_.log.info("Accepted {} connections for content", receivers_->count());
+        if (message.address == memory::kFilesAsPaysOff)
+            sinks_.emplace(images_, memory::Striping::usual(), kFirstNumber);
+        else if (message.address > 1)
+            sinks_.emplace(images_,
+                           memory::Striping::asWished(std::min<unsigned>(
+                               static_cast<unsigned>(message.address & 0xffff), memory::kMostStreams)),
+                           kFirstNumber);
+    }
+
     void answer(const PageMessage& message) {
         switch (message.command()) {
             case PageCommand::Open:
                 return open(message);
             case PageCommand::OpenAndTell:
                 open(message);
-                return reply(static_cast<std::uint8_t>(parent_ ? 1 : 0));
+                return reply(static_cast<std::uint8_t>((parent_ ? memory::kHasParent : 0) |
+                                                       (striped() ? memory::kInSeveralFiles : 0)));
             case PageCommand::Parent:
-                return reply(static_cast<std::int32_t>(sinks_.parentOf(objectOf(message)) ? 1 : 0));
+                return reply(static_cast<std::int32_t>(sinks_->parentOf(objectOf(message)) ? 1 : 0));
             case PageCommand::Add:
                 return add(message, PageFlags::Present);
             case PageCommand::Hole:
                 return add(message, PageFlags::Parent);
             case PageCommand::AddFlagged:
                 return add(message, flagsOf(message));
+            case PageCommand::AddApart:
+                if (!receivers_)
+                    fail("there are no connections for content");
+                return add(message, flagsOf(message), true);
             case PageCommand::Close:
             case PageCommand::CloseForGood:
                 complete();
+                if (receivers_)
+                    receivers_->finish();
                 closed_ = true;
                 return reply(std::int32_t{0});
             case PageCommand::Get:
                 fail("pages are asked for, but this server only takes some");
+            case PageCommand::Streams:
+            case PageCommand::Join:
+            case PageCommand::Content:
+                break;
         }
         fail("a message of an unknown kind");
     }
@@ -108,19 +154,27 @@ private:
     void open(const PageMessage& message) {
         complete();
         const memory::MemoryObject object = objectOf(message);
-        parent_ = sinks_.parentOf(object);
-        sink_ = sinks_.open(object, 0);
+        parent_ = sinks_->parentOf(object);
+        constexpr std::uint64_t kEnough = std::uint64_t{1} << 50;  // so that numbers stay numbers
+        sink_ = sinks_->open(object, receivers_ ? std::min(message.pages, kEnough) * kImagePageSize : 0);
         object_ = message.object;
+        if (receivers_)
+            receivers_->begin(object_, *sink_);
     }
 
-    void add(const PageMessage& message, PageFlags flags) {
+    /// `apart`: the content comes in connections of its own.
+    void add(const PageMessage& message, PageFlags flags, bool apart = false) {
         const memory::PageRun run = runOf(message, flags);
         if (!sink_ || object_ != message.object)
             open(message);  // older senders don't say it
         if (has(flags, PageFlags::Parent))
             requireInParent(run);
         const std::uint64_t position = sink_->add(std::span(&run, 1));
-        if (has(flags, PageFlags::Present))
+        if (!has(flags, PageFlags::Present))
+            return;
+        if (apart)
+            receivers_->expect(run, position);
+        else
             receiveContent(run, position);
     }
 
@@ -146,9 +200,17 @@ private:
     }
 
     void complete() {
-        if (sink_)
-            sink_->finish();
+        if (!sink_)
+            return;
+        if (receivers_)
+            receivers_->complete();
+        sink_->finish();
         sink_.reset();
+    }
+
+    [[nodiscard]] bool striped() const {
+        const std::vector<std::string> extensions = sinks_->extensions();
+        return std::find(extensions.begin(), extensions.end(), memory::kStripedPages) != extensions.end();
     }
 
     template <typename Number>
@@ -156,9 +218,13 @@ private:
         sender_.send(std::as_bytes(std::span(&number, 1)));
     }
 
-    memory::FilePageSinks sinks_;
+    Run& run_;
+    const ImageDir& images_;
     memory::PageConnection& sender_;
+    ListeningPageServer& listening_;
+    std::optional<memory::FilePageSinks> sinks_;
     std::unique_ptr<memory::PageSink> sink_;
+    std::optional<memory::ContentReceivers> receivers_;  // after the sink: its threads use that
     std::uint64_t object_ = 0;
     std::optional<memory::ParentPages> parent_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
@@ -169,12 +235,13 @@ private:
 void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
     memory::PageConnection sender = acceptSender(listening, run.options, run.stop);
-    listening.socket.reset();
     if (run.options.pageServerSocket < 0)
         run.log.info("Accepted a connection");
-    if (run.options.lazyPages)
+    if (run.options.lazyPages) {
+        listening.socket.reset();
         return serveImagePages(sender, images, run.options.pageServerSocket >= 0);
-    Session(images, sender).run();
+    }
+    Session(run, images, sender, listening).run();
     std::byte more{};
     // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))

@@ -6,16 +6,25 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/base/ready_wait.hpp"
+#include "criu/memory/page_server_protocol.hpp"
 #include "criu/memory/page_tls.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
 namespace {
+
+using memory::PageCommand;
+using memory::PageMessage;
+
+constexpr std::chrono::seconds kAnyTime{0};
 
 struct Address {
     sockaddr_storage storage{};
@@ -91,13 +100,12 @@ void noticeVanishing(int socket) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
-}  // namespace
+/// A header, sent or received.
+std::span<std::byte> bytesOf(PageMessage& message) noexcept {
+    return std::as_writable_bytes(std::span(&message, 1));
+}
 
-memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop) {
-    if (options.pageServerSocket >= 0)
-        return secured({passedSocket(options), stop, options.timeout}, false, options);
-    if (!options.address || !options.port)
-        fail("--page-server needs --address and --port, or --ps-socket");
+memory::PageConnection connectAnew(const model::Options& options, StopRequest& stop) {
     const Address address = parse(*options.address, *options.port);
     UniqueFd socket = makeSocket(address);
     int result = ::connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
@@ -108,6 +116,58 @@ memory::PageConnection connectToPageServer(const model::Options& options, StopRe
     return secured({std::move(socket), stop, options.timeout}, false, options);
 }
 
+/// The next one that connects, within a time if there is a limit.
+UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
+    if (limit && limit->count() == 0)
+        limit.reset();
+    for (;;) {
+        if (!waitReady(server, POLLIN, stop, limit))
+            failWith(ETIMEDOUT, "accept a connection: nobody connects for {} s (--timeout)", limit->count() / 1000);
+        UniqueFd connection(::accept4(server, nullptr, nullptr, SOCK_CLOEXEC));
+        if (connection) {
+            noticeVanishing(connection.get());
+            return connection;
+        }
+        // Whoever has connected may have gone again.
+        if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+            failErrno("accept a sender");
+    }
+}
+
+}  // namespace
+
+memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop) {
+    if (options.pageServerSocket >= 0)
+        return secured({passedSocket(options), stop, options.timeout}, false, options);
+    if (!options.address || !options.port)
+        fail("--page-server needs --address and --port, or --ps-socket");
+    return connectAnew(options, stop);
+}
+
+std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,
+                                                   const model::Options& options, StopRequest& stop) {
+    const ErrorContext context([&] { return fmt::format("--connections {}", options.connections); });
+    PageMessage message{wordOf(PageCommand::Streams), 0, options.connections, files, 0};
+    try {
+        control.send(bytesOf(message));
+        if (!control.receive(bytesOf(message)))
+            failWith(EPROTONOSUPPORT, "the page server has closed the connection");
+    } catch (Error& error) {
+        error.addHint("page servers of CRIU 4.2 take one connection: do without the option");
+        throw;
+    }
+    if (message.command() != PageCommand::Streams || message.pages == 0 || message.pages > options.connections)
+        fail("the page server's answer is none: {:#x}", message.word);
+    const std::uint64_t count = message.pages;
+    message = {wordOf(PageCommand::Join), 0, 0, 0, message.object};
+    std::vector<memory::PageConnection> streams;
+    while (streams.size() < count) {
+        streams.push_back(connectAnew(options, stop));
+        streams.back().send(bytesOf(message));
+    }
+    return streams;
+}
+
 ListeningPageServer listenForPages(const model::Options& options) {
     const std::string text = options.address.value_or("0.0.0.0");
     const Address address = parse(text, options.port.value_or(0));
@@ -115,7 +175,7 @@ ListeningPageServer listenForPages(const model::Options& options) {
     const int on = 1;
     ::setsockopt(server.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     sys(::bind(server.socket.get(), address.get(), address.size), "bind to {} port {}", text, options.port.value_or(0));
-    sys(::listen(server.socket.get(), 1), "listen at {}", text);
+    sys(::listen(server.socket.get(), memory::kMostStreams), "listen at {}", text);
     Address own;
     own.size = sizeof(own.storage);
     sys(::getsockname(server.socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size), "look at the socket");
@@ -126,20 +186,33 @@ ListeningPageServer listenForPages(const model::Options& options) {
 
 memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
                                     StopRequest& stop) {
-    constexpr std::chrono::seconds kAnyTime{0};
     if (options.pageServerSocket >= 0)
         return secured({passedSocket(options), stop, kAnyTime}, true, options);
-    for (;;) {
-        (void)waitReady(server.socket.get(), POLLIN, stop, std::nullopt);
-        UniqueFd sender(::accept4(server.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (sender) {
-            noticeVanishing(sender.get());
-            return secured({std::move(sender), stop, kAnyTime}, true, options);
+    return secured({acceptOne(server.socket.get(), stop, std::nullopt), stop, kAnyTime}, true, options);
+}
+
+std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control, const ListeningPageServer& server,
+                                                  std::uint64_t wanted, const model::Options& options,
+                                                  StopRequest& stop) {
+    if (!server.socket)
+        fail("connections for content are asked for by a sender of --ps-socket");
+    const std::uint64_t count = std::min<std::uint64_t>(wanted, memory::kMostStreams);
+    PageMessage answer{wordOf(PageCommand::Streams), 0, count, 0, 0};
+    if (::getrandom(&answer.object, sizeof(answer.object), 0) != sizeof(answer.object))
+        failErrno("make a number that nobody knows");
+    control.send(bytesOf(answer));
+    std::vector<memory::PageConnection> streams;
+    while (streams.size() < count) {
+        // What is patient with a sender whose processes go on isn't with one that has to do no more than connect.
+        memory::PageConnection stream =
+            secured({acceptOne(server.socket.get(), stop, options.timeout), stop, options.timeout}, true, options);
+        PageMessage join;
+        if (stream.receive(bytesOf(join)) && join.command() == PageCommand::Join && join.object == answer.object) {
+            stream.setPatience(kAnyTime);
+            streams.push_back(std::move(stream));
         }
-        // Whoever has connected may have gone again.
-        if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-            failErrno("accept a sender");
     }
+    return streams;
 }
 
 }  // namespace criu::engine

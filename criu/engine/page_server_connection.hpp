@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/memory/page_connection.hpp"
@@ -33,5 +34,14 @@ struct ListeningPageServer {
 /// more, or a stop is requested. Throws Error.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
                                                   StopRequest& stop);
+
+/// Connections for content, beside the one that a sender has already (memory::PageCommand::Streams). The server, which
+/// may take them from others, knows them by a number that nobody else is told. `files`: see PageCommand::Streams. Throw
+/// Error, also when they don't come within --timeout.
+[[nodiscard]] std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,
+                                                                 const model::Options& options, StopRequest& stop);
+[[nodiscard]] std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control,
+                                                                const ListeningPageServer& server, std::uint64_t wanted,
+                                                                const model::Options& options, StopRequest& stop);
 
 }  // namespace criu::engine

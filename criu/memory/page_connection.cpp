@@ -14,8 +14,7 @@ namespace criu::memory {
 
 PageConnection::PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::seconds patience) noexcept
     : socket_(std::move(socket)), stop_(stop) {
-    if (patience.count() > 0)
-        patience_ = patience;
+    setPatience(patience);
     const int on = 1;
     // Of a Unix socket this fails: nothing is gathered there.
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -106,6 +105,16 @@ bool PageConnection::receive(std::span<std::byte> bytes) {
         bytes = bytes.subspan(got);
     }
     return true;
+}
+
+void PageConnection::setPatience(std::chrono::seconds patience) noexcept {
+    patience_.reset();
+    if (patience.count() > 0)
+        patience_ = patience;
+}
+
+void PageConnection::interrupt() noexcept {
+    ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 void PageConnection::receiveAnswer(std::span<std::byte> bytes) {

@@ -45,6 +45,12 @@ public:
     /// as send() does.
     [[nodiscard]] bool receive(std::span<std::byte> bytes);
 
+    /// As the constructor's.
+    void setPatience(std::chrono::seconds patience) noexcept;
+
+    /// Lets no call wait any longer: the other side has gone, as far as they can see. For any thread.
+    void interrupt() noexcept;
+
     /// An answer: one number in the byte order of this machine. Throws Error, also if the connection is closed.
     template <typename Number>
     [[nodiscard]] Number receiveNumber() {

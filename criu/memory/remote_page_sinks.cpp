@@ -5,6 +5,8 @@
 #include <deque>
 
 #include "criu/base/error.hpp"
+#include "criu/memory/content_streams.hpp"
+#include "criu/memory/page_file_sinks.hpp"
 
 namespace criu::memory {
 
@@ -98,15 +100,55 @@ private:
     bool abandoned_ = false;
 };
 
+/// Blocks go at once, whoever has them: the server knows from their positions where they belong.
+class RemotePageSinks::StreamedSink final : public PageSink {
+public:
+    StreamedSink(RemotePageSinks& owner, const MemoryObject& object, std::uint64_t expected)
+        : owner_(owner), object_(objectNumber(object)) {
+        const auto answer =
+            owner_.ask<std::uint8_t>({wordOf(PageCommand::OpenAndTell), 0, expected / kImagePageSize, 0, object_});
+        if ((answer & kInSeveralFiles) != 0)
+            owner_.striped_ = true;
+    }
+    ~StreamedSink() override { owner_.close(); }
+
+    std::uint64_t write(const PageBlock& block) override {
+        owner_.streams_->send(object_, block.position, block.bytes);
+        return 0;  // pages of zeroes are sent, too
+    }
+
+    void finish() override {}  // the server waits for the content before the next object, and at the end
+
+private:
+    void append(std::span<const PageRun> runs, std::uint64_t) override {
+        std::vector<PageMessage> messages;
+        messages.reserve(runs.size());
+        for (const PageRun& run : runs)
+            messages.push_back(
+                {wordOf(PageCommand::AddApart, run.flags), 0, run.bytes / kImagePageSize, run.address, object_});
+        owner_.send(messages);
+    }
+
+    RemotePageSinks& owner_;
+    const std::uint64_t object_;
+};
+
 RemotePageSinks::RemotePageSinks(PageConnection server, bool reused) : server_(std::move(server)), reused_(reused) {}
 
-std::unique_ptr<PageSink> RemotePageSinks::open(const MemoryObject& object, std::uint64_t /*expected*/) {
+RemotePageSinks::RemotePageSinks(PageConnection server, std::vector<PageConnection> streams)
+    : server_(std::move(server)), reused_(false), streams_(std::make_unique<ContentSenders>(std::move(streams))) {}
+
+RemotePageSinks::~RemotePageSinks() = default;
+
+std::unique_ptr<PageSink> RemotePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
     {
         std::unique_lock lock(turns_);
         free_.wait(lock, [this] { return !taken_; });
         taken_ = true;
     }
     try {
+        if (streams_)
+            return std::make_unique<StreamedSink>(*this, object, expected);
         return std::make_unique<Sink>(*this, object);
     } catch (...) {
         close();
@@ -126,7 +168,13 @@ std::optional<ParentPages> RemotePageSinks::parentOf(const MemoryObject& object)
     return ParentPages::all();
 }
 
+std::vector<std::string> RemotePageSinks::extensions() const {
+    return striped_ ? std::vector<std::string>{kStripedPages} : std::vector<std::string>{};
+}
+
 void RemotePageSinks::finish() {
+    if (streams_)
+        streams_->finish();
     const PageCommand command = reused_ ? PageCommand::CloseForGood : PageCommand::Close;
     if (const auto status = ask<std::int32_t>({wordOf(command), 0, 0, 0, 0}); status != 0)
         fail("the page server couldn't store all pages (status {})", status);
@@ -137,6 +185,11 @@ void RemotePageSinks::send(const PageMessage& message, std::span<const std::byte
     const std::lock_guard lock(talking_);
     server_.send(std::as_bytes(std::span(&message, 1)), true);
     server_.send(content);
+}
+
+void RemotePageSinks::send(std::span<const PageMessage> messages) {
+    const std::lock_guard lock(talking_);
+    server_.send(std::as_bytes(messages));
 }
 
 template <typename Number>

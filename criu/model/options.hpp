@@ -280,6 +280,7 @@ struct Options {
     std::optional<std::string> address;
     std::optional<std::uint16_t> port;  ///< absent: any free port
     int pageServerSocket = -1;
+    unsigned connections = 1;  ///< --connections: with a page server; above 1 as many for content, and one to agree
     bool tls = false;
     bool tlsVerifyName = true;
     std::optional<std::string> tlsCaCertificate;  ///< absent: /etc/pki/CA/cacert.pem if it exists

@@ -140,6 +140,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (command == Command::LazyPages && options.pageServer && options.pageServerSocket < 0 &&
         !(options.address && options.port))
         fail("--page-server needs --address and --port, or --ps-socket");
+    if (options.connections > 1 && (!options.pageServer || options.pageServerSocket >= 0))
+        fail("--connections needs --page-server with --address and --port");
     if (options.compress != model::PageCodec::None)
         requireCompressible(options);
     if (command == Command::Dump && options.background)

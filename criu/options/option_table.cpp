@@ -13,6 +13,7 @@ using enum Command;
 constexpr std::int64_t kPidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit kernels
 constexpr std::int64_t kFdLimit = 1 << 30;
 constexpr std::int64_t kMostPagesFiles = 64;
+constexpr std::int64_t kMostConnections = 64;
 constexpr std::int64_t kMostCompressLevel = 65537;  // LZ4_ACCELERATION_MAX
 constexpr std::int64_t kTimeoutLimit = 1 << 30;
 
@@ -495,6 +496,9 @@ constexpr OptionRow kTable[] = {
      number<&O::port, 1, 65535, std::uint16_t>},
     {Transfer, "ps-socket", 0, Required, "FD", NoNo, PageWire, Built, "connected socket to use instead",
      number<&O::pageServerSocket, 0, kFdLimit>},
+    {Transfer, "connections", 0, Required, "N", NoNo, Dumps, Built,
+     "send memory by N connections at once, if the page server is one of this criu (default: 1)",
+     number<&O::connections, 1, kMostConnections, unsigned>},
     {Transfer, "tls", 0, None, "", HasNo, PageWire, Built, "encrypt the transfer", flag<&O::tls>, "tls"},
     {Transfer, "tls-no-cn-verify", 0, None, "", NoNo, PageWire, Built, "do not check the peer's name",
      clear<&O::tlsVerifyName>, "tls_no_cn_verify"},

@@ -119,13 +119,106 @@ def tls_page_server(subject, _task):
                                 [*subject.dump_options, *server.options, *client_options])
         modes.require_refusal(subject, run, refused)
         server.require_end(refused)
-    server = Server(subject, "stored", made.options("other", "--tls-no-cn-verify"))
-    subject.dump(subject.ours, "images", [*server.options, *made.options("good", "--tls-no-cn-verify")])
-    server.wait()
-    for file in os.listdir(subject.images("images")):
+    for number in ("1", "3"):
+        server = Server(subject, f"stored-{number}", made.options("other", "--tls-no-cn-verify"))
+        subject.dump(subject.ours, f"images-{number}",
+                     [*server.options, "--connections", number, *made.options("good", "--tls-no-cn-verify")])
+        server.wait()
+        subject.restore(subject.ours, together(subject, f"images-{number}", f"stored-{number}"))
+    subject.check()
+
+
+def together(subject, name, stored):
+    """The name of a dump, its images moved to the pages that the server has stored."""
+    for file in os.listdir(subject.images(name)):
         if file.endswith(".img"):
-            os.rename(os.path.join(subject.images("images"), file), os.path.join(subject.images("stored"), file))
-    subject.restore(subject.ours, "stored")
+            if file.startswith("pages"):
+                raise Failed(f"the sender has {file} itself")
+            os.rename(os.path.join(subject.images(name), file), os.path.join(subject.images(stored), file))
+    return stored
+
+
+def connections(subject, _task):
+    """A pre-dump, a dump that builds on it, and one in several pages files, each by several connections."""
+    first = Server(subject, "stored-0")
+    subject.require_success(subject.ours.run("pre-dump", subject.images("images-0"), "pre-dump.log",
+                                             ["-t", str(subject.root), *first.options, "--connections", "3"]))
+    first.wait()
+    second = Server(subject, "stored-1", ["--prev-images-dir", "../stored-0"])
+    subject.dump(subject.ours, "images-1",
+                 ["--track-mem", "--prev-images-dir", "../images-0", *second.options, "--connections", "2"])
+    second.wait()
+    subject.restore(subject.ours, together(subject, "images-1", "stored-1"))
+    third = Server(subject, "stored-2")
+    subject.dump(subject.ours, "images-2", [*third.options, "--connections", "4", "--pages-files", "3"])
+    third.wait()
+    subject.restore(subject.ours, together(subject, "images-2", "stored-2"))
+    subject.check()
+
+
+class Streams:
+    """A sender that speaks for itself, and has two connections for content."""
+
+    def __init__(self, subject, name, options=()):
+        self.server = Server(subject, name, options)
+        self.control = self.server.connect()
+        self.control.send(message(4201, pages=2))
+        answer = self.control.recv(32, socket.MSG_WAITALL)
+        if answer[:2] != (4201).to_bytes(2, "little") or answer[8] != 2:
+            raise Failed(f"the page server doesn't agree to two connections: {answer}")
+        self.ticket = answer[24:]
+        self.contents = []
+
+    def join(self):
+        """Both connections, after one of somebody who has no ticket."""
+        for ticket in (bytes(8), self.ticket, self.ticket):
+            self.contents.append(self.server.connect())
+            self.contents[-1].send(message(4202)[:24] + ticket)
+
+    def close(self):
+        """All connections."""
+        for connection in (self.control, *self.contents):
+            connection.close()
+
+
+def strange_content(subject, _task):
+    """Connections for content that don't come, or bring what isn't content, end the page server, as its other partners do."""
+    silent = Streams(subject, "silent", ["--timeout", "1"])
+    silent.server.require_end("nobody connects for 1 s")
+    silent.close()
+    add = message(4203, flags=4, pages=2)
+    content = message(4204, pages=1, address=4096) + bytes(4096)
+    for name, control, sent, refusal in (
+            ("twice", add, content + content, "a second time"),
+            ("much", add, message(4204, pages=257), "257 pages at once"),
+            ("none", add, message(4204, pages=0), "0 pages at once"),
+            ("around", add, message(4204, pages=1, address=(1 << 64) - 4096) + bytes(4096), "ends nowhere"),
+            ("other", add, message(6, flags=4, pages=1) + bytes(4096), "a message of another kind"),
+            ("again", message(4201, pages=2), b"", "too late"),
+            ("kind", message(4204, pages=1), b"", "unknown kind")):
+        streams = Streams(subject, name)
+        streams.join()
+        streams.control.send(control)
+        streams.contents[2].send(sent)
+        streams.server.require_end(refusal)
+        streams.close()
+    for name, leaves, refusal in (("control", "control", "the sender has gone before it had sent all pages"),
+                                  ("content", "contents", "the sender has gone|closed the connection within a message")):
+        streams = Streams(subject, f"{name}-leaves")
+        streams.join()
+        streams.control.send(add + message(0x1023))
+        streams.contents[1].send(content[:100])
+        leaving = streams.control if leaves == "control" else streams.contents[1]
+        leaving.close()
+        if leaves == "control":
+            streams.server.stop()  # it waits for the content that was promised
+        else:
+            streams.server.require_end(refusal)
+        streams.close()
+    alone = Server(subject, "alone")
+    with alone.connect() as sender:
+        sender.send(add)
+        alone.require_end("no connections for content")
     subject.check()
 
 
@@ -222,4 +315,6 @@ SCENARIOS = [
     modes.Mode("deaf-page-server", deaf_page_server, scenario=True, beyond_42=True),
     modes.Mode("tls-page-server", tls_page_server, scenario=True, beyond_42=True),
     modes.Mode("silent-sender", silent_sender, scenario=True, beyond_42=True),
+    modes.Mode("connections", connections, beyond_42=True, of_memory=True),
+    modes.Mode("strange-content", strange_content, scenario=True, beyond_42=True),
 ]
