@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/memory/page_tls.hpp"
 
+#include <gnutls/gnutls.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,22 +20,6 @@ constexpr const char* kRevocations = "/etc/pki/CA/cacrl.pem";
 constexpr const char* kCertificate = "/etc/pki/criu/cert.pem";
 constexpr const char* kKey = "/etc/pki/criu/private/key.pem";
 
-// gnutls/gnutls.h: the values are part of the library's binary interface.
-constexpr unsigned kServer = 1;
-constexpr unsigned kClient = 2;
-constexpr int kX509 = 1;         // GNUTLS_CRT_X509, GNUTLS_CRD_CERTIFICATE
-constexpr int kPem = 1;          // GNUTLS_X509_FMT_PEM
-constexpr int kRequired = 2;     // GNUTLS_CERT_REQUIRE
-constexpr int kOnlyWriting = 1;  // GNUTLS_SHUT_WR
-constexpr int kAgain = -28;
-constexpr int kInterrupted = -52;
-constexpr int kPremature = -110;
-
-struct Text {  // gnutls_datum_t
-    char* data;
-    unsigned size;
-};
-
 ssize_t push(void* socket, const void* bytes, std::size_t size) {
     return ::send(static_cast<int>(reinterpret_cast<std::intptr_t>(socket)), bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -48,35 +33,36 @@ ssize_t pull(void* socket, void* bytes, std::size_t size) {
 class PageTls::Library {
 public:
     SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
-    const char* (*describe)(int code) = library["gnutls_strerror"];
-    int (*isFatal)(int code) = library["gnutls_error_is_fatal"];
-    int (*makeCredentials)(void** credentials) = library["gnutls_certificate_allocate_credentials"];
-    void (*freeCredentials)(void* credentials) = library["gnutls_certificate_free_credentials"];
-    int (*trustSystem)(void* credentials) = library["gnutls_certificate_set_x509_system_trust"];
-    int (*trustFile)(void* credentials, const char* file, int form) = library["gnutls_certificate_set_x509_trust_file"];
-    int (*revoke)(void* credentials, const char* file, int form) = library["gnutls_certificate_set_x509_crl_file"];
-    int (*setKey)(void* credentials, const char* certificate, const char* key,
-                  int form) = library["gnutls_certificate_set_x509_key_file"];
-    int (*makeSession)(void** session, unsigned flags) = library["gnutls_init"];
-    void (*freeSession)(void* session) = library["gnutls_deinit"];
-    int (*setCredentials)(void* session, int kind, void* credentials) = library["gnutls_credentials_set"];
-    int (*setPriority)(void* session) = library["gnutls_set_default_priority"];
-    void (*setPointer)(void* session, void* pointer) = library["gnutls_transport_set_ptr"];
-    void (*setPush)(void* session, ssize_t (*function)(void*, const void*,
-                                                       std::size_t)) = library["gnutls_transport_set_push_function"];
-    void (*setPull)(void* session,
-                    ssize_t (*function)(void*, void*, std::size_t)) = library["gnutls_transport_set_pull_function"];
-    void (*requireCertificate)(void* session, int how) = library["gnutls_certificate_server_set_request"];
-    void (*hideAuthorities)(void* session, int hides) = library["gnutls_certificate_send_x509_rdn_sequence"];
-    int (*handshake)(void* session) = library["gnutls_handshake"];
-    int (*direction)(void* session) = library["gnutls_record_get_direction"];
-    int (*verify)(void* session, const char* name, unsigned* status) = library["gnutls_certificate_verify_peers3"];
-    int (*describeStatus)(unsigned status, int kind, Text* text,
-                          unsigned flags) = library["gnutls_certificate_verification_status_print"];
-    ssize_t (*send)(void* session, const void* bytes, std::size_t size) = library["gnutls_record_send"];
-    ssize_t (*receive)(void* session, void* bytes, std::size_t size) = library["gnutls_record_recv"];
-    int (*bye)(void* session, int how) = library["gnutls_bye"];
-    void (**freeText)(void* text) = library["gnutls_free"];
+    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
+    decltype(&::gnutls_error_is_fatal) isFatal = library["gnutls_error_is_fatal"];
+    decltype(&::gnutls_certificate_allocate_credentials) makeCredentials =
+        library["gnutls_certificate_allocate_credentials"];
+    decltype(&::gnutls_certificate_free_credentials) freeCredentials = library["gnutls_certificate_free_credentials"];
+    decltype(&::gnutls_certificate_set_x509_system_trust) trustSystem =
+        library["gnutls_certificate_set_x509_system_trust"];
+    decltype(&::gnutls_certificate_set_x509_trust_file) trustFile = library["gnutls_certificate_set_x509_trust_file"];
+    decltype(&::gnutls_certificate_set_x509_crl_file) revoke = library["gnutls_certificate_set_x509_crl_file"];
+    decltype(&::gnutls_certificate_set_x509_key_file) setKey = library["gnutls_certificate_set_x509_key_file"];
+    decltype(&::gnutls_init) makeSession = library["gnutls_init"];
+    decltype(&::gnutls_deinit) freeSession = library["gnutls_deinit"];
+    decltype(&::gnutls_credentials_set) setCredentials = library["gnutls_credentials_set"];
+    decltype(&::gnutls_set_default_priority) setPriority = library["gnutls_set_default_priority"];
+    decltype(&::gnutls_transport_set_ptr) setPointer = library["gnutls_transport_set_ptr"];
+    decltype(&::gnutls_transport_set_push_function) setPush = library["gnutls_transport_set_push_function"];
+    decltype(&::gnutls_transport_set_pull_function) setPull = library["gnutls_transport_set_pull_function"];
+    decltype(&::gnutls_certificate_server_set_request) requireCertificate =
+        library["gnutls_certificate_server_set_request"];
+    decltype(&::gnutls_certificate_send_x509_rdn_sequence) hideAuthorities =
+        library["gnutls_certificate_send_x509_rdn_sequence"];
+    decltype(&::gnutls_handshake) handshake = library["gnutls_handshake"];
+    decltype(&::gnutls_record_get_direction) direction = library["gnutls_record_get_direction"];
+    decltype(&::gnutls_certificate_verify_peers3) verify = library["gnutls_certificate_verify_peers3"];
+    decltype(&::gnutls_certificate_verification_status_print) describeStatus =
+        library["gnutls_certificate_verification_status_print"];
+    decltype(&::gnutls_record_send) send = library["gnutls_record_send"];
+    decltype(&::gnutls_record_recv) receive = library["gnutls_record_recv"];
+    decltype(&::gnutls_bye) bye = library["gnutls_bye"];
+    decltype(&::gnutls_free) freeText = library["gnutls_free"];  // a variable of the library, which holds a function
 };
 
 class PageTls::State {
@@ -107,10 +93,10 @@ public:
         require(library.verify(session, peerName_ ? peerName_->c_str() : nullptr, &status), "check the other side");
         if (status == 0)
             return;
-        Text text{};
+        gnutls_datum_t text{};
         std::string why = fmt::format("{:#x}", status);
-        if (library.describeStatus(status, kX509, &text, 0) == 0) {
-            why.assign(text.data, text.size);
+        if (library.describeStatus(status, GNUTLS_CRT_X509, &text, 0) == 0) {
+            why.assign(reinterpret_cast<const char*>(text.data), text.size);
             (*library.freeText)(text.data);
         }
         fail("TLS: the other side's certificate{}{} isn't good: {}", peerName_ ? " as " : "", peerName_.value_or(""),
@@ -118,34 +104,35 @@ public:
     }
 
     const Library library;
-    void* session = nullptr;
+    gnutls_session_t session = nullptr;
 
 private:
     void load(const TlsSettings& settings) const {
         if (!settings.authorities)
             require(library.trustSystem(credentials_), "load what the system trusts");
         const std::string authorities = settings.authorities.value_or(kAuthorities);
-        const int trusted = library.trustFile(credentials_, authorities.c_str(), kPem);
+        const int trusted = library.trustFile(credentials_, authorities.c_str(), GNUTLS_X509_FMT_PEM);
         if (trusted <= 0 && settings.authorities)
             fail("TLS: --tls-cacert {}: {}", authorities, trusted < 0 ? library.describe(trusted) : "no certificate");
         const std::string revocations = settings.revocations.value_or(kRevocations);
         if (settings.revocations || ::access(revocations.c_str(), R_OK) == 0)
-            require(library.revoke(credentials_, revocations.c_str(), kPem), "--tls-cacrl " + revocations);
+            require(library.revoke(credentials_, revocations.c_str(), GNUTLS_X509_FMT_PEM),
+                    "--tls-cacrl " + revocations);
         const std::string certificate = settings.certificate.value_or(kCertificate);
         const std::string key = settings.key.value_or(kKey);
-        require(library.setKey(credentials_, certificate.c_str(), key.c_str(), kPem),
+        require(library.setKey(credentials_, certificate.c_str(), key.c_str(), GNUTLS_X509_FMT_PEM),
                 fmt::format("--tls-cert {} with --tls-key {}", certificate, key));
     }
 
     void start(int socket, Side side) {
-        require(library.makeSession(&session, side == Side::Server ? kServer : kClient), "make a session");
-        require(library.setCredentials(session, kX509, credentials_), "use certificates");
+        require(library.makeSession(&session, side == Side::Server ? GNUTLS_SERVER : GNUTLS_CLIENT), "make a session");
+        require(library.setCredentials(session, GNUTLS_CRD_CERTIFICATE, credentials_), "use certificates");
         require(library.setPriority(session), "choose ciphers");
         library.setPointer(session, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
         library.setPush(session, push);
         library.setPull(session, pull);
         if (side == Side::Server) {
-            library.requireCertificate(session, kRequired);
+            library.requireCertificate(session, GNUTLS_CERT_REQUIRE);
             library.hideAuthorities(session, 1);
         }
     }
@@ -157,7 +144,7 @@ private:
     }
 
     const std::optional<std::string> peerName_;
-    void* credentials_ = nullptr;
+    gnutls_certificate_credentials_t credentials_ = nullptr;
 };
 
 PageTls::PageTls(int socket, Side side, const TlsSettings& settings)
@@ -169,7 +156,7 @@ PageTls::Step PageTls::handshake() {
     const Library& tls = state_->library;
     for (;;) {
         const int result = tls.handshake(state_->session);
-        if (result == kAgain)
+        if (result == GNUTLS_E_AGAIN)
             return {0, static_cast<short>(tls.direction(state_->session) == 0 ? POLLIN : POLLOUT), false};
         if (result == 0)
             break;
@@ -183,9 +170,9 @@ PageTls::Step PageTls::handshake() {
 PageTls::Step PageTls::send(std::span<const std::byte> bytes) {
     for (;;) {
         const ssize_t done = state_->library.send(state_->session, bytes.data(), bytes.size());
-        if (done == kAgain)
+        if (done == GNUTLS_E_AGAIN)
             return {0, POLLOUT, false};
-        if (done != kInterrupted)
+        if (done != GNUTLS_E_INTERRUPTED)
             return {static_cast<std::size_t>(state_->require(done, "send")), 0, false};
     }
 }
@@ -193,9 +180,9 @@ PageTls::Step PageTls::send(std::span<const std::byte> bytes) {
 PageTls::Step PageTls::receive(std::span<std::byte> bytes) {
     for (;;) {
         const ssize_t done = state_->library.receive(state_->session, bytes.data(), bytes.size());
-        if (done == kAgain)
+        if (done == GNUTLS_E_AGAIN)
             return {0, POLLIN, false};
-        if (done == 0 || done == kPremature)
+        if (done == 0 || done == GNUTLS_E_PREMATURE_TERMINATION)
             return {0, 0, true};
         if (done > 0 || state_->library.isFatal(static_cast<int>(done)) != 0)
             return {static_cast<std::size_t>(state_->require(done, "receive")), 0, false};
@@ -203,7 +190,7 @@ PageTls::Step PageTls::receive(std::span<std::byte> bytes) {
 }
 
 void PageTls::close() noexcept {
-    (void)state_->library.bye(state_->session, kOnlyWriting);
+    (void)state_->library.bye(state_->session, GNUTLS_SHUT_WR);
 }
 
 }  // namespace criu::memory
