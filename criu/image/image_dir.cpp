@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "criu/base/names.hpp"
+#include "criu/image/image_supply.hpp"
 #include "criu/image/written_sums.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/file_rights.hpp"
@@ -124,6 +125,7 @@ void ImageDir::linkParent(const std::string& target) const {
 
 bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
+    fetch(file);
     if (isLimited())
         return openOfClient(*this, file, O_RDONLY).get() >= 0;
     if (::faccessat(fd(), file.c_str(), F_OK, 0) == 0)
@@ -146,6 +148,7 @@ bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
 
 std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) const {
     std::string file = imageName(kind, id);
+    fetch(file);
     UniqueFd fd = openExisting(*this, file, O_RDONLY);
     if (!fd)
         return std::nullopt;
@@ -185,6 +188,7 @@ std::optional<UniqueFd> ImageDir::openRaw(ImageKind kind, std::uint64_t id, int 
 }
 
 std::optional<UniqueFd> ImageDir::openNamed(const std::string& name, int flags) const {
+    fetch(name);
     UniqueFd fd = openExisting(*this, name, flags);
     if (!fd)
         return std::nullopt;
@@ -193,6 +197,11 @@ std::optional<UniqueFd> ImageDir::openNamed(const std::string& name, int flags) 
 
 void ImageDir::takeChecksums() {
     sums_ = std::make_shared<WrittenSums>();
+}
+
+void ImageDir::fetch(const std::string& file) const {
+    if (supply_ != nullptr)
+        supply_->fetch(file);
 }
 
 }  // namespace criu

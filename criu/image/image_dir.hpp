@@ -19,6 +19,8 @@ class OutsideHelp;
 
 namespace criu {
 
+class ImageOutlet;
+class ImageSupply;
 class WrittenSums;
 
 /// A directory of images, held by descriptor, so that it stays the same whatever happens to working directory, root and
@@ -91,6 +93,16 @@ public:
     }
     [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
 
+    /// Where large files go instead of into this directory, whose small ones are sent there at the end (sendImages());
+    /// null: all stay. Outlives this object.
+    void setOutlet(ImageOutlet* outlet) noexcept { outlet_ = outlet; }
+    [[nodiscard]] ImageOutlet* outlet() const noexcept { return outlet_; }
+
+    /// Asked for each file before it is looked up here; null: what isn't there doesn't exist. Outlives this object.
+    void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
+    /// Has the supply bring a file that is going to be opened by somebody else.
+    void fetch(const std::string& file) const;
+
     /// What inventory.img says; files of V1 have no common magic. Set before threads start.
     void setVersion(ImageVersion version) noexcept {
         version_ = version;
@@ -116,6 +128,8 @@ private:
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
     const kernel::OutsideHelp* help_ = nullptr;
+    ImageOutlet* outlet_ = nullptr;
+    const ImageSupply* supply_ = nullptr;
     std::shared_ptr<const kernel::FileRights> rights_;  ///< null: criu's
     std::shared_ptr<WrittenSums> sums_;                 ///< null: no checksums are taken
     std::unique_ptr<ImageDir> parent_;

@@ -241,6 +241,9 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
         if (!pagemap)
             break;
+        // Who reads them may be in a user namespace, and not allowed to put files into the directory.
+        for (const std::uint32_t number : pagemap->stripes().files)
+            dir->fetch(imageName(ImageKind::Pages, number));
         layers.push_back(std::make_unique<FileLayer>(*dir, std::move(*pagemap), compares_));
         if (!needsParent(layers.back()->ranges()))
             break;

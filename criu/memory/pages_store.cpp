@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
 
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/image_outlet.hpp"
 #include "criu/memory/pages_writer.hpp"
 #include "criu/memory/read_targets.hpp"
 
@@ -46,9 +51,89 @@ private:
     PagesWriter writer_;
 };
 
+/// A file that goes to an outlet as it is made.
+class OutletStore final : public PagesStore {
+public:
+    OutletStore(ImageOutlet& outlet, const std::string& name)
+        : file_(outlet.create(name)), inOrder_(outlet.inOrder()) {}
+
+    void resize(std::uint64_t size) override {
+        const std::lock_guard lock(mutex_);
+        size_ = std::max(size_, size);
+    }
+
+    std::uint64_t write(std::uint64_t offset, std::span<const std::byte> pages) override {
+        if (!inOrder_)
+            return forEachNonZero(
+                pages, [&](std::size_t at, std::span<const std::byte> run) { file_->write(offset + at, run); });
+        inTurn(offset, pages.size(), [&] { file_->write(offset, pages); });
+        return 0;
+    }
+
+    void writePieces(std::uint64_t offset, std::span<iovec> pieces) override {
+        const std::uint64_t size = sizeOf(pieces);
+        const auto writeAll = [&] {
+            std::uint64_t at = offset;
+            for (const iovec& piece : pieces) {
+                file_->write(at, {static_cast<const std::byte*>(piece.iov_base), piece.iov_len});
+                at += piece.iov_len;
+            }
+        };
+        resize(offset + size);
+        if (inOrder_)
+            inTurn(offset, size, writeAll);
+        else
+            writeAll();
+    }
+
+    void finish() override { file_->finish(size_); }
+
+    void abandon() noexcept override {
+        const std::lock_guard lock(mutex_);
+        abandoned_ = true;
+        turn_.notify_all();
+    }
+
+private:
+    /// Writes when all before `offset` is written. Others wait meanwhile.
+    template <typename Write>
+    void inTurn(std::uint64_t offset, std::uint64_t size, const Write& write) {
+        std::unique_lock lock(mutex_);
+        turn_.wait(lock, [&] { return abandoned_ || written_ == offset; });
+        if (failure_)
+            throw Error(*failure_);
+        if (abandoned_)
+            failWith(ECANCELED, "write pages: others have failed");
+        lock.unlock();
+        try {
+            write();
+        } catch (const Error& error) {
+            lock.lock();
+            failure_.emplace(error);
+            abandoned_ = true;
+            turn_.notify_all();
+            throw;
+        }
+        lock.lock();
+        written_ += size;
+        turn_.notify_all();
+    }
+
+    const std::unique_ptr<ImageOutlet::File> file_;
+    const bool inOrder_;
+    std::mutex mutex_;
+    std::condition_variable turn_;
+    std::uint64_t size_ = 0;
+    std::uint64_t written_ = 0;  ///< bytes, if they have to be in order
+    bool abandoned_ = false;
+    std::optional<Error> failure_;  ///< of a write
+};
+
 }  // namespace
 
 std::unique_ptr<PagesStore> createPagesStore(const ImageDir& images, std::uint32_t number) {
+    if (images.outlet() != nullptr)
+        return std::make_unique<OutletStore>(*images.outlet(), imageName(ImageKind::Pages, number));
     return std::make_unique<FileStore>(images.createRaw(ImageKind::Pages, number));
 }
 

@@ -42,21 +42,7 @@ void PagesWriter::share() noexcept {
 }
 
 std::uint64_t PagesWriter::write(std::uint64_t offset, std::span<const std::byte> content) {
-    std::uint64_t holes = 0;
-    std::size_t at = 0;
-    while (at < content.size()) {
-        if (isZero(content.subspan(at, kImagePageSize))) {
-            holes += kImagePageSize;
-            at += kImagePageSize;
-            continue;
-        }
-        const std::size_t from = at;
-        do {
-            at += kImagePageSize;
-        } while (at < content.size() && !isZero(content.subspan(at, kImagePageSize)));
-        writeRun(offset + from, content.subspan(from, at - from));
-    }
-    return holes;
+    return forEachNonZero(content, [&](std::size_t at, std::span<const std::byte> run) { writeRun(offset + at, run); });
 }
 
 void PagesWriter::writeRun(std::uint64_t offset, std::span<const std::byte> run) {

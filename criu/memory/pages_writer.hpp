@@ -8,8 +8,30 @@
 #include <span>
 
 #include "criu/base/mapping.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/memory/zero.hpp"
 
 namespace criu::memory {
+
+/// Calls `visit(offset, pages)` for each run of pages that aren't all zeroes. Returns how many bytes the others have.
+template <typename Visit>
+std::uint64_t forEachNonZero(std::span<const std::byte> content, const Visit& visit) {
+    std::uint64_t zeroes = 0;
+    std::size_t at = 0;
+    while (at < content.size()) {
+        if (isZero(content.subspan(at, kImagePageSize))) {
+            zeroes += kImagePageSize;
+            at += kImagePageSize;
+            continue;
+        }
+        const std::size_t from = at;
+        do {
+            at += kImagePageSize;
+        } while (at < content.size() && !isZero(content.subspan(at, kImagePageSize)));
+        visit(from, content.subspan(from, at - from));
+    }
+    return zeroes;
+}
 
 /// Puts blocks into a pages file, pages of zeroes left out. Several threads may write at once, to different places.
 ///

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/image/spool.hpp"
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/mount_calls.hpp"
+
+namespace criu {
+
+ImageDir makeSpool(std::optional<std::uint64_t> limit) {
+    const ErrorContext context([] { return "a directory in memory for images on their way"; });
+    kernel::FileSystemParts parts{"tmpfs", "", "mode=0700", 0};
+    if (limit)
+        parts.options += fmt::format(",size={}", *limit);
+    return {kernel::mountFileSystem(parts), "the stream"};
+}
+
+}  // namespace criu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "criu/base/byte_stream.hpp"
+#include "criu/base/error.hpp"
+#include "criu/image/image_outlet.hpp"
+#include "criu/image/stream_format.hpp"
+
+namespace criu {
+
+/// Writes images as one stream (stream_format). Threads write blocks of several files as they have them; nothing is
+/// kept here, so what is under way is what the writers themselves hold.
+class StreamWriter final : public ImageOutlet {
+public:
+    /// Writes the head.
+    explicit StreamWriter(ByteStream out);
+
+    [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
+    [[nodiscard]] bool inOrder() const noexcept override { return false; }
+    void finish() override;
+
+private:
+    class StreamedFile;
+
+    void send(stream::RecordType type, std::uint32_t file, std::uint64_t offset, std::span<const std::byte> payload);
+    void sendLocked(stream::RecordType type, std::uint32_t file, std::uint64_t offset,
+                    std::span<const std::byte> payload, std::uint64_t checksum);
+
+    ByteStream out_;
+    std::mutex writing_;
+    std::uint64_t id_ = 0;
+    std::uint64_t records_ = 0;
+    std::uint32_t files_ = 0;
+    std::uint32_t unfinished_ = 0;
+    std::optional<Error> failure_;  ///< of a write: a record is there in part, and nothing may follow
+};
+
+}  // namespace criu

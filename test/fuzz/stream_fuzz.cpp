@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Input: what follows the head of a stream, as records without checksums (type, file, offset, size, payload), which are
+// computed here, since no input would get past them. What is accepted must have as many files as it says, and what is
+// refused leaves none.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "criu/base/byte_stream.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/image/old_images.hpp"
+#include "criu/image/stream_format.hpp"
+#include "criu/image/stream_reader.hpp"
+#include "test/fuzz/input.hpp"
+
+namespace {
+
+using namespace criu;
+
+template <typename Number>
+Number take(std::span<const std::uint8_t>& input) {
+    Number number{};
+    const std::size_t size = std::min(sizeof(number), input.size());
+    std::memcpy(&number, input.data(), size);
+    input = input.subspan(size);
+    return number;
+}
+
+void append(std::vector<std::uint8_t>& to, const void* from, std::size_t size) {
+    const auto* const bytes = static_cast<const std::uint8_t*>(from);
+    to.insert(to.end(), bytes, bytes + size);
+}
+
+std::vector<std::uint8_t> streamOf(std::span<const std::uint8_t> input) {
+    std::vector<std::uint8_t> out;
+    stream::Head head;
+    head.checksum = stream::checksumOf(head);
+    append(out, &head, sizeof(head));
+    for (std::uint64_t number = 0; !input.empty(); ++number) {
+        stream::RecordHead record;
+        record.type = take<std::uint8_t>(input);
+        record.file = take<std::uint8_t>(input);
+        record.number = number;
+        record.offset = take<std::uint64_t>(input);
+        if (record.offset < stream::kLongestFile)
+            record.offset %= std::uint64_t{1} << 40;  // the file system's own limit isn't what this is about
+        const auto payload = input.first(std::min<std::size_t>(take<std::uint8_t>(input), input.size()));
+        record.size = payload.size();
+        record.payloadChecksum = stream::checksumOf(std::as_bytes(payload), head.id);
+        record.checksum = stream::checksumOf(record, head.id);
+        append(out, &record, sizeof(record));
+        append(out, payload.data(), payload.size());
+        input = input.subspan(payload.size());
+    }
+    return out;
+}
+
+std::size_t filesIn(const ImageDir& images) {
+    return namesIn(images).size() - 2;  // "." and ".."
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    std::string folder = "/tmp/criu-stream-fuzz-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr)
+        return 0;
+    {
+        const ImageDir images = ImageDir::open(folder);
+        StopRequest stop;
+        ByteStream in(fuzz::fileOf(streamOf({data, size})), stop, std::chrono::seconds(0), "the stream");
+        try {
+            const StreamAmounts amounts = receiveStream(in, images);
+            fuzz::require(amounts.files == filesIn(images));
+        } catch (const Error&) {
+            fuzz::require(filesIn(images) == 0);
+        }
+        for (const std::string& name : namesIn(images))
+            ::unlinkat(images.fd(), name.c_str(), 0);
+    }
+    ::rmdir(folder.c_str());
+    return 0;
+}
