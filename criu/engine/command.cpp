@@ -19,6 +19,7 @@
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/own_rights.hpp"
+#include "criu/engine/stream_end.hpp"
 #include "criu/kernel/runnable.hpp"
 
 namespace criu::engine {
@@ -111,6 +112,13 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
+/// The stream of a dump stays with its tree: also when that goes on because a script has asked for it.
+int keepIfDone(int status, StreamEnd& stream) noexcept {
+    if (status == 0)
+        stream.keep();
+    return status;
+}
+
 /// Opens the images directory and enters the work directory.
 void openDirectories(const model::Options& options, const model::Client& client, UniqueFd& imagesDir) {
     if (client.imagesDir >= 0) {
@@ -136,7 +144,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     options::requireAllowed(invocation.settings, client);
     if (!options.feature)
         requireOwnRights(invocation.command);
-    Run run{options, log, stop, devices, {}};
+    StreamEnd stream(invocation.command, options, stop);  // its path is relative to where criu was started
+    Run run{options, log, stop, devices, stream};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
     if (plugins.asked && !plugins.path.starts_with('/'))
@@ -164,14 +173,16 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             forgoCoreFile();
             chooseDevices(run, devices, plugins);
             run.drivers = stageListeners(devices);
-            return {invocation.command == Command::Dump ? dump(run) : restore(run), {}};
+            if (invocation.command == Command::Restore)
+                return {restore(run), {}};
+            return {keepIfDone(dump(run), stream), {}};
         case Command::PreDump:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
             for (const auto& device : devices)
                 device->notePreDump(runningTree(*options.tree), log);
             devices.clear();  // their memory is the dump's
-            return {preDump(run), {}};
+            return {keepIfDone(preDump(run), stream), {}};
         case Command::PageServer:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             forgoCoreFile();
@@ -198,6 +209,11 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::CpuinfoDump:
             dumpCpuInfo(run);
             return {};
+        case Command::StreamPack:
+            return {keepIfDone(packStream(run), stream), {}};
+        case Command::StreamUnpack:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            return {unpackStream(run), {}};
         case Command::CpuinfoCheck:
             checkCpuInfo(run);
             return {};

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/task/cpu_info.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_transfer.hpp"
 
 namespace criu::engine {
 
 void dumpCpuInfo(Run& run) {
-    const ImageDir images = takeImages(run);
-    task::dumpCpu(images);
+    if (run.options.stream)
+        run.listeners.require(Stage::PreStream);
+    OutgoingImages outgoing = openOutgoing(run);
+    task::dumpCpu(outgoing.images);
+    outgoing.complete();
     run.log.info("Wrote {}", imageName(ImageKind::Cpuinfo));
 }
 

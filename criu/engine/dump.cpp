@@ -18,6 +18,8 @@ namespace {
 
 int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
     loadLibraries(guardian.root().ids, guardian.root().home);
+    if (run.options.stream)
+        guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
     const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles& answered) {
         ExaminedPhase examined(frozen, answered);

@@ -62,6 +62,7 @@ CompletePhase::CompletePhase(CapturedPhase& captured)
 void CompletePhase::completeImages() {
     frozen_.pages().finish();
     writeInventory(captured_);
+    frozen_.sendImages();
 }
 
 CompletePhase::~CompletePhase() {

@@ -11,10 +11,10 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
-#include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/image_transfer.hpp"
 #include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/statistics.hpp"
@@ -37,6 +37,8 @@ constexpr std::uint32_t kFirstPagesFile = 1;
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
     if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
         return {};
+    if (options.stream || options.streamTo)
+        return memory::Striping::asWished(1);  // there is one way out for all of them
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
@@ -113,7 +115,7 @@ std::vector<HostPid> runningTree(HostPid root) {
 struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          images(openDumpImages(run)),
+          outgoing(openOutgoing(run)),
           pages(openPages(purpose, run, images)),
           lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
@@ -121,7 +123,8 @@ struct FrozenPhase::Parts {
           devices(run.devices, run.options, run.log, images, *pages, run.stop) {}
 
     cgroup::PropertyTable cgroupProperties;
-    ImageDir images;
+    OutgoingImages outgoing;
+    ImageDir& images = outgoing.images;
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lateServer;
     MemoryTracking tracking;
@@ -164,6 +167,10 @@ FrozenPhase::~FrozenPhase() = default;
 
 const ImageDir& FrozenPhase::images() const noexcept {
     return parts_->images;
+}
+
+void FrozenPhase::sendImages() {
+    parts_->outgoing.complete();
 }
 
 DumpStatistics& FrozenPhase::statistics() noexcept {

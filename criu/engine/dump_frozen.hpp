@@ -75,6 +75,8 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
+    /// All images are made: they go where they are to go (--stream, --stream-to). Throws Error.
+    void sendImages();
     [[nodiscard]] const ImageDir& images() const noexcept;
     /// What all phases together took and moved.
     [[nodiscard]] DumpStatistics& statistics() noexcept;

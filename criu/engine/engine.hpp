@@ -20,6 +20,7 @@ struct Options;
 
 namespace criu::engine {
 
+class StreamEnd;
 using model::Stage;
 
 /// What one command runs with. The current directory is the work directory (logs, pid file, statistics).
@@ -28,7 +29,8 @@ struct Run {
     Log& log;
     StopRequest& stop;
     const device::Subsystems& devices;
-    UniqueFd imagesDir;  ///< open for reading, O_DIRECTORY
+    StreamEnd& stream;        ///< of --stream-to or --stream-from
+    UniqueFd imagesDir = {};  ///< open for reading, O_DIRECTORY
     /// Who is told of stages where criu was started, and from a process that outlives the work: the user's programs, a
     /// client of the service.
     model::StageListeners listeners = {};
@@ -79,6 +81,11 @@ int verify(Run& run, std::string& answer);
 
 /// Writes down what this machine's processor offers.
 void dumpCpuInfo(Run& run);
+
+/// Writes the files of an images directory as a stream (options.streamTo), or makes them of one (options.streamFrom),
+/// in place of what an earlier dump has left there. Return the exit status; throw Error.
+int packStream(Run& run);
+int unpackStream(Run& run);
 
 /// Compares it with what was written down, as options.cpuCaps says (all of it if that is empty). Throws Error if
 /// something is missing here.

@@ -83,6 +83,12 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
 
 }  // namespace
 
+void PlannedRestore::requireGroups() {
+    for (const auto& task : tree().tasks)
+        for (const model::Thread& thread : task->threads)
+            cgroups.require(cgroup::setOf(**thread.core));
+}
+
 void PlannedRestore::visitGroups() {
     devices.visitGroups([this](TreePid pid, const std::function<void()>& body) { runInGroupsOf(*this, pid, body); });
 }

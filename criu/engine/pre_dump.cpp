@@ -15,6 +15,8 @@ namespace criu::engine {
 namespace {
 
 int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+    if (run.options.stream)
+        guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::PreDump, std::move(link));
     const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles&) {
         PreDumpMemory memory(frozen);

@@ -142,6 +142,7 @@ void PreDumpMemory::Work::write() {
     frozen_.statistics().bufferBytes = drainer.bufferBytes();
     sinks.finish();
     writeInventory();
+    frozen_.sendImages();
     frozen_.tracking().commit();
 }
 

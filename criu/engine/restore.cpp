@@ -33,6 +33,8 @@ void refuseToEndAsInit(const model::Options& options) {
 int restore(Run& run) {
     const model::Options& options = run.options;
     refuseToEndAsInit(options);
+    if (options.stream)
+        run.listeners.require(Stage::PreStream);
     run.listeners.append(run.drivers);  // one process notifies all
     PlannedRestore planned(run);
     PreparedRestore prepared(planned);

@@ -8,16 +8,15 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/cgroup/set_of.hpp"
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_transfer.hpp"
 #include "criu/engine/planned_namespaces.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/engine/runnable_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/procdir.hpp"
 #include "criu/memory/page_files.hpp"
 #include "criu/memory/segments.hpp"
 #include "criu/model/birth_plan.hpp"
@@ -33,7 +32,7 @@ namespace criu::engine {
 /// All of it, in the order in which it is made.
 struct PlannedRestore::Parts {
     explicit Parts(Run& run)
-        : images(takeImages(run)),
+        : incoming(openIncoming(run)),
           pages(images, run.options.checksum.value_or(true)),
           content(readRunnable(images, pages, run)),
           births(planBirths(content, run.options)),
@@ -43,7 +42,8 @@ struct PlannedRestore::Parts {
           joined(run.options),
           cgroups(run.options, run.log, images, (*content.inventory)->root_cg_set) {}
 
-    ImageDir images;
+    IncomingImages incoming;
+    ImageDir& images = incoming.images;
     memory::FilePageSources pages;
     RestoreImages content;
     model::BirthPlan births;
@@ -82,12 +82,19 @@ PlannedRestore::PlannedRestore(Run& command)
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
-    for (const auto& task : tree().tasks)
-        for (const model::Thread& thread : task->threads)
-            cgroups.require(cgroup::setOf(**thread.core));
+    requireGroups();
 }
 
 PlannedRestore::~PlannedRestore() = default;
+
+void PlannedRestore::moveImages(const std::function<UniqueFd(UniqueFd)>& mover) {
+    parts_->incoming.move(mover);
+    run.listeners.setImagesDir(parts_->incoming.placeFd());
+}
+
+void PlannedRestore::dismissStreamer() noexcept {
+    parts_->incoming.dismiss();
+}
 
 const model::ProcessTree& PlannedRestore::tree() const noexcept {
     return content.tree;

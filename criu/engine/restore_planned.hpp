@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "criu/base/unique_fd.hpp"
 #include "criu/namespaces/namespace_restores.hpp"
 
 namespace criu {
@@ -69,12 +70,18 @@ public:
     [[nodiscard]] const model::ProcessTree& tree() const noexcept;
     [[nodiscard]] const model::Options& options() const noexcept;
     [[nodiscard]] Log& log() const noexcept;
+    /// Moves the descriptors that images are found by to where no restored process has its own; listeners learn of it.
+    void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
+    /// No image is wanted any more: with --stream its other side may end.
+    void dismissStreamer() noexcept;
     /// With --lazy-pages: connects to the daemon that supplies pages; in lazy_start.cpp. Null without; then Error if
     /// the images lack pages. Throws Error.
     [[nodiscard]] std::shared_ptr<LazyRestore> startLazily();
     /// Throws Error (ENOENT) that lists all files that processes need and that aren't there, as far as the tree has its
     /// files where criu has them; in missing_files.cpp. Links of the dump are noted.
     void requireFiles() const;
+    /// The control groups that threads were in will be there, or made; in group_visit.cpp. Throws Error.
+    void requireGroups();
     /// Has device subsystems look at what processes will find in their control groups, which must exist; in
     /// group_visit.cpp. Throws Error.
     void visitGroups();

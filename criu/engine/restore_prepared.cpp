@@ -31,7 +31,6 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
       run{plan.options(), plan.log(),      plan.images,       plan.content, plan.births, plan.files, plan.segments,
           plan.cgroups,   plan.namespaces, plan.surroundings, control,      service,     *start,     lazy.get()} {
     control.inherit(plan.store);
-    plan.run.listeners.setImagesDir(plan.images.fd());
     plan.run.listeners.require(Stage::PreRestore);
     makeShared();
 }

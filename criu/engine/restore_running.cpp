@@ -96,6 +96,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     frozen.leaveStopped();
     if (pidFile)
         pidFile->commit();
+    planned.dismissStreamer();
     planned.log().endStages();
     reportDone();
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });

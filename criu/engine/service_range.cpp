@@ -25,7 +25,7 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
     const auto inherited = [&store](kernel::FdKey key) {
         return [&store, key](UniqueFd fd) { return store.inherit(key, std::move(fd)); };
     };
-    planned.images.move(inherited(kernel::FdKey::Images));
+    planned.moveImages(inherited(kernel::FdKey::Images));
     planned.log().move(inherited(kernel::FdKey::Log));
     planned.log().trace().move(inherited(kernel::FdKey::Log));
     planned.joined.inherit(store);

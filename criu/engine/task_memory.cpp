@@ -42,6 +42,11 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
            std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
 }
 
+/// What a stream has brought is there for this restore only, and in memory.
+static bool freesWhatWasRead(const model::Options& options) noexcept {
+    return options.autoDedup || options.stream || options.streamFrom;
+}
+
 void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
@@ -49,7 +54,7 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     *space_ =
         memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
     const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
-    space_->fill(pages, {late, run.options.autoDedup, run.control.watchReading(run.log)}, run.log);
+    space_->fill(pages, {late, freesWhatWasRead(run.options), run.control.watchReading(run.log)}, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

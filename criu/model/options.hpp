@@ -182,7 +182,8 @@ struct Options {
     std::vector<std::string> actionScripts;  ///< in the order given
     bool execCommandWanted = false;          ///< --exec-cmd
     std::vector<std::string> execCommand;    ///< words behind "--"; empty without --exec-cmd
-    std::chrono::seconds timeout{10};        ///< to freeze the tree; 0: no limit
+    std::chrono::seconds timeout{10};        ///< to freeze the tree, for others to go on; 0: no limit
+    bool timeoutGiven = false;               ///< the user has chosen it
     std::optional<std::string> freezeCgroup;
     std::vector<int> closeFds;          ///< closed when the options have been read
     int statusFd = -1;                  ///< one NUL byte is written here when a server is ready
@@ -204,7 +205,10 @@ struct Options {
     bool background = false;             ///< memory is written when the tree runs again
     std::uint64_t backgroundMemory = 0;  ///< bytes that this may take meanwhile; 0: any number
     PreDumpMode preDumpMode = PreDumpMode::Splice;
-    bool stream = false;
+    bool stream = false;                        ///< images go to, or come from, criu-image-streamer
+    std::optional<std::string> streamTo;        ///< --stream-to: "-", a descriptor's number, or a path
+    std::optional<std::string> streamFrom;      ///< --stream-from: the same
+    std::optional<std::uint64_t> streamMemory;  ///< --stream-memory: bytes; absent: half of the machine's memory
     bool allowUprobes = false;
     std::optional<unsigned> pagesFiles;  ///< --pages-files: of each object; absent: as pays off
     PageCodec compress = PageCodec::None;

@@ -20,6 +20,9 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
     {Explain, "explain", true, "explain DIR", "say what is in the way of a restore here, without trying it"},
     {Verify, "verify", true, "verify DIR", "compare images with the checksums that were written with them"},
+    {StreamPack, "stream pack", true, "stream pack -D DIR [--stream-to FILE]", "write image files as one stream"},
+    {StreamUnpack, "stream unpack", true, "stream unpack -D DIR [--stream-from FILE]",
+     "put what is in a stream into image files"},
 };
 
 constexpr bool inOrder() noexcept {

@@ -22,8 +22,10 @@ enum class Command : std::uint8_t {
     CpuinfoCheck,
     Explain,
     Verify,
+    StreamPack,
+    StreamUnpack,
 };
-inline constexpr unsigned kCommandCount = 13;
+inline constexpr unsigned kCommandCount = 15;
 
 /// The commands that something applies to.
 class CommandSet {

@@ -75,6 +75,13 @@ Command takeCommand(std::vector<std::string>& words) {
         words.erase(words.begin());
         return action == "dump" ? Command::CpuinfoDump : Command::CpuinfoCheck;
     }
+    if (name == "stream") {
+        const std::string action = words.empty() ? "" : words.front();
+        if (action != "pack" && action != "unpack")
+            fail("stream needs an action: pack or unpack");
+        words.erase(words.begin());
+        return action == "pack" ? Command::StreamPack : Command::StreamUnpack;
+    }
     for (const CommandRow& row : commandTable())
         if (row.name == name)
             return row.command;
@@ -114,6 +121,49 @@ static void requireBackgroundFits(const model::Options& options) {
         fail("--background and --lazy-pages exclude each other: the memory of a tree that runs can't be asked for");
 }
 
+/// The other side of "stream pack" and "stream unpack" is a pipe if nothing else is named.
+static void completeStream(Invocation& invocation) {
+    model::Options& options = invocation.options;
+    if (invocation.command == Command::StreamPack && !options.streamTo)
+        options.streamTo = "-";
+    if (invocation.command == Command::StreamUnpack && !options.streamFrom)
+        options.streamFrom = "-";
+}
+
+/// A stream is read and written once, from its begin to its end, and has nothing but this checkpoint.
+static void requireStreamable(const Invocation& invocation) {
+    const model::Options& options = invocation.options;
+    const bool writes = invocation.command == Command::Dump || invocation.command == Command::PreDump;
+    const bool own = (writes && options.streamTo) || (invocation.command == Command::Restore && options.streamFrom);
+    if (options.stream && own)
+        fail("--stream and {} exclude each other", writes ? "--stream-to" : "--stream-from");
+    if (!options.stream && !own)
+        return;
+    const std::string_view name = options.stream ? "--stream" : writes ? "--stream-to" : "--stream-from";
+    if (options.lazyPages)
+        fail("{} and --lazy-pages exclude each other: pages of a stream come once, in its order", name);
+    if (options.autoDedup)
+        fail("{} and --auto-dedup exclude each other: a stream has no earlier images to free", name);
+    if (writes && options.previousImages)
+        fail("{} and --prev-images-dir exclude each other: a stream can't refer to earlier images", name);
+    if (writes && options.pageServer)
+        fail("{} and --page-server exclude each other: pages go one way only", name);
+    if (writes && options.pagesFiles.value_or(1) > 1)
+        fail("{} and --pages-files exclude each other: there is one way out for all of them", name);
+    if (writes && own && options.streamTo == "-" && (options.logFile == "-" || options.displayStats))
+        fail("--stream-to - excludes messages on standard output (--log-file -, --display-stats)");
+}
+
+/// As CRIU 4.2 has it.
+static void requireStreamCommand(const Invocation& invocation) {
+    const Command command = invocation.command;
+    if (!invocation.options.stream || command == Command::Dump || command == Command::PreDump ||
+        command == Command::Restore || command == Command::CpuinfoDump || command == Command::Swrk ||
+        command == Command::Service)
+        return;
+    fail("--stream can't be used with {}", commandName(command));
+}
+
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
@@ -125,6 +175,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     takeExecCommand(invocation, words);
     takeRequestSocket(invocation, words);
     takeDirectory(invocation, words);
+    completeStream(invocation);
     refuseWords(command, words);
 
     if ((command == Command::Dump || command == Command::PreDump) && !options.tree)
@@ -146,6 +197,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         requireCompressible(options);
     if (command == Command::Dump && options.background)
         requireBackgroundFits(options);
+    requireStreamCommand(invocation);
+    requireStreamable(invocation);
     if (!forRestore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }

@@ -99,6 +99,7 @@ void closeFd(Options& options, const Given& given) {
 
 void timeout(Options& options, const Given& given) {
     options.timeout = std::chrono::seconds(parseNumber(*given.value, 0, kTimeoutLimit));
+    options.timeoutGiven = true;
 }
 
 void cpuCaps(Options& options, const Given& given) {
@@ -168,6 +169,9 @@ constexpr auto HasNo = NoForm::Present;
 constexpr CommandSet Everywhere = CommandSet::all();
 constexpr CommandSet Runs{Dump, PreDump, Restore};
 constexpr CommandSet Streamable{Dump, PreDump, Restore, CpuinfoDump};
+constexpr CommandSet StreamSources{Dump, PreDump, StreamPack};
+constexpr CommandSet StreamTargets{Restore, StreamUnpack};
+constexpr CommandSet StreamMemory{Dump, PreDump, Restore, CpuinfoDump};
 constexpr CommandSet OnDump{Dump};
 constexpr CommandSet OnRestore{Restore, Explain};
 constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages};
@@ -175,6 +179,7 @@ constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
 constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
 constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet OnPreDump{PreDump};
+constexpr CommandSet Timed{Dump, PreDump, Restore, StreamPack, StreamUnpack};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
@@ -226,8 +231,6 @@ constexpr OptionRow kTable[] = {
      flag<&O::deprecatedImages>},
     {General, "unprivileged", 0, None, "", HasNo, Everywhere, Missing, "make do with CAP_CHECKPOINT_RESTORE",
      flag<&O::unprivileged>, "unprivileged"},
-    {General, "stream", 0, None, "", HasNo, Streamable, Missing, "pass images through criu-image-streamer",
-     flag<&O::stream>},
     {Run, "tree", 't', Required, "PID", NoNo, Dumps, Built, "the process to dump, with all its descendants", tree,
      open({"pid", readTree})},
     {Run, "leave-stopped", 's', None, "", NoNo, Both, Built, "leave the processes stopped",
@@ -265,8 +268,10 @@ constexpr OptionRow kTable[] = {
      flag<&O::shellJob>, open("shell_job")},
     {Run, "action-script", 0, Required, "PROGRAM", NoNo, Scripted, Built, "run PROGRAM at each stage; may be repeated",
      append<&O::actionScripts>},
-    {Run, "timeout", 0, Required, "SECONDS", NoNo, Dumps, Built,
-     "give up when the tree isn't frozen by then, 0 for never (default: 10)", timeout, open("timeout")},
+    {Run, "timeout", 0, Required, "SECONDS", NoNo, Timed, Built,
+     "give up when the tree isn't frozen by then, or the other side of a connection does nothing for so long; 0 for "
+     "never (default: 10; where --stream-from waits, 0)",
+     timeout, open("timeout")},
     {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Dumps, Built,
      "freeze through this cgroup, which holds the whole tree", path<&O::freezeCgroup>, "freeze_cgroup"},
     {Run, "log-pid", 0, None, "", HasNo, OnRestore, Built, "one more log file, NAME.PID, for each restored process",
@@ -490,6 +495,34 @@ constexpr OptionRow kTable[] = {
      "send pages to, or get them from, a page server",
      flag<&O::pageServer>,
      {"ps", readPageServer}},
+    {Transfer, "stream", 0, None, "", HasNo, Streamable, Built,
+     "pass images to, or get them from, criu-image-streamer, which listens in the images directory", flag<&O::stream>,
+     "stream"},
+    {Transfer,
+     "stream-to",
+     0,
+     Required,
+     "-|FD|FILE",
+     NoNo,
+     StreamSources,
+     Built,
+     "write all images as one stream to standard output, a descriptor or a file, nothing into the images directory",
+     path<&O::streamTo>,
+     {"stream_to", readStreamTo}},
+    {Transfer,
+     "stream-from",
+     0,
+     Required,
+     "-|FD|FILE",
+     NoNo,
+     StreamTargets,
+     Built,
+     "read images from such a stream",
+     path<&O::streamFrom>,
+     {"stream_from", readStreamFrom}},
+    {Transfer, "stream-memory", 0, Required, "SIZE", NoNo, StreamMemory, Built,
+     "how much of a stream may be held in memory (default: half of the machine's)", parsed<&O::streamMemory, parseSize>,
+     "stream_memory"},
     {Transfer, "address", 0, Required, "ADDRESS", NoNo, PageEnds, Built,
      "address of the page server, or path of the service's socket", text<&O::address>},
     {Transfer, "port", 0, Required, "PORT", NoNo, PageWire, Built, "port of the page server",
@@ -573,7 +606,7 @@ std::string_view sectionTitle(Section section) noexcept {
         case Memory:
             return "Memory";
         case Transfer:
-            return "Page server";
+            return "Page server and streams";
         case Devices:
             return "Devices";
         case Probing:

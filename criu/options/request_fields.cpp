@@ -252,4 +252,18 @@ void readPageServer(model::Options& options, const Request& request) {
     }
 }
 
+void readStreamTo(model::Options& options, const Request& request) {
+    if (request.opts.has_stream_to == 0)
+        return;
+    requireInherited(request);
+    options.streamTo = fmt::to_string(descriptor(request.opts.stream_to));
+}
+
+void readStreamFrom(model::Options& options, const Request& request) {
+    if (request.opts.has_stream_from == 0)
+        return;
+    requireInherited(request);
+    options.streamFrom = fmt::to_string(descriptor(request.opts.stream_from));
+}
+
 }  // namespace criu::options

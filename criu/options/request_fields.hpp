@@ -33,5 +33,7 @@ void readCgroupRoots(model::Options& options, const Request& request);
 void readPreDumpMode(model::Options& options, const Request& request);
 /// Address, port and descriptor of the page server. Pages are sent there, unless memory is moved on demand.
 void readPageServer(model::Options& options, const Request& request);
+void readStreamTo(model::Options& options, const Request& request);
+void readStreamFrom(model::Options& options, const Request& request);
 
 }  // namespace criu::options

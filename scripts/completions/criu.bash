@@ -55,6 +55,8 @@ _criu() {
         case $word in
         -*) given+="$word " ;;
         cpuinfo) command="cpuinfo dump" ;;
+        stream) command="stream pack" ;;
+        pack | unpack) [[ $command == stream* ]] && command="stream $word" ;;
         dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk | explain | verify)
             [[ $command == cpuinfo* ]] && command="cpuinfo $word"
             : "${command:=$word}"
@@ -66,6 +68,10 @@ _criu() {
 
     if [[ $current != -* && $previous == cpuinfo ]]; then
         mapfile -t COMPREPLY < <(compgen -W "dump check" -- "$current")
+        return
+    fi
+    if [[ $current != -* && $previous == stream ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "pack unpack" -- "$current")
         return
     fi
     if [[ $current != -* && -z $command ]]; then

@@ -38,9 +38,11 @@ set -l commands (criu --help 2>/dev/null | sed -nE '/^Commands:/,/^$/s/^  ([a-z-
 complete -c criu -f
 complete -c criu -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c criu -n "__fish_seen_subcommand_from cpuinfo; and not __fish_seen_subcommand_from dump check" -a "dump check"
+complete -c criu -n "__fish_seen_subcommand_from stream; and not __fish_seen_subcommand_from pack unpack" -a "pack unpack"
 for command in $commands
     set -l words $command
     test $command = cpuinfo; and set words cpuinfo dump
+    test $command = stream; and set words stream pack
     criu $words --help 2>/dev/null | __criu_options | while read -l -d \t name letter no link argument text
         set -l given -c criu -n "__fish_seen_subcommand_from $command" -l $name -d $text
         test -n "$letter"; and set -a given -s $letter

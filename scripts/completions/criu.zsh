@@ -60,14 +60,17 @@ _criu_features() {
 _criu() {
     local service=${words[1]:-criu} command help
     local -a specs
-    command=${words[(r)(dump|restore|check|pre-dump|lazy-pages|page-server|service|dedup|swrk|explain|verify|cpuinfo)]}
+    command=${words[(r)(dump|restore|check|pre-dump|lazy-pages|page-server|service|dedup|swrk|explain|verify|stream|cpuinfo)]}
     [[ $command == cpuinfo ]] && command="cpuinfo ${words[(r)(dump|check)]:-dump}"
+    [[ $command == stream ]] && command="stream ${words[(r)(pack|unpack)]:-pack}"
     help=$($service ${=command} --help 2>/dev/null) || return
     specs=("${(@f)$(_criu_specs "$help")}")
     if [[ -z $command ]]; then
         specs+=("1:command:(${(j: :)${(fu)"$(print -r -- "$help" | sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p')"}})")
     elif [[ $command == cpuinfo* ]]; then
         specs+=("1:command:(cpuinfo)" "2:action:(dump check)")
+    elif [[ $command == stream* ]]; then
+        specs+=("1:command:(stream)" "2:action:(pack unpack)")
     else
         specs+=("1:command:($command)")
     fi

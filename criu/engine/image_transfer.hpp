@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "criu/image/image_dir.hpp"
+
+namespace criu {
+class ImageOutlet;
+class StreamerSupply;
+}  // namespace criu
+
+namespace criu::engine {
+
+struct Run;
+
+/// Images of a dump: where they are made, and where they go.
+struct OutgoingImages {
+    OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::optional<ImageDir> place);
+    ~OutgoingImages();
+    OutgoingImages(const OutgoingImages&) = delete;
+    OutgoingImages& operator=(const OutgoingImages&) = delete;
+
+    /// All images are made: returns when the other side has them, if there is one. Throws Error.
+    void complete();
+
+    std::optional<ImageDir> place;        ///< the images directory, if images are made elsewhere
+    std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
+    ImageDir images;
+};
+
+/// Of a dump or pre-dump, as its options say (--stream, --stream-to, or just the images directory with its parents).
+/// Throws Error.
+[[nodiscard]] OutgoingImages openOutgoing(Run& run);
+
+/// Images of a restore: where they come from, and where they are found.
+struct IncomingImages {
+    IncomingImages(ImageDir found, std::unique_ptr<StreamerSupply> from, std::optional<ImageDir> place);
+    ~IncomingImages();
+    IncomingImages(const IncomingImages&) = delete;
+    IncomingImages& operator=(const IncomingImages&) = delete;
+
+    /// Moves all descriptors that images are found by.
+    void move(const std::function<UniqueFd(UniqueFd)>& mover);
+    /// No more images are wanted: the other side of --stream may end.
+    void dismiss() noexcept;
+    /// What users know as the images directory.
+    [[nodiscard]] int placeFd() const noexcept { return place ? place->fd() : images.fd(); }
+
+    std::optional<ImageDir> place;           ///< the images directory, if they aren't there
+    std::unique_ptr<StreamerSupply> supply;  ///< null: all are there
+    ImageDir images;
+};
+
+/// Of a restore. With --stream-from it returns when the stream has come to its end. Throws Error.
+[[nodiscard]] IncomingImages openIncoming(Run& run);
+
+}  // namespace criu::engine
