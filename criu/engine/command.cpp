@@ -112,7 +112,7 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
-/// The stream of a dump stays with its tree: also when that goes on because a script has asked for it.
+/// The file of a stream stays if the command was done; not if a script has objected, and the tree goes on.
 int keepIfDone(int status, StreamEnd& stream) noexcept {
     if (status == 0)
         stream.keep();

@@ -46,16 +46,18 @@ UniqueFd takeStandard(bool output) {
 }
 
 /// A fifo that nobody reads from yet can't be opened without waiting.
-UniqueFd openForReader(const std::string& path, StopRequest& stop) {
-    constexpr unsigned kBetween = 20'000;  // µs
-    for (;;) {
+UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::seconds patience) {
+    constexpr std::chrono::milliseconds kBetween{20};
+    for (std::chrono::milliseconds waited{0};; waited += kBetween) {
         UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
         if (fd || errno != ENXIO) {
             sys(fd.get(), "open {}", path);
             return fd;
         }
         stop.throwIfRequested();
-        ::usleep(kBetween);
+        if (patience.count() > 0 && waited >= patience)
+            failWith(ETIMEDOUT, "nobody reads from {} for {} s (--timeout)", path, patience.count());
+        ::usleep(std::chrono::microseconds(kBetween).count());
     }
 }
 
@@ -100,7 +102,7 @@ void StreamEnd::openPath(const std::string& path, bool toWrite, StopRequest& sto
     if (::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode))
         createFile(path, path.substr(path.rfind('/') + 1));  // npos + 1 is 0
     else
-        fd_ = openForReader(path, stop);
+        fd_ = openForReader(path, stop, patience_);
 }
 
 void StreamEnd::createFile(const std::string& path, const std::string& name) {
