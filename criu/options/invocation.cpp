@@ -119,6 +119,8 @@ static void requireBackgroundFits(const model::Options& options) {
         fail("--background and --track-mem exclude each other: a snapshot doesn't tell what has changed since");
     if (options.lazyPages)
         fail("--background and --lazy-pages exclude each other: the memory of a tree that runs can't be asked for");
+    if (options.stream || options.streamTo)
+        fail("--background and streams exclude each other: a stream has its memory before what comes after");
 }
 
 /// The other side of "stream pack" and "stream unpack" is a pipe if nothing else is named.

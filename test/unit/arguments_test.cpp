@@ -124,9 +124,25 @@ TEST_CASE("pages that come later don't go with what moves them at once") {
     CHECK_THROWS_WITH(validated({"lazy-pages", "--page-server"}), Contains("--address and --port"));
 }
 
+TEST_CASE("what can't go through a stream is refused with it") {
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--stream-to", "-", "--compress"}));
+    CHECK_NOTHROW(validated({"restore", "--stream-from", "-"}));
+    CHECK_NOTHROW(validated({"cpuinfo", "dump", "--stream"}));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream", "--stream-to", "7"}), Contains("exclude each other"));
+    for (const char* const name : {"--stream", "--stream-to=7"}) {
+        for (const char* const other :
+             {"--lazy-pages", "--auto-dedup", "--prev-images-dir=../1", "--page-server", "--pages-files=2"})
+            CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
+    }
+    CHECK_THROWS_WITH(validated({"restore", "--stream", "--lazy-pages"}), Contains("exclude each other"));
+    CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("can't be used with dedup"));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream-to", "-", "-o", "-"}), Contains("standard output"));
+    CHECK_THROWS_WITH(validated({"stream"}), Contains("pack or unpack"));
+}
+
 TEST_CASE("what isn't built is refused where it matters and only there") {
-    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream"}),
-                      Equals("--stream is not supported by this build yet"));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--allow-uprobes"}),
+                      Equals("--allow-uprobes is not supported by this build yet"));
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
     CHECK_THROWS_WITH(validated({"check", "--unprivileged"}), Contains("not supported"));
