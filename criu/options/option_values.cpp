@@ -261,6 +261,13 @@ External parseExternal(std::string_view text) {
     fail("unknown type '{}' of external resource, use one of: {}", parts.word, fmt::join(allowed, ", "));
 }
 
+void addExternal(std::string_view text, Options& options) {
+    // LXC 5 repeats the value of --lsm-profile where a container's network has no devices. CRIU 4.2 takes any text.
+    if (text.starts_with("apparmor:") || text.starts_with("selinux:"))
+        return;
+    options.externals.push_back(parseExternal(text));
+}
+
 void parseInheritFd(std::string_view text, Options& options) {
     constexpr std::string_view form = "fd[NUMBER]:NAME";
     const std::size_t open = text.find('[');

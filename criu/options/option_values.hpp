@@ -42,6 +42,8 @@ model::CgroupRoot parseCgroupRoot(std::string_view text);
 
 /// TYPE[ID][:VALUE]. Types that aren't built yet are refused.
 model::External parseExternal(std::string_view text);
+/// The same as one more of the options; passes over what clients say without meaning it.
+void addExternal(std::string_view text, model::Options& options);
 
 /// fd[N]:NAME or debug[N]:TEXT, added to the matching list.
 void parseInheritFd(std::string_view text, model::Options& options);

@@ -84,6 +84,12 @@ TEST_CASE("external resources are type, id and value") {
     CHECK(parseExternal("file[2a:1f]") == External{ExternalType::File, "2a:1f", {}});
     CHECK(parseExternal("file[2a:1f]:x") == External{ExternalType::File, "2a:1f", "x"});
     CHECK_THROWS_WITH(parseExternal("disk[1]"), Contains("use one of: mnt, dev, file"));
+    Options options;
+    addExternal("apparmor:unconfined", options);
+    CHECK(options.externals.empty());
+    addExternal("file[2a:1f]", options);
+    CHECK(options.externals.size() == 1);
+    CHECK_THROWS(addExternal("apparmor", options));
     for (const char* const text : {"", "file", "file[", "[1]", "file[1", "file[1]x"})
         CHECK_THROWS_WITH(parseExternal(text), Contains("TYPE[ID]"));
 }
