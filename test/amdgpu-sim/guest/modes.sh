@@ -424,14 +424,39 @@ mode_busy_queue() {
 # room again, not before and not never.
 mode_evicted() {
     start
+    moved=$(counted moves)
     echo 3000 >$controls/evict
+    # Buffers of one page stay where they are.
+    [ "$program" != kfd_memory ] || [ "$(counted moves)" -gt "$moved" ] || fail "nothing was moved"
     dump_well images --leave-running
     still_works "a dump while there was no room"
-    echo 500 >$controls/evict
+    # Memory is moved again and again, at any time of a dump and of a restore.
+    (while usleep 100000; do echo 50 >$controls/evict; done) &
+    evicting=$!
     dump_well images
-    sleep 1
     restore_well images restore
+    kill $evicting
     echo 1000 >$controls/evict
+    still_works "the restore"
+    verify
+}
+
+# usage: counted WHAT: a number of the simulator's state
+counted() { sed -n "s/^$1 //p" $controls/state; }
+
+# Memory of the process that GPUs use: what is made of it at a restore is nobody's business until RESUME, and then it is
+# all there, and doesn't change any more until the program itself does something.
+mode_notified() {
+    start
+    echo >$controls/clear
+    dump_well images --leave-running --track-mem
+    still_works "the dump that writes notes about memory"
+    dump_well images
+    echo >$controls/clear
+    restore_well images restore
+    [ "$(counted missing)" = 0 ] || fail "$(counted missing) ranges weren't there at RESUME"
+    [ "$(counted notifications)" = 0 ] || fail "memory changed $(counted notifications) times after RESUME"
+    echo "$(counted blocked) notifications were blocked"
     still_works "the restore"
     verify
 }
@@ -671,7 +696,16 @@ has_form() {
     [ $? = "$3" ] || fail "there are files of another form in $1"
 }
 
-# Contents are in pages as those of memory are: striped, compressed, or neither.
+# Changes a byte of the largest pages file, which contents of GPUs are in. usage: damage FOLDER
+damage() {
+    largest=$(ls -S "$dir/$1"/pages-*.img | head -n 1)
+    at=$(($(stat -c %s "$largest") / 8192 * 4096))
+    byte=$(od -An -tu1 -j $at -N 1 "$largest" | tr -d ' ')
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of="$largest" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+
+# Contents are in pages as those of memory are: striped, compressed, with checksums, or plain.
 mode_stored() {
     start
     dump_well images-usual --leave-running
@@ -687,7 +721,19 @@ mode_stored() {
     done
     restore_well images restore-compressed --no-parallel
     still_works "the restore by the processes themselves"
+    # Checksums are of what GPUs had, too: damage is found before a restore, and by it.
+    dump_well images-checked --checksum
+    criu_run verify verify "$dir/images-checked"
+    [ $code = 0 ] || fail "verify ended with $code: $(errors "$dir/verify.log")"
+    restore_well images-checked restore-checked
+    still_works "the restore of images with checksums"
     end_program
+    damage images-checked
+    criu_run verify-damaged verify "$dir/images-checked"
+    [ $code = 1 ] || fail "verify of a damaged buffer ended with $code"
+    restore images-checked restore-damaged
+    [ $code = 1 ] || fail "a restore of a damaged buffer ended with $code"
+    gone "$pid" || fail "a restore of a damaged buffer left the program behind"
     # What is missing is missed before anything is made.
     mkdir "$dir/away"
     mv "$dir"/images/pagemap-device-1.img "$dir/away"

@@ -94,6 +94,7 @@ static int move_user(struct mm_struct* mm, u64 address, void* buffer, u64 size, 
 static int move(struct sim_view* view, u64 address, void* buffer, u64 size, bool write) {
     int result = 0;
 
+    sim_hold_places();
     mutex_lock(&view->vm->lock);
     while (size && !result) {
         struct stretch at;
@@ -125,6 +126,7 @@ static int move(struct sim_view* view, u64 address, void* buffer, u64 size, bool
         size -= step;
     }
     mutex_unlock(&view->vm->lock);
+    sim_release_places();
     return result;
 }
 
@@ -170,9 +172,11 @@ int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
     while (size && !result) {
         u64 step = min(size, block), copied;
 
+        sim_hold_places();
         mutex_lock(&view->vm->lock);
         copied = copy_pages(view, to, from, step);
         mutex_unlock(&view->vm->lock);
+        sim_release_places();
         if (copied < step) {
             /* Memory of a process is at an end, or nothing is: find out byte for byte. */
             step -= copied;

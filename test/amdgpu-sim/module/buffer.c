@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Buffers: GEM objects on shared memory of the kernel, imported dma-bufs, and memory of processes. */
 #include <drm/drm_prime.h>
+#include <linux/dma-buf.h>
 #include <linux/file.h>
 #include <linux/highmem.h>
 #include <linux/sched/mm.h>
@@ -94,6 +95,7 @@ static void use_kept_memory(struct sim_gpu* gpu, struct sim_bo* bo) {
 static void bo_free(struct drm_gem_object* object) {
     struct sim_bo* bo = sim_bo_of(object);
 
+    sim_bo_immovable(bo);
     if (bo->charged) {
         atomic64_sub(object->size, &bo->charged->vram_used);
     }
@@ -192,6 +194,7 @@ struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size) {
         return ERR_PTR(-ENOMEM);
     }
     sim_gem(bo)->funcs = &bo_functions;
+    INIT_LIST_HEAD(&bo->movable);
     atomic_inc(&sim_bo_count);
     return sim_gem(bo);
 }
@@ -241,6 +244,9 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
         account(sim_gem(bo)->size);
     }
     bo->pages = bo->base.pages;
+    if (bo->charged) {
+        sim_bo_movable(bo);
+    }
     return bo;
 }
 
@@ -276,6 +282,7 @@ struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_atta
         return object;
     }
     bo = sim_bo_of(object);
+    sim_bo_immovable(sim_bo_of(attachment->dmabuf->priv));
     count = object->size >> PAGE_SHIFT;
     bo->domains = AMDGPU_GEM_DOMAIN_GTT;
     bo->pages = kvcalloc(count, sizeof(*bo->pages), GFP_KERNEL);

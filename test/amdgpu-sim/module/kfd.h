@@ -43,7 +43,8 @@ struct sim_allocation {
     struct sim_bo* bo; /* NULL for doorbells and MMIO */
     u64 address, size, user_address;
     u32 flags;
-    u32 mapped; /* a bit for each GPU */
+    u32 mapped;                 /* a bit for each GPU */
+    struct list_head user_link; /* of memory of the process */
 };
 
 struct sim_queue {
@@ -98,6 +99,9 @@ struct sim_process {
     u64* event_page;
     struct mutex range_lock;
     struct list_head ranges;
+    spinlock_t user_lock; /* taken where memory of the process changes, so nothing is taken inside of it */
+    struct list_head user_memory;
+    struct work_struct user_changed;
 };
 
 /* kfd_process.c */
@@ -112,6 +116,18 @@ unsigned int sim_process_count(void);
 struct sim_process* sim_process_second(void);
 void sim_evict_all(unsigned int milliseconds);
 unsigned int sim_pdd_count(const struct sim_process* process);
+void sim_process_look_up_again(struct sim_process* process);
+
+/* kfd_notifier.c */
+int sim_memory_changes(struct mmu_notifier* notifier, const struct mmu_notifier_range* range);
+void sim_look_up_again(struct work_struct* work);
+void sim_user_memory_added(struct sim_process* process, struct sim_allocation* allocation);
+void sim_user_memory_gone(struct sim_process* process, struct sim_allocation* allocation);
+void sim_look_up_user_memory(struct sim_process* process);
+u64 sim_notifications(void);         /* of memory that GPUs use */
+u64 sim_notifications_blocked(void); /* between RESTORE and RESUME */
+u64 sim_user_pages_missing(void);    /* ranges that were not mapped at RESUME */
+void sim_notifications_reset(void);
 
 /* kfd_memory.c */
 u64 sim_mmap_offset(u64 type, const struct sim_pdd* pdd);

@@ -504,6 +504,7 @@ static long resume(const struct kfd_ioctl_criu_args* arguments) {
     result = target->awaits_resume ? 0 : -EINVAL;
     if (target->awaits_resume) {
         target->awaits_resume = false;
+        sim_look_up_user_memory(target);
         sim_queues_resume(target);
     }
     mutex_unlock(&target->lock);

@@ -76,6 +76,9 @@ static void allocation_free(struct sim_pdd* pdd, struct sim_allocation* allocati
     for (i = 0; i < sim_gpu_count; i++) {
         unmap(process, allocation, i);
     }
+    if (allocation->user_address) {
+        sim_user_memory_gone(process, allocation);
+    }
     if (allocation->bo) {
         drm_vma_node_revoke(&sim_gem(allocation->bo)->vma_node, drm_file_of(pdd));
         release_handle(sim_gem(allocation->bo));
@@ -169,6 +172,9 @@ int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args*
             return result;
         }
         allocation->user_address = allocation->bo->user_address;
+        if (allocation->user_address) {
+            sim_user_memory_added(sim_process_of(pdd), allocation);
+        }
         hold_handle(sim_gem(allocation->bo));
     }
     id = idr_alloc(&pdd->allocations, allocation, id ?: 1, id ? id + 1 : 0, GFP_KERNEL);

@@ -97,7 +97,8 @@ static void address_space_ends(struct mmu_notifier* notifier, struct mm_struct* 
     }
 }
 
-static const struct mmu_notifier_ops notifier_operations = {.release = address_space_ends};
+static const struct mmu_notifier_ops notifier_operations = {.release = address_space_ends,
+                                                            .invalidate_range_start = sim_memory_changes};
 
 static struct sim_process* process_create(void) {
     struct sim_process* process = kzalloc(sizeof(*process), GFP_KERNEL);
@@ -112,6 +113,9 @@ static struct sim_process* process_create(void) {
     mutex_init(&process->range_lock);
     INIT_LIST_HEAD(&process->ranges);
     INIT_WORK(&process->release, release);
+    INIT_WORK(&process->user_changed, sim_look_up_again);
+    INIT_LIST_HEAD(&process->user_memory);
+    spin_lock_init(&process->user_lock);
     spin_lock_init(&process->event_lock);
     init_waitqueue_head(&process->event_wait);
     idr_init(&process->queues);
@@ -204,9 +208,17 @@ static void there_is_room(struct work_struct* work) {
 }
 static DECLARE_DELAYED_WORK(room, there_is_room);
 
+/* Once for all that changes until it is done. */
+void sim_process_look_up_again(struct sim_process* process) {
+    kref_get(&process->references);
+    if (!queue_work(releases, &process->user_changed)) {
+        kref_put(&process->references, process_free);
+    }
+}
+
 /*
  * Somebody else needs the video memory: queues stop for so long, whatever else has stopped them (evict_process_worker()
- * and restore_process_worker() of kfd_process.c, Linux 6.1).
+ * and restore_process_worker() of kfd_process.c, Linux 6.1), and buffers are somewhere else afterwards.
  */
 void sim_evict_all(unsigned int milliseconds) {
     struct sim_process* process;
@@ -221,6 +233,7 @@ void sim_evict_all(unsigned int milliseconds) {
         mutex_unlock(&process->lock);
     }
     mutex_unlock(&processes_lock);
+    sim_bo_move_all();
     mod_delayed_work(releases, &room, msecs_to_jiffies(milliseconds));
 }
 

@@ -202,6 +202,7 @@ static ssize_t clear_write(struct file* file, const char __user* text, size_t si
     memset(points, 0, sizeof(points));
     spin_unlock(&points_lock);
     sim_system_peak_reset();
+    sim_notifications_reset();
     for (i = 0; i < sim_gpu_count; i++) {
         sim_gpu_reset_counts(sim_gpus[i]);
     }
@@ -222,8 +223,11 @@ static ssize_t evict_write(struct file* file, const char __user* text, size_t si
 static int state_show(struct seq_file* file, void* unused) {
     unsigned int i;
 
-    seq_printf(file, "processes %u\nbuffers %d\nsystem_peak %llu\nmigrations %llu\n", sim_process_count(),
-               atomic_read(&sim_bo_count), sim_system_peak(), sim_migrations());
+    seq_printf(file,
+               "processes %u\nbuffers %d\nsystem_peak %llu\nmigrations %llu\nmoves %llu\nnotifications %llu\n"
+               "blocked %llu\nmissing %llu\n",
+               sim_process_count(), atomic_read(&sim_bo_count), sim_system_peak(), sim_migrations(), sim_moves(),
+               sim_notifications(), sim_notifications_blocked(), sim_user_pages_missing());
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 

@@ -98,6 +98,7 @@ struct sim_bo {
     bool invisible;   /* video memory beyond the processor's window */
     struct mm_struct* user_mm;
     bool pinned;
+    struct list_head movable; /* of video memory; empty: it stays where it is */
 };
 
 static inline struct sim_bo* sim_bo_of(struct drm_gem_object* object) {
@@ -125,6 +126,14 @@ extern atomic_t sim_bo_count;
 u64 sim_migrations(void);  /* of video memory to where the processor reaches it */
 u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
 void sim_system_peak_reset(void);
+
+/* buffer_move.c */
+void sim_bo_movable(struct sim_bo* bo);
+void sim_bo_immovable(struct sim_bo* bo);
+void sim_bo_move_all(void);
+void sim_hold_places(void);
+void sim_release_places(void);
+u64 sim_moves(void);
 
 /*
  * The GPU's addresses have a hole as the processor's have; the driver takes away the bits above it when it stores an
