@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 from harness import criu as criu_runs
 from harness import processes
