@@ -39,12 +39,23 @@ complete -c criu -f
 complete -c criu -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c criu -n "__fish_seen_subcommand_from cpuinfo; and not __fish_seen_subcommand_from dump check" -a "dump check"
 complete -c criu -n "__fish_seen_subcommand_from stream; and not __fish_seen_subcommand_from pack unpack" -a "pack unpack"
+set -l helps
 for command in $commands
-    set -l words $command
-    test $command = cpuinfo; and set words cpuinfo dump
-    test $command = stream; and set words stream pack
+    switch $command
+        case cpuinfo
+            set -a helps "cpuinfo dump"
+        case stream
+            set -a helps "stream pack" "stream unpack"
+        case '*'
+            set -a helps $command
+    end
+end
+for help in $helps
+    set -l words (string split ' ' -- $help)
+    set -l seen "__fish_seen_subcommand_from $words[1]"
+    test $words[1] = stream; and set seen "$seen; and __fish_seen_subcommand_from $words[2]"
     criu $words --help 2>/dev/null | __criu_options | while read -l -d \t name letter no link argument text
-        set -l given -c criu -n "__fish_seen_subcommand_from $command" -l $name -d $text
+        set -l given -c criu -n "$seen" -l $name -d $text
         test -n "$letter"; and set -a given -s $letter
         switch "$link/$argument"
             case apart/DIR
@@ -62,6 +73,6 @@ for command in $commands
                 set -a given -a "$(__criu_values $argument | string join ' ')"
         end
         complete $given
-        test -n "$no"; and complete -c criu -n "__fish_seen_subcommand_from $command" -l no-$name -d "not: $text"
+        test -n "$no"; and complete -c criu -n "$seen" -l no-$name -d "not: $text"
     end
 end
