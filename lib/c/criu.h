@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "rpc.pb-c.h"
 
@@ -310,6 +311,15 @@ void criu_set_log_to_stderr(bool log_to_stderr);
 void criu_set_allow_loss(bool allow_loss);
 /* A dump writes checksums of its images, and a restore compares them (which it does unless this says no). */
 void criu_set_checksum(bool checksum);
+/* A dump with leave_running lets the tree go on before its memory is written; the limit is in bytes. */
+void criu_set_background(bool background);
+void criu_set_background_memory(uint64_t bytes);
+/* Images go to, or come from, criu-image-streamer; or a descriptor that criu inherits; memory for that, such as "4G".
+ */
+void criu_set_stream(bool stream);
+void criu_set_stream_to(int fd);
+void criu_set_stream_from(int fd);
+int criu_set_stream_memory(const char* size);
 void criu_set_lazy_pages(bool lazy_pages);
 /* A descriptor of the caller for the byte that says that a server of pages is ready. */
 void criu_set_status_fd(int fd);
@@ -332,6 +342,12 @@ void criu_local_set_display_stats(criu_opts* opts, bool display_stats);
 void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
 void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
 void criu_local_set_checksum(criu_opts* opts, bool checksum);
+void criu_local_set_background(criu_opts* opts, bool background);
+void criu_local_set_background_memory(criu_opts* opts, uint64_t bytes);
+void criu_local_set_stream(criu_opts* opts, bool stream);
+void criu_local_set_stream_to(criu_opts* opts, int fd);
+void criu_local_set_stream_from(criu_opts* opts, int fd);
+int criu_local_set_stream_memory(criu_opts* opts, const char* size);
 void criu_local_set_lazy_pages(criu_opts* opts, bool lazy_pages);
 void criu_local_set_status_fd(criu_opts* opts, int fd);
 int criu_local_set_page_server_fd(criu_opts* opts, int fd);

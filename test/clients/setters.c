@@ -53,6 +53,8 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_log_to_stderr(opts, true);
     criu_local_set_allow_loss(opts, true);
     criu_local_set_checksum(opts, true);
+    criu_local_set_background(opts, true);
+    criu_local_set_stream(opts, true);
     criu_local_set_lazy_pages(opts, true);
     criu_local_set_tls(opts, true);
     criu_local_set_tls_no_cn_verify(opts, true);
@@ -68,6 +70,9 @@ static void set_values(criu_opts* opts) {
     criu_local_set_ghost_limit(opts, 15);
     criu_local_set_pidfd_store_sk(opts, 16);
     criu_local_set_status_fd(opts, 17);
+    criu_local_set_background_memory(opts, UINT64_C(1) << 40);
+    criu_local_set_stream_to(opts, 18);
+    criu_local_set_stream_from(opts, 19);
     criu_local_set_empty_ns(opts, CLONE_NEWNET);
     criu_local_set_manage_cgroups_mode(opts, CRIU_CG_MODE_STRICT);
     OK(criu_local_set_network_lock(opts, CRIU_NETWORK_LOCK_NFTABLES));
@@ -86,6 +91,7 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_lsm_mount_context(opts, "context"));
     OK(criu_local_set_config_file(opts, "/x.conf"));
     OK(criu_local_set_images_dir(opts, "/images"));
+    OK(criu_local_set_stream_memory(opts, "4G"));
     OK(criu_local_set_tls_cacert(opts, "cacert"));
     OK(criu_local_set_tls_cacrl(opts, "cacrl"));
     OK(criu_local_set_tls_cert(opts, "cert"));
