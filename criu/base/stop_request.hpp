@@ -34,6 +34,10 @@ public:
     /// The mask from before, for children that are to run programs.
     [[nodiscard]] const sigset_t& inheritedMask() const noexcept { return inherited_; }
 
+    /// In a child of the process that watches, which doesn't: requested() says no from then on, and the descriptor,
+    /// whose number will be another file's, is left to the caller.
+    void forget() noexcept { (void)fd_.release(); }
+
     /// Ends the watch early: swallows what is pending and puts the old mask back.
     void release() noexcept;
 

@@ -5,6 +5,7 @@
 #include "criu/namespaces/namespace_restores.hpp"
 
 namespace criu {
+class StopRequest;
 class ImageDir;
 class Log;
 }  // namespace criu
@@ -41,6 +42,7 @@ namespace criu::engine {
 struct RestoreRun {
     const model::Options& options;
     Log& log;
+    StopRequest& stop;
     ImageDir& images;
     RestoreImages& content;
     model::BirthPlan& births;

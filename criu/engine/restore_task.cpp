@@ -13,6 +13,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/adoption.hpp"
@@ -175,6 +176,7 @@ private:
 
     /// Drops what the master has and restored processes mustn't have.
     void cleanProcess() {
+        run_.stop.forget();
         if (run_.service.first > 0)
             ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
