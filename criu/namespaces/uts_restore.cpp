@@ -69,10 +69,12 @@ public:
         return task.parent == nullptr ? CLONE_NEWUTS : 0;
     }
 
-    /// The further ones are the first process' work, so that they belong to its user namespace.
+    /// The further ones are the first process' work, so that they belong to its user namespace. While it is in one of
+    /// them nobody may look for its own, and so it names that one, too.
     void begin() override {
         if (others_.empty())
             return;
+        root_.set();
         const UniqueFd own = kernel::openOwnNamespace(NamespaceKind::Uts);
         for (const Other& other : others_) {
             sys(::unshare(CLONE_NEWUTS), "create UTS namespace {}", other.number);
@@ -84,7 +86,8 @@ public:
     }
 
     void fill(const kernel::ProcPid& first) override {
-        visitNamespace(first, NamespaceKind::Uts, [this] { root_.set(); });
+        if (others_.empty())
+            visitNamespace(first, NamespaceKind::Uts, [this] { root_.set(); });
     }
 
     void complete(const model::Task& task) const override {
