@@ -10,6 +10,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/model/options.hpp"
+#include "criu/options/option_values.hpp"
 
 namespace criu::engine {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using options::Command;
 
 constexpr mode_t kMode = 0600;
+constexpr std::int64_t kMostFd = 1 << 30;
 
 const std::optional<std::string>* namedFor(Command command, const model::Options& options) {
     switch (command) {
@@ -85,7 +87,8 @@ void StreamEnd::openNamed(const std::string& value, bool toWrite, StopRequest& s
         fd_ = takeStandard(toWrite);
     } else if (value.find_first_not_of("0123456789") == std::string::npos) {
         name_ = "descriptor " + value;
-        fd_.reset(sys(::fcntl(std::stoi(value), F_DUPFD_CLOEXEC, 3), "descriptor {}", value));
+        fd_.reset(sys(::fcntl(static_cast<int>(options::parseNumber(value, 0, kMostFd)), F_DUPFD_CLOEXEC, 3),
+                      "descriptor {}", value));
     } else {
         name_ = value;
         openPath(value, toWrite, stop);
