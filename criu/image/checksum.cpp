@@ -9,15 +9,17 @@
 
 namespace criu {
 
-using Hash = decltype(&::XXH3_64bits);
-
-Checksum::Checksum() : library_("libxxhash.so.0", "libxxhash0"), hash_(nullptr) {
-    static_assert(std::is_same_v<Hash, decltype(hash_)>);
-    // Takes the widest instructions that the processor has. The other one takes what every processor has, and some
-    // builds of the library have that one only.
+Checksum::Checksum() : library_("libxxhash.so.0", "libxxhash0"), hash_(nullptr), seeded_(nullptr) {
+    static_assert(std::is_same_v<decltype(&::XXH3_64bits), decltype(hash_)>);
+    static_assert(std::is_same_v<decltype(&::XXH3_64bits_withSeed), decltype(seeded_)>);
+    // These take the widest instructions that the processor has. The others take what every processor has, and some
+    // builds of the library have those only.
     hash_ = library_.find("XXH3_64bits_dispatch");
     if (hash_ == nullptr)
         hash_ = library_["XXH3_64bits"];
+    seeded_ = library_.find("XXH3_64bits_withSeed_dispatch");
+    if (seeded_ == nullptr)
+        seeded_ = library_["XXH3_64bits_withSeed"];
 }
 
 void FileSumming::add(std::span<const std::byte> bytes) {

@@ -28,10 +28,15 @@ public:
     [[nodiscard]] std::uint32_t of(std::span<const std::byte> bytes) const noexcept {
         return static_cast<std::uint32_t>(hash_(bytes.data(), bytes.size()));
     }
+    /// All 64 bits, which depend on a seed as well.
+    [[nodiscard]] std::uint64_t seeded(std::span<const std::byte> bytes, std::uint64_t seed) const noexcept {
+        return seeded_(bytes.data(), bytes.size(), seed);
+    }
 
 private:
     SharedLibrary library_;
     std::uint64_t (*hash_)(const void*, std::size_t);
+    std::uint64_t (*seeded_)(const void*, std::size_t, std::uint64_t);
 };
 
 /// What a file was when it was written.

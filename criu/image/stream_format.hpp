@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "criu/image/checksum.hpp"
+
 /// The form in which a checkpoint is one stream of bytes (Documentation/images.md): a header, then records, of which
 /// each says which file it belongs to, so that many files may be under way at once. Numbers are little-endian, as all
 /// machines are that criu runs on.
@@ -51,12 +53,29 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 48);
 
-/// XXH3 with the stream's id as its seed.
-[[nodiscard]] std::uint64_t checksumOf(std::span<const std::byte> bytes, std::uint64_t id) noexcept;
+/// The checksums of streams: XXH3 with 64 bits and the stream's id as its seed. Several threads may use one object.
+class Sums {
+public:
+    /// Throws Error if the library for that isn't installed.
+    Sums() = default;
 
-/// Sets, or computes, the checksum of a head itself.
-[[nodiscard]] std::uint64_t checksumOf(const Head& head) noexcept;
-[[nodiscard]] std::uint64_t checksumOf(const RecordHead& head, std::uint64_t id) noexcept;
+    [[nodiscard]] std::uint64_t of(std::span<const std::byte> bytes, std::uint64_t id) const noexcept {
+        return checksum_.seeded(bytes, id);
+    }
+    /// Of all of a head that comes before its own checksum.
+    [[nodiscard]] std::uint64_t of(const Head& head) const noexcept { return withoutLast(head, head.id); }
+    [[nodiscard]] std::uint64_t of(const RecordHead& head, std::uint64_t id) const noexcept {
+        return withoutLast(head, id);
+    }
+
+private:
+    template <typename Struct>
+    [[nodiscard]] std::uint64_t withoutLast(const Struct& head, std::uint64_t id) const noexcept {
+        return of(std::as_bytes(std::span(&head, 1)).first(sizeof(head) - sizeof(head.checksum)), id);
+    }
+
+    Checksum checksum_;
+};
 
 /// Whether a file may have such a name: one component of letters, digits, '.', '_' and '-', not beginning with '.',
 /// that ends as all images do. So a stream that is put into a directory replaces nothing else there.

@@ -71,7 +71,7 @@ private:
             fail("{} isn't a stream of images", in_.name());
         if (got < sizeof(head))
             truncated(got);
-        if (head.checksum != stream::checksumOf(head))
+        if (head.checksum != sums_.of(head))
             damaged("the head's checksum is wrong");
         if (head.version != stream::kVersion || head.flags != 0)
             fail("{} is a stream of version {} (flags {:#x}), which this criu doesn't know", in_.name(), head.version,
@@ -94,7 +94,7 @@ private:
     bool readRecord() {
         RecordHead head;
         readAll(std::as_writable_bytes(std::span(&head, 1)));
-        if (head.checksum != stream::checksumOf(head, id_))
+        if (head.checksum != sums_.of(head, id_))
             damaged("a record's checksum is wrong");
         if (head.number != records_++)
             damaged(fmt::format("record {} comes where {} should", head.number, records_ - 1));
@@ -104,7 +104,7 @@ private:
         offset_ += sizeof(head);
         const std::span<std::byte> payload(payload_.get(), head.size);
         readAll(payload);
-        if (stream::checksumOf(payload, id_) != head.payloadChecksum)
+        if (sums_.of(payload, id_) != head.payloadChecksum)
             damaged("the checksum of what a record carries is wrong");
         offset_ = start;  // errors are about the whole record
         const bool more = take(head, payload);
@@ -195,6 +195,7 @@ private:
 
     ByteStream& in_;
     const ImageDir& into_;
+    const stream::Sums sums_;
     const std::unique_ptr<std::byte[]> payload_;
     std::uint64_t id_ = 0;
     std::uint64_t offset_ = 0;  ///< of what is read next

@@ -36,7 +36,7 @@ StreamWriter::StreamWriter(ByteStream out) : out_(std::move(out)) {
     stream::Head head;
     if (::getrandom(&head.id, sizeof(head.id), 0) != sizeof(head.id))
         failErrno("get a random number");
-    head.checksum = stream::checksumOf(head);
+    head.checksum = sums_.of(head);
     id_ = head.id;
     out_.write(std::as_bytes(std::span(&head, 1)));
 }
@@ -49,7 +49,7 @@ std::unique_ptr<ImageOutlet::File> StreamWriter::create(const std::string& name)
         fail("more than {} files are under way at once", stream::kMostOpen);
     const std::uint32_t number = files_;
     const auto text = std::as_bytes(std::span(name));
-    sendLocked(RecordType::Open, number, 0, text, stream::checksumOf(text, id_));
+    sendLocked(RecordType::Open, number, 0, text, sums_.of(text, id_));
     ++files_;
     ++unfinished_;
     return std::make_unique<StreamedFile>(*this, number);
@@ -63,7 +63,7 @@ void StreamWriter::finish() {
 }
 
 void StreamWriter::send(RecordType type, std::uint32_t file, std::uint64_t offset, std::span<const std::byte> payload) {
-    const std::uint64_t checksum = stream::checksumOf(payload, id_);
+    const std::uint64_t checksum = sums_.of(payload, id_);
     const std::lock_guard lock(writing_);
     sendLocked(type, file, offset, payload, checksum);
 }
@@ -73,7 +73,7 @@ void StreamWriter::sendLocked(RecordType type, std::uint32_t file, std::uint64_t
     if (failure_)
         throw Error(*failure_);
     stream::RecordHead head{static_cast<std::uint32_t>(type), file, records_++, offset, payload.size(), checksum, 0};
-    head.checksum = stream::checksumOf(head, id_);
+    head.checksum = sums_.of(head, id_);
     try {
         out_.write(std::as_bytes(std::span(&head, 1)));
         out_.write(payload);

@@ -34,6 +34,7 @@ private:
                     std::span<const std::byte> payload, std::uint64_t checksum);
 
     ByteStream out_;
+    const stream::Sums sums_;
     std::mutex writing_;
     std::uint64_t id_ = 0;
     std::uint64_t records_ = 0;

@@ -36,9 +36,10 @@ void append(std::vector<std::uint8_t>& to, const void* from, std::size_t size) {
 }
 
 std::vector<std::uint8_t> streamOf(std::span<const std::uint8_t> input) {
+    const stream::Sums sums;
     std::vector<std::uint8_t> out;
     stream::Head head;
-    head.checksum = stream::checksumOf(head);
+    head.checksum = sums.of(head);
     append(out, &head, sizeof(head));
     for (std::uint64_t number = 0; !input.empty(); ++number) {
         stream::RecordHead record;
@@ -50,8 +51,8 @@ std::vector<std::uint8_t> streamOf(std::span<const std::uint8_t> input) {
             record.offset %= std::uint64_t{1} << 40;  // the file system's own limit isn't what this is about
         const auto payload = input.first(std::min<std::size_t>(take<std::uint8_t>(input), input.size()));
         record.size = payload.size();
-        record.payloadChecksum = stream::checksumOf(std::as_bytes(payload), head.id);
-        record.checksum = stream::checksumOf(record, head.id);
+        record.payloadChecksum = sums.of(std::as_bytes(payload), head.id);
+        record.checksum = sums.of(record, head.id);
         append(out, &record, sizeof(record));
         append(out, payload.data(), payload.size());
         input = input.subspan(payload.size());
