@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
 
 #include "criu/base/error.hpp"
+#include "criu/base/turns.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/image/written_sums.hpp"
@@ -139,9 +139,7 @@ public:
     [[nodiscard]] bool isOrdered() const noexcept override { return true; }
 
     void abandon() noexcept override {
-        const std::lock_guard lock(mutex_);
-        abandoned_ = true;
-        turn_.notify_all();
+        turns_.abandon();
         pages_->abandon();
     }
 
@@ -167,15 +165,13 @@ private:
     }
 
     std::uint64_t place(const PageBlock& block, Packing& packing) {
-        std::unique_lock lock(mutex_);
-        turn_.wait(lock, [&] { return abandoned_ || placed_ == block.position; });
-        if (abandoned_)
-            failWith(ECANCELED, "write pages: others have failed");
-        const std::uint64_t offset = end_;
-        end_ += packing.size;
-        placed_ += block.bytes.size();
-        std::move(packing.pieces.begin(), packing.pieces.end(), std::back_inserter(pieces_));
-        turn_.notify_all();
+        std::uint64_t offset = 0;
+        turns_.run(block.position, block.bytes.size(), [&] {
+            const std::lock_guard lock(mutex_);
+            offset = end_;
+            end_ += packing.size;
+            std::move(packing.pieces.begin(), packing.pieces.end(), std::back_inserter(pieces_));
+        });
         return offset;
     }
 
@@ -201,13 +197,11 @@ private:
     const Compression compression_;
     PagemapWriter pagemap_;
     const std::unique_ptr<PagesStore> pages_;
+    Turns turns_;  ///< to get a place
     std::mutex mutex_;
-    std::condition_variable turn_;
     std::deque<PageRun> runs_;
-    std::deque<Piece> pieces_;  ///< in the order of positions
-    std::uint64_t placed_ = 0;  ///< bytes of content that have their place
-    std::uint64_t end_ = 0;     ///< of the file
-    bool abandoned_ = false;
+    std::deque<Piece> pieces_;      ///< in the order of positions
+    std::uint64_t end_ = 0;         ///< of the file
     std::optional<PageSums> sums_;  ///< absent: no checksums are taken
 };
 

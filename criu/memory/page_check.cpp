@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "criu/base/buffer_pool.hpp"
 #include "criu/base/error.hpp"
-#include "criu/base/mapping.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_files.hpp"
@@ -24,45 +23,6 @@ constexpr std::uint64_t kSlice = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostNamed = 16;
 /// Objects whose files are open at once.
 constexpr std::size_t kMostObjects = 8;
-
-/// Buffers of one slice each: as many as threads use at once.
-class Buffers {
-public:
-    class Use {
-    public:
-        explicit Use(Buffers& from) : from_(from), buffer_(from.take()) {}
-        ~Use() { from_.giveBack(std::move(buffer_)); }
-        Use(const Use&) = delete;
-        Use& operator=(const Use&) = delete;
-        [[nodiscard]] std::span<std::byte> first(std::uint64_t bytes) noexcept { return buffer_.bytes().first(bytes); }
-
-    private:
-        Buffers& from_;
-        Mapping buffer_;
-    };
-
-private:
-    Mapping take() {
-        {
-            const std::lock_guard lock(mutex_);
-            if (!free_.empty()) {
-                Mapping buffer = std::move(free_.back());
-                free_.pop_back();
-                return buffer;
-            }
-            free_.reserve(++made_);
-        }
-        return Mapping::anonymous(kSlice);
-    }
-    void giveBack(Mapping buffer) noexcept {
-        const std::lock_guard lock(mutex_);
-        free_.push_back(std::move(buffer));  // room was reserved
-    }
-
-    std::mutex mutex_;
-    std::vector<Mapping> free_;
-    std::size_t made_ = 0;
-};
 
 /// Pages of one object, while slices of it are compared.
 class ObjectCheck {
@@ -139,7 +99,7 @@ private:
 
 PageCheck::PageCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop) {
     const FilePageSources sources(images);
-    Buffers buffers;
+    BufferPool buffers(kSlice);
     ThreadPool pool(availableCores());
     std::vector<std::shared_ptr<ObjectCheck>> open;
     const auto finish = [&] {
@@ -157,7 +117,7 @@ PageCheck::PageCheck(const ImageDir& images, const Damaged& damaged, const std::
             compared_ += slice.bytes;
             pool.submit([check, slice, &buffers, &checkStop] {
                 checkStop();
-                Buffers::Use buffer(buffers);
+                BufferPool::Use buffer(buffers);
                 check->compare(slice, buffer.first(slice.bytes));
             });
         }

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/base/turns.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/image_outlet.hpp"
 #include "criu/memory/pages_writer.hpp"
@@ -66,7 +65,7 @@ public:
         if (!inOrder_)
             return forEachNonZero(
                 pages, [&](std::size_t at, std::span<const std::byte> run) { file_->write(offset + at, run); });
-        inTurn(offset, pages.size(), [&] { file_->write(offset, pages); });
+        turns_.run(offset, pages.size(), [&] { file_->write(offset, pages); });
         return 0;
     }
 
@@ -81,52 +80,21 @@ public:
         };
         resize(offset + size);
         if (inOrder_)
-            inTurn(offset, size, writeAll);
+            turns_.run(offset, size, writeAll);
         else
             writeAll();
     }
 
     void finish() override { file_->finish(size_); }
 
-    void abandon() noexcept override {
-        const std::lock_guard lock(mutex_);
-        abandoned_ = true;
-        turn_.notify_all();
-    }
+    void abandon() noexcept override { turns_.abandon(); }
 
 private:
-    /// Writes when all before `offset` is written. Others wait meanwhile.
-    template <typename Write>
-    void inTurn(std::uint64_t offset, std::uint64_t size, const Write& write) {
-        std::unique_lock lock(mutex_);
-        turn_.wait(lock, [&] { return abandoned_ || written_ == offset; });
-        if (failure_)
-            throw Error(*failure_);
-        if (abandoned_)
-            failWith(ECANCELED, "write pages: others have failed");
-        lock.unlock();
-        try {
-            write();
-        } catch (const Error& error) {
-            lock.lock();
-            failure_.emplace(error);
-            abandoned_ = true;
-            turn_.notify_all();
-            throw;
-        }
-        lock.lock();
-        written_ += size;
-        turn_.notify_all();
-    }
-
     const std::unique_ptr<ImageOutlet::File> file_;
     const bool inOrder_;
+    Turns turns_;  ///< of those who write in order
     std::mutex mutex_;
-    std::condition_variable turn_;
     std::uint64_t size_ = 0;
-    std::uint64_t written_ = 0;  ///< bytes, if they have to be in order
-    bool abandoned_ = false;
-    std::optional<Error> failure_;  ///< of a write
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "criu/base/error.hpp"
+#include "criu/base/turns.hpp"
 #include "criu/memory/content_streams.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 
@@ -20,24 +21,12 @@ public:
     ~Sink() override { owner_.close(); }
 
     std::uint64_t write(const PageBlock& block) override {
-        std::unique_lock lock(mutex_);
-        turn_.wait(lock, [&] { return abandoned_ || sent_ == block.position; });
-        if (abandoned_)
-            failWith(ECANCELED, "send pages: others have failed");
-        try {
-            sendBlock(lock, block.bytes);
-        } catch (...) {
-            abandoned_ = true;
-            turn_.notify_all();
-            throw;
-        }
-        sent_ += block.bytes.size();
-        turn_.notify_all();
+        turns_.run(block.position, block.bytes.size(), [&] { sendBlock(block.bytes); });
         return 0;  // pages of zeroes are sent, too
     }
 
     void finish() override {
-        const std::unique_lock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         sendWithoutContent();
         if (!runs_.empty())
             fail("pages at {:#x} have no content", runs_.front().address);
@@ -45,11 +34,7 @@ public:
 
     [[nodiscard]] bool isOrdered() const noexcept override { return true; }
 
-    void abandon() noexcept override {
-        const std::lock_guard lock(mutex_);
-        abandoned_ = true;
-        turn_.notify_all();
-    }
+    void abandon() noexcept override { turns_.abandon(); }
 
 private:
     void append(std::span<const PageRun> runs, std::uint64_t) override {
@@ -64,27 +49,27 @@ private:
     }
 
     /// It's this block's turn, so nobody else sends; runs may be added meanwhile.
-    void sendBlock(std::unique_lock<std::mutex>& lock, std::span<const std::byte> content) {
+    void sendBlock(std::span<const std::byte> content) {
         while (!content.empty()) {
-            sendWithoutContent();
-            PageRun& run = runs_.front();
-            const std::size_t part = std::min<std::size_t>(run.bytes, content.size());
-            const PageMessage header = message(run, part);
-            run.address += part;
-            run.bytes -= part;
-            if (run.bytes == 0)
-                runs_.pop_front();
-            lock.unlock();
-            const auto relock = [&] { lock.lock(); };
-            try {
-                owner_.send(header, content.first(part));
-            } catch (...) {
-                relock();
-                throw;
-            }
-            relock();
+            const PageMessage header = nextRun(content.size());
+            const std::uint64_t part = header.pages * kImagePageSize;
+            owner_.send(header, content.first(part));
             content = content.subspan(part);
         }
+    }
+
+    /// What precedes the next content: of one run, at most `most` bytes.
+    PageMessage nextRun(std::size_t most) {
+        const std::lock_guard lock(mutex_);
+        sendWithoutContent();
+        PageRun& run = runs_.front();
+        const std::size_t part = std::min<std::size_t>(run.bytes, most);
+        const PageMessage header = message(run, part);
+        run.address += part;
+        run.bytes -= part;
+        if (run.bytes == 0)
+            runs_.pop_front();
+        return header;
     }
 
     [[nodiscard]] PageMessage message(const PageRun& run, std::uint64_t bytes) const noexcept {
@@ -93,11 +78,9 @@ private:
 
     RemotePageSinks& owner_;
     const std::uint64_t object_;
+    Turns turns_;
     std::mutex mutex_;
-    std::condition_variable turn_;
     std::deque<PageRun> runs_;  ///< not sent yet
-    std::uint64_t sent_ = 0;    ///< content
-    bool abandoned_ = false;
 };
 
 /// Blocks go at once, whoever has them: the server knows from their positions where they belong.

@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "criu/base/buffer_pool.hpp"
 #include "criu/base/error.hpp"
-#include "criu/base/mapping.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/nanoseconds.hpp"
 #include "criu/base/sparse_file.hpp"
@@ -137,23 +136,11 @@ private:
 
     void fillPart(FilledFile& file, const PageJob& job) {
         const ErrorContext context([&] { return file.describe(); });
-        Mapping buffer = takeBuffer();
-        const std::span<std::byte> bytes = buffer.bytes().first(job.bytes);
+        BufferPool::Use buffer(buffers_);
+        const std::span<std::byte> bytes = buffer.first(job.bytes);
         iovec target{bytes.data(), bytes.size()};
         contents_.at(job.layer)->read(job.position, {&target, 1});
         file.write(job.address, bytes);
-        const std::lock_guard lock(buffersLock_);
-        buffers_.push_back(std::move(buffer));
-    }
-
-    /// One that has been used, if there is any: the first touch of memory is what costs.
-    Mapping takeBuffer() {
-        const std::lock_guard lock(buffersLock_);
-        if (buffers_.empty())
-            return Mapping::anonymous(memory::kContentBlock);
-        Mapping buffer = std::move(buffers_.back());
-        buffers_.pop_back();
-        return buffer;
     }
 
     static void forEachPart(const PageJob& job, const std::function<void(const PageJob&)>& visit) {
@@ -212,8 +199,7 @@ private:
     std::vector<Small> small_;
     std::uint64_t smallBytes_ = 0;
     std::vector<std::unique_ptr<FilledFile>> large_;
-    std::mutex buffersLock_;
-    std::vector<Mapping> buffers_;
+    BufferPool buffers_{memory::kContentBlock};
     ThreadPool pool_;  // last: its threads use the others
 };
 
