@@ -108,11 +108,18 @@ bool RestoreDevices::early(FileId id) const {
                        [&](const Part& part) { return part.restore->owns(id) && part.restore->early(id); });
 }
 
-void RestoreDevices::forked() {
+std::unique_ptr<DeviceWork> RestoreDevices::forked() {
+    auto work = std::make_unique<DeviceWork>(*this);
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
         part.restore->forked();
     }
+    return work;
+}
+
+DeviceWork::~DeviceWork() {
+    for (auto part = devices_.parts_.rbegin(); part != devices_.parts_.rend(); ++part)
+        part->restore->endWork();
 }
 
 bool RestoreDevices::open(FileId id, files::FileOpener& opener) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "images/inventory.fwd.hpp"
 
 namespace criu::device {
+
+class DeviceWork;
 
 /// All subsystems of one restore: those that the images want.
 class RestoreDevices {
@@ -29,7 +32,9 @@ public:
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
     void visitGroups(const InGroupsOf& inGroupsOf);
-    void forked();
+    /// Has subsystems begin what they do beside the processes. That ends with the returned object, which must not
+    /// outlive this one, nor what watch() was given.
+    [[nodiscard]] std::unique_ptr<DeviceWork> forked();
 
     /// Target. False: not yet.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
@@ -46,6 +51,7 @@ public:
     void finish() noexcept;
 
 private:
+    friend class DeviceWork;
     struct Part {
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceRestore> restore;
@@ -57,6 +63,18 @@ private:
     std::unique_ptr<memory::ReadWatch> watch_;
     Context context_;
     std::vector<Part> parts_;
+};
+
+/// What subsystems do beside the processes, as long as it exists.
+class DeviceWork {
+public:
+    explicit DeviceWork(RestoreDevices& devices) : devices_(devices) {}
+    ~DeviceWork();
+    DeviceWork(const DeviceWork&) = delete;
+    DeviceWork& operator=(const DeviceWork&) = delete;
+
+private:
+    RestoreDevices& devices_;
 };
 
 }  // namespace criu::device

@@ -186,6 +186,9 @@ public:
     virtual void visitGroups(const InGroupsOf&) {}
     /// Master: the tree is being created. Threads may be started.
     virtual void forked() {}
+    /// Master: the restore is over, well or not, and what forked() was called for is about to be taken apart. No thread
+    /// that was started since then is left when this returns.
+    virtual void endWork() noexcept {}
 
     enum class Opened { Done, NotMine, NotYet };
     /// Target: opens a file and hands it to opener.provide(). NotYet: to be called again when others were opened.

@@ -48,8 +48,10 @@ BornRestore::BornRestore(PreparedRestore& preparation)
     prepared.planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
-    prepared.planned.devices.forked();
+    deviceWork_ = prepared.planned.devices.forked();
 }
+
+BornRestore::~BornRestore() = default;
 
 void BornRestore::fillNamespaces() {
     PlannedRestore& planned = prepared.planned;

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 #include "criu/engine/new_processes.hpp"
 #include "criu/engine/pid_map.hpp"
+
+namespace criu::device {
+class DeviceWork;
+}
 
 namespace criu::engine {
 class PreparedRestore;
@@ -18,6 +23,7 @@ namespace criu::engine {
 class BornRestore {
 public:
     explicit BornRestore(PreparedRestore& preparation);
+    ~BornRestore();
     BornRestore(const BornRestore&) = delete;
     BornRestore& operator=(const BornRestore&) = delete;
 
@@ -28,6 +34,9 @@ public:
 
 private:
     void fillNamespaces();
+
+    /// What drivers do beside the processes ends with this phase: it uses what earlier ones have made for it.
+    std::unique_ptr<device::DeviceWork> deviceWork_;
 };
 
 }  // namespace criu::engine

@@ -38,6 +38,7 @@ public:
     }
     void visitGroups(const device::InGroupsOf& inGroupsOf) override;
     void forked() override;
+    void endWork() noexcept override { contents_.endWork(); }
 
     Opened open(FileId id, files::FileOpener& opener) override;
     void complete(FileId id, files::PlacedFiles& files) override;

@@ -105,6 +105,11 @@ void RestoreContents::forked() {
         channel_->start();
 }
 
+void RestoreContents::endWork() noexcept {
+    channel_.reset();
+    stores_.reset();
+}
+
 void RestoreContents::load(std::vector<device::ContentRequest>& requests) {
     if (channel_) {
         for (const device::ContentRequest& request : requests)

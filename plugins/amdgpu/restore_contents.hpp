@@ -27,6 +27,8 @@ public:
     void share(kernel::FdStore& store);
     /// Master: processes are being created.
     void forked();
+    /// Master: gives up what isn't loaded yet. No threads are left.
+    void endWork() noexcept;
 
     /// Where the content of a buffer is. `filePosition`: in a file of 4.2's form, which has all buffers of a process on
     /// one GPU behind each other.

@@ -959,8 +959,23 @@ mode_restore_faults() {
         gone "$pid" || fail "a restore that failed by $point left the program behind"
     done
     echo >$controls/clear
+    fails_in_copy
     restore_well images restore-last
     verify
+}
+
+# A process fails while the GPUs still copy contents into the buffers that it has made: their copies end before anything
+# that they use is gone.
+fails_in_copy() {
+    echo 1 >$controls/bandwidth
+    echo "kfd.get_version 1 5" >$controls/fault
+    restore images restore-copying
+    echo 0 >$controls/bandwidth
+    echo >$controls/clear
+    [ $code = 1 ] || fail "a restore that failed while the GPUs copied ended with $code"
+    grep -q "Error.*ask the compute driver for its version" "$dir/restore-copying.log" ||
+        fail "the log of a restore that failed in a copy says: $(errors "$dir/restore-copying.log")"
+    gone "$pid" || fail "a restore that failed while the GPUs copied left the program behind"
 }
 
 # Queues that can't be started again: a dump that leaves the program behind like that has failed, and left no images
