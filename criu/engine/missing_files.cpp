@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/missing_files.hpp"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restored_files.hpp"
@@ -41,6 +47,15 @@ bool isMadeByRestore(std::string path) {
     return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
+/// Whether a symbolic link is on the way to what has this path, which itself may be one.
+bool hasLinkOnTheWay(const std::string& path) {
+    open_how how{};
+    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how)))).get() < 0 &&
+           errno == ELOOP;
+}
+
 /// Where FUSE file systems are mounted.
 std::vector<std::string> mountPointsOfServers() {
     std::vector<std::string> found;
@@ -59,7 +74,7 @@ public:
     /// Servers of FUSE file systems aren't asked here: from a request that one has taken not even SIGKILL would get
     /// this process out, but criu can leave alone those that it restores.
     Search(const PlannedRestore& planned, const std::string& root)
-        : planned_(planned), root_(root), passedOver_(mountPointsOfServers()) {}
+        : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
 
     std::vector<MissingFile> all() {
         for (const auto& task : planned_.tree().tasks)
@@ -118,15 +133,9 @@ private:
                            [&](const model::InheritFd& one) { return path.compare(1, path.npos, one.name) == 0; });
     }
 
-    [[nodiscard]] bool isPassedOver(const std::string& path) const {
-        return std::any_of(passedOver_.begin(), passedOver_.end(), [&path](const std::string& mountPoint) {
-            return path.starts_with(mountPoint) && (path.size() == mountPoint.size() || path[mountPoint.size()] == '/');
-        });
-    }
-
     void look(const std::string& path, std::string use, bool ofDump) {
         struct stat status {};
-        if (isPassedOver(root_ + path) || ::lstat((root_ + path).c_str(), &status) == 0 ||
+        if (mayAskServer(root_ + path, servers_) || ::lstat((root_ + path).c_str(), &status) == 0 ||
             (errno != ENOENT && errno != ENOTDIR) || isMadeByRestore(root_ + path) || !paths_.insert(path).second)
             return;
         missing_.push_back({path, std::move(use), ofDump});
@@ -134,13 +143,24 @@ private:
 
     const PlannedRestore& planned_;
     std::string root_;
-    std::vector<std::string> passedOver_;
+    std::vector<std::string> servers_;  ///< mount points of theirs
     std::set<std::uint32_t> seen_;
     std::set<std::string> paths_;
     std::vector<MissingFile> missing_;
 };
 
 }  // namespace
+
+bool mayAskServer(const std::string& name, const std::vector<std::string>& mountPoints) {
+    if (mountPoints.empty())
+        return false;
+    const std::string path = std::filesystem::path(name).lexically_normal();
+    const auto isBelow = [&path](const std::string& mountPoint) {
+        return mountPoint == "/" ||
+               (path.starts_with(mountPoint) && (path.size() == mountPoint.size() || path[mountPoint.size()] == '/'));
+    };
+    return std::any_of(mountPoints.begin(), mountPoints.end(), isBelow) || hasLinkOnTheWay(name);
+}
 
 std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root) {
     return Search(planned, root).all();

@@ -19,6 +19,10 @@ struct MissingFile {
 /// or that the user gives, aren't among them; nor are those of /proc, which come with the processes.
 [[nodiscard]] std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root);
 
+/// Whether a lookup of a name could ask the server of a FUSE file system for something, of which these are the mount
+/// points: it is below one of them, or a symbolic link on the way may lead there.
+[[nodiscard]] bool mayAskServer(const std::string& name, const std::vector<std::string>& mountPoints);
+
 /// "/usr/bin/x (the program of process 7)"
 [[nodiscard]] std::string describe(const MissingFile& file);
 
