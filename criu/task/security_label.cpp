@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
@@ -130,11 +131,18 @@ void storeLabel(const std::string& label, LabelModule module, CredsEntry& creds,
         creds.lsm_profile = arena.string(label);
 }
 
-LabelRestore::LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers)
-    : module_(labelModule()), ownUsers_(ownUsers), own_(securityLabel(kernel::ProcDir().self())) {
+OwnLabel OwnLabel::read() {
+    return {labelModule(), securityLabel(kernel::ProcDir().self())};
+}
+
+LabelRestore::LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers,
+                           OwnLabel own)
+    : module_(own.module), ownUsers_(ownUsers), own_(std::move(own.label)) {
     foreign_ = images != LSMTYPE__NO_LSM && images != lsmTypeOf(module_);
-    if (!instead)
+    if (!instead) {
+        unconfines_ = images == LSMTYPE__APPARMOR && module_ == LabelModule::AppArmor && own_ && *own_ != kUnconfined;
         return;
+    }
     replaces_ = true;
     if (instead->kind == model::LsmKind::None)
         return;
@@ -146,7 +154,7 @@ LabelRestore::LabelRestore(std::uint32_t images, const std::optional<model::LsmP
 
 std::optional<std::string> LabelRestore::wanted(const CredsEntry& creds) const {
     if (creds.lsm_profile == nullptr)
-        return std::nullopt;
+        return unconfines_ ? std::optional<std::string>(kUnconfined) : std::nullopt;
     return replaces_ ? instead_ : std::optional<std::string>(withoutMode(creds.lsm_profile));
 }
 

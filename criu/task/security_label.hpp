@@ -49,15 +49,26 @@ void refuseLabel(std::string_view label, const std::string& own, LabelModule mod
 /// Stores it in a thread's credentials; AppArmor's "unconfined" is none.
 void storeLabel(const std::string& label, LabelModule module, CredsEntry& creds, Arena& arena);
 
+/// What criu runs under here.
+struct OwnLabel {
+    LabelModule module = LabelModule::None;
+    std::optional<std::string> label;  ///< none: no module answers
+
+    /// Asks the kernel. Throws Error.
+    static OwnLabel read();
+};
+
 /// What restored threads are to be labelled.
 class LabelRestore {
 public:
     /// `images`: `lsmtype` of the inventory, which says whose labels there are; `instead`: --lsm-profile. `ownUsers`:
     /// the tree has a user namespace of its own. Throws Error if the option is about a module that this kernel doesn't
     /// run.
-    LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers);
+    LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers,
+                 OwnLabel own = OwnLabel::read());
 
-    /// The label that a thread of these credentials must have in the end; nothing: whatever it is.
+    /// The label that a thread of these credentials must have in the end; nothing: whatever it is. A thread that
+    /// AppArmor didn't confine has none in its image: where criu is confined it is "unconfined", and not criu's.
     [[nodiscard]] std::optional<std::string> wanted(const CredsEntry& creds) const;
 
     /// Throws Error if the thread's label can't be given here: the module or the profile isn't there, or the label is
@@ -89,6 +100,7 @@ private:
     bool foreign_;                        ///< the images have labels of another module
     bool ownUsers_;
     std::optional<std::string> own_;  ///< criu's
+    bool unconfines_ = false;         ///< no label means another one than criu's
 };
 
 }  // namespace criu::task

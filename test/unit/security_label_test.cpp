@@ -62,6 +62,34 @@ TEST_CASE("labels of images, and what --lsm-profile makes of them") {
     CHECK(task::LabelRestore(inventory, std::nullopt, false).wanted(none) == std::nullopt);
 }
 
+TEST_CASE("a thread that wasn't confined doesn't get the label of a criu that is") {
+    const std::uint32_t apparmor = task::lsmTypeOf(LabelModule::AppArmor);
+    const task::OwnLabel confined{LabelModule::AppArmor, "container"};
+    const CredsEntry none = CREDS_ENTRY__INIT;
+    const task::LabelRestore labels(apparmor, std::nullopt, false, confined);
+    CHECK(labels.wanted(none) == "unconfined");
+    CHECK_NOTHROW(labels.require(none, true, false));
+    CHECK_THROWS_WITH(labels.require(none, false, false), Contains("only under criu's own label, 'container'"));
+    const auto stepsOf = [&none](const task::LabelRestore& of) {
+        pie::StepList steps;
+        pie::RemoteData data(4096);
+        task::LabelRestore::Steps change(of, none);
+        change.open(steps, data);
+        change.write(steps, data);
+        return steps.size();
+    };
+    CHECK(stepsOf(labels) != 0);
+
+    // Where nothing would change, and where whoever restores has decided otherwise, or the images know of no AppArmor.
+    const task::LabelRestore unconfined(apparmor, std::nullopt, false, {LabelModule::AppArmor, "unconfined"});
+    CHECK(unconfined.wanted(none) == std::nullopt);
+    CHECK(stepsOf(unconfined) == 0);
+    const model::LsmProfile instead{model::LsmKind::None, ""};
+    CHECK(task::LabelRestore(apparmor, instead, false, confined).wanted(none) == std::nullopt);
+    CHECK(task::LabelRestore(task::lsmTypeOf(LabelModule::None), std::nullopt, false, confined).wanted(none) ==
+          std::nullopt);
+}
+
 TEST_CASE("labels of a module that this kernel doesn't run are refused, unless none are wanted") {
     const LabelModule other =
         task::labelModule() == LabelModule::Selinux ? LabelModule::AppArmor : LabelModule::Selinux;
