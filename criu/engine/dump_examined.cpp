@@ -12,16 +12,18 @@
 #include "criu/engine/dump_refusals.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/rollback.hpp"
+#include "criu/task/security_label.hpp"
 
 namespace criu::engine {
 
 ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
     : frozen_(frozen),
       answered_(answered),
+      labelModule_(task::labelModule()),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
                   frozen.guardian(), frozen.devices()),
       unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })) {
-    refuseUnsupported(frozen.tree(), frozen.options());
+    refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
     namespaces_.lock();
     frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;

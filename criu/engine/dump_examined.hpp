@@ -3,9 +3,14 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "criu/engine/dump_namespaces.hpp"
+
+namespace criu::task {
+enum class LabelModule : std::uint8_t;
+}
 
 namespace criu::engine {
 
@@ -31,12 +36,16 @@ public:
 
     [[nodiscard]] const AnsweredFiles& answered() const noexcept { return answered_; }
 
+    /// Whose labels this kernel shows.
+    [[nodiscard]] task::LabelModule labelModule() const noexcept { return labelModule_; }
+
     /// The images are complete: see namespaces::NamespaceDump::release().
     void release(model::FinalState state) { namespaces_.release(state); }
 
 private:
     FrozenPhase& frozen_;
     const AnsweredFiles& answered_;
+    const task::LabelModule labelModule_;
     DumpNamespaces namespaces_;
     std::unique_ptr<RollbackStep> unlock_;
 };

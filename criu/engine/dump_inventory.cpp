@@ -60,7 +60,7 @@ void writeInventory(const CapturedPhase& captured) {
     entry.has_root_cg_set = 1;
     entry.root_cg_set = cgroup::CgroupDump::kOwnSet;
     entry.has_lsmtype = 1;
-    entry.lsmtype = static_cast<Lsmtype>(task::lsmTypeOf(task::labelModule()));
+    entry.lsmtype = static_cast<Lsmtype>(task::lsmTypeOf(examined.labelModule()));
     entry.has_network_lock_method = 1;
     entry.network_lock_method = sockets::networkLockNumber(examined.surroundings().networks->rootLock().method());
     entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;

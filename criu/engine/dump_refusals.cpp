@@ -109,10 +109,9 @@ void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
 
 }  // namespace
 
-void refuseUnsupported(FrozenTree& tree, const model::Options& options) {
+void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module) {
     refuseForeignSession(*tree.tasks().front(), options);
     const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
-    const task::LabelModule module = task::labelModule();
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
