@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/new_processes.hpp"
 
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -47,11 +49,12 @@ public:
                 parents_.emplace(pid, HostPid(holder->ppid));
     }
 
-    /// Returns whether somebody is left who hasn't ended.
-    [[nodiscard]] bool killAll() const {
-        bool left = false;
+    /// Returns who hasn't ended yet.
+    [[nodiscard]] std::vector<HostPid> killAll() const {
+        std::vector<HostPid> left;
         for (const auto& [pid, parent] : parents_)
-            left = (has(parent) && kill(pid)) || left;
+            if (has(parent) && kill(pid))
+                left.push_back(pid);
         return left;
     }
 
@@ -104,8 +107,8 @@ std::uint32_t spaceOf(HostPid pid) {
     }
 }
 
-/// Who has these numbers in another pid namespace than criu's, as criu calls them.
-std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>& numbers) {
+/// Who is in a pid namespace that isn't criu's, as criu calls them. `numbers`: only those who are called so in there.
+std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     std::vector<HostPid> found;
@@ -114,14 +117,61 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>& 
             const kernel::ProcPid process = proc.open(pid);
             if (kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) != space)
                 continue;
-            const TreePid inside(kernel::readStatus(process, buffer).innermostPid());
-            if (std::find(numbers.begin(), numbers.end(), inside) != numbers.end())
+            const auto isWanted = [&] {
+                const TreePid inside(kernel::readStatus(process, buffer).innermostPid());
+                return std::find(numbers->begin(), numbers->end(), inside) != numbers->end();
+            };
+            if (numbers == nullptr || isWanted())
                 found.emplace_back(pid);
         } catch (const Error&) {
             // It has ended.
         }
     }
     return found;
+}
+
+/// Tells processes that still have memory to free from those that something holds: the one takes processor time, the
+/// other none.
+class EndOfKilled {
+public:
+    explicit EndOfKilled(std::chrono::milliseconds patience) : patience_(patience) {}
+
+    /// Whether it's no use to wait any longer. Looks now and then only: `living` has a price.
+    [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
+        constexpr std::chrono::milliseconds kBetweenLooks{200};
+        const auto now = Clock::now();
+        const auto passed = now - last_;
+        if (passed < kBetweenLooks)
+            return false;
+        last_ = now;
+        std::uint64_t sum = 0;
+        for (const HostPid pid : living())
+            if (const auto holder = holderOf(pid))
+                sum += holder->cpuTime;
+        if (sum == seen_)
+            idle_ += passed;
+        seen_ = sum;
+        return idle_ >= patience_;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    std::chrono::milliseconds patience_;
+    Clock::time_point last_ = Clock::now();
+    Clock::duration idle_{0};
+    std::uint64_t seen_ = 0;
+};
+
+/// "7 (sh), 9 (cat)"
+std::string describeAll(const std::vector<HostPid>& pids) {
+    constexpr std::size_t kMost = 20;
+    std::vector<std::string> names;
+    for (const HostPid pid : pids)
+        if (const auto holder = holderOf(pid); holder && names.size() < kMost)
+            names.push_back(fmt::format("{} ({})", pid, holder->comm));
+    if (pids.size() > kMost)
+        names.push_back(fmt::format("and {} more", pids.size() - kMost));
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -139,13 +189,14 @@ void NewProcesses::Subreaper::end() noexcept {
 }
 
 NewProcesses::NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
-                           const std::function<HostPid()>& createRoot)
+                           const std::function<HostPid()>& createRoot, std::chrono::milliseconds patience)
     : control_(control),
       space_(space),
       log_(log),
       root_(createRoot()),
       rootHandle_(handleOf(root_)),
-      numbers_(space == PidSpace::OfOthers ? spaceOf(root_) : 0) {}
+      numbers_(space == PidSpace::OfCriu ? 0 : spaceOf(root_)),
+      patience_(patience) {}
 
 NewProcesses::~NewProcesses() {
     if (!released_)
@@ -160,7 +211,7 @@ void NewProcesses::release() noexcept {
 std::vector<HostPid> NewProcesses::createdHere() const {
     const std::vector<TreePid> created = control_.created();
     if (space_ == PidSpace::OfOthers)
-        return membersOf(numbers_, created);
+        return membersOf(numbers_, &created);
     const PidMap sameNamespace;
     std::vector<HostPid> pids;
     for (const TreePid pid : created)
@@ -168,33 +219,49 @@ std::vector<HostPid> NewProcesses::createdHere() const {
     return pids;
 }
 
-bool NewProcesses::killRound() {
+std::vector<HostPid> NewProcesses::killRound() {
     const bool rootLives = !rootHandle_.waitExit() && rootHandle_.sendSignal(SIGKILL);
+    std::vector<HostPid> left;
     // The end of the root of a pid namespace is the end of all in it.
-    const bool othersLive =
-        space_ != PidSpace::OfTree && OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
-    return rootLives || othersLive;
+    if (space_ != PidSpace::OfTree)
+        left = OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
+    if (rootLives && std::find(left.begin(), left.end(), root_) == left.end())
+        left.push_back(root_);
+    return left;
+}
+
+std::vector<HostPid> NewProcesses::allOf(const std::vector<HostPid>& left) const {
+    return space_ == PidSpace::OfTree ? membersOf(numbers_, nullptr) : left;
 }
 
 void NewProcesses::killAll() noexcept {
+    constexpr std::chrono::minutes kLongest{10};
+    const auto deadline = std::chrono::steady_clock::now() + kLongest;
+    EndOfKilled end(patience_);
+    std::vector<HostPid> left;
     // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
-    // The end of a whole pid namespace takes as long as its memory takes to free.
-    constexpr int kRounds = 2000;
-    constexpr int kRoundsOfNamespace = 600'000;
-    for (int round = 0; round < (space_ == PidSpace::OfTree ? kRoundsOfNamespace : kRounds); ++round) {
-        bool left = false;
+    for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
+        bool again = false;
         try {
             left = killRound();
+            if (end.isOver([&] { return allOf(left); }))
+                break;
         } catch (const std::exception&) {
-            left = true;  // no memory or descriptors: in the next round perhaps
+            again = true;  // no memory or descriptors: in the next round perhaps
         }
         while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
-            left = true;
-        if (!left)
+            again = true;
+        if (!again && left.empty())
             return;
-        ::usleep(1000);
     }
-    log_.warn("not all processes of the failed restore could be ended");
+    try {
+        log_.warn(
+            "processes of the failed restore are left, since something holds them: {}. They have been killed, and end "
+            "when the file system that they wait for answers, or the debugger that they have is gone",
+            describeAll(allOf(left)));
+    } catch (const std::exception&) {
+        log_.warn("not all processes of the failed restore could be ended");
+    }
 }
 
 }  // namespace criu::engine

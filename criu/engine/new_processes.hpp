@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -18,11 +19,17 @@ enum class PidSpace {
     OfOthers,  ///< the user has given it
 };
 
-/// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released.
+/// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released. To end
+/// much memory takes its time, which is waited for. But it doesn't wait for ever for a killed process that something
+/// holds, such as a file system's server that doesn't answer or a debugger: the log names those that are left.
 class NewProcesses {
 public:
-    /// `createRoot` creates the first of them, in this pid namespace.
-    NewProcesses(const RestoreControl& control, PidSpace space, Log& log, const std::function<HostPid()>& createRoot);
+    static constexpr std::chrono::milliseconds kPatience{5000};
+
+    /// `createRoot` creates the first of them, in this pid namespace. `patience`: how long killed processes may do
+    /// nothing in all before they are left.
+    NewProcesses(const RestoreControl& control, PidSpace space, Log& log, const std::function<HostPid()>& createRoot,
+                 std::chrono::milliseconds patience = kPatience);
     ~NewProcesses();
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
@@ -47,8 +54,10 @@ private:
     /// What criu calls the processes that were created, unless they end with the first one.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
-    /// Returns whether somebody is left.
-    bool killRound();
+    /// Returns who hasn't ended yet: of a tree with a pid namespace of its own only the first process.
+    std::vector<HostPid> killRound();
+    /// The same, with all members of such a namespace.
+    [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;
 
     const RestoreControl& control_;
     PidSpace space_;
@@ -57,7 +66,8 @@ private:
     Subreaper subreaper_;
     HostPid root_;
     kernel::PidFd rootHandle_;
-    std::uint32_t numbers_;  ///< the namespace of others
+    std::uint32_t numbers_;  ///< the pid namespace that isn't criu's
+    std::chrono::milliseconds patience_;
 };
 
 }  // namespace criu::engine

@@ -40,7 +40,12 @@ TaskStat parseStat(std::string_view text) {
     scan.needNumber(stat.ttyNumber, "tty_nr");
     scan.needNumber(stat.ttyPgrp, "tpgid");
     scan.needNumber(stat.flags, "flags");
-    skipFields(scan, 8);  // fault counts and times
+    skipFields(scan, 4);  // fault counts
+    std::uint64_t systemTime = 0;
+    scan.needNumber(stat.cpuTime, "utime");
+    scan.needNumber(systemTime, "stime");
+    stat.cpuTime += systemTime;
+    skipFields(scan, 2);  // times of children
     scan.needNumber(stat.priority, "priority");
     scan.needNumber(stat.nice, "nice");
     scan.needNumber(stat.threads, "num_threads");

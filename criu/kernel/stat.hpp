@@ -28,6 +28,8 @@ struct TaskStat {
     pid_t ttyPgrp = 0;
     /// PF_… of the kernel.
     std::uint32_t flags = 0;
+    /// Clock ticks that it has run: of a process all its threads, those that have ended included.
+    std::uint64_t cpuTime = 0;
     std::int64_t priority = 0;
     std::int64_t nice = 0;
     std::int64_t threads = 0;

@@ -3,9 +3,19 @@
 
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <string>
 
 using namespace criu;
 using namespace criu::engine;
@@ -45,6 +55,53 @@ pid_t sleeper() {
 }
 
 }  // namespace
+
+TEST_CASE("a failed restore doesn't wait for ever for a process of its pid namespace that somebody holds") {
+    auto* const member = static_cast<std::atomic<pid_t>*>(
+        ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(member != MAP_FAILED);
+    // The first process of a pid namespace ends when nobody else is in it. A child of it has ended then, but stays as
+    // long as its tracer, which is outside, doesn't take notice.
+    const auto createRoot = [member] {
+        const long pid = ::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) {
+            if (::fork() == 0)
+                sleepForEver();
+            sleepForEver();
+        }
+        return HostPid(static_cast<pid_t>(pid));
+    };
+    const HostPid root = createRoot();
+    if (root.value < 0) {
+        WARN("skipped: no right to make a pid namespace");
+        return;
+    }
+    const std::string children = fmt::format("/proc/{0}/task/{0}/children", root.value);
+    pid_t child = 0;
+    while (!(std::ifstream(children) >> child))
+        ::usleep(1000);
+    const pid_t debugger = ::fork();
+    if (debugger == 0) {
+        *member = ::ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0 ? child : -1;
+        sleepForEver();
+    }
+    while (*member == 0)
+        ::usleep(1000);
+    REQUIRE(*member == child);
+    Log log;
+    RestoreControl control(3);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        const NewProcesses processes(
+            control, PidSpace::OfTree, log, [root] { return root; }, std::chrono::milliseconds(300));
+    }
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::minutes(2));
+    CHECK(::kill(root.value, 0) == 0);
+    CHECK(::kill(debugger, SIGKILL) == 0);
+    CHECK(::waitpid(debugger, nullptr, 0) == debugger);
+    CHECK(::waitpid(root.value, nullptr, 0) == root.value);
+    ::munmap(member, sizeof(*member));
+}
 
 TEST_CASE("a failed restore ends its processes, and nobody who has the number of one that is gone") {
     const pid_t other = stranger();

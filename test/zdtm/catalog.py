@@ -16,6 +16,8 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
                               and what mustn't be touched into the folder `outside`
     unplant COMMAND           puts back what was there
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
+    outside program           the program is started a second time, as the first one but with $ZDTM_OUTSIDE in its
+                              environment, outside of the tree and of its pid namespace; it says READY first
     outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
     network own               criu is in a network of its own, too, and no other test is there
     own-pids yes              it is the first process of a pid namespace of its own

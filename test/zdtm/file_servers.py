@@ -65,7 +65,11 @@ def criu_processes():
     return [pid for pid in processes.pids() if (processes.status(pid) or {}).get("Name") == "criu"]
 
 
-FUSE_REQUESTS = {"LOOKUP": 1, "GETATTR": 3, "OPEN": 14, "READ": 15, "STATFS": 17, "FLUSH": 25}  # <linux/fuse.h>
+FUSE_REQUESTS = {"LOOKUP": 1, "GETATTR": 3, "READLINK": 5, "OPEN": 14, "READ": 15, "STATFS": 17, "GETXATTR": 22, "FLUSH": 25,
+                 "OPENDIR": 27}  # <linux/fuse.h>
+# What a dump and a restore make the kernel ask for, and wait for the answer to.
+OF_DUMP = "LOOKUP", "GETATTR", "OPEN", "READ", "STATFS", "GETXATTR", "FLUSH"
+OF_RESTORE = "LOOKUP", "OPEN", "OPENDIR", "READLINK", "GETXATTR"
 
 
 class HoldingServer:
@@ -117,7 +121,7 @@ def request_held(subject, _task):
         server.answer(name)
         subject.require_unchanged(name, seconds=10, leftovers=True)
 
-    for request in FUSE_REQUESTS:
+    for request in OF_DUMP:
         pid = dump(request, request, "--timeout", "1")
         require_end(pid, request, 0 if request == "FLUSH" else 1)
     for number in signal.SIGTERM, signal.SIGKILL:
@@ -148,7 +152,7 @@ def held_later(subject, _task):
     strangers = frozenset(pid for pid in processes.pids() if pid not in own)
     subject.require_success(subject.ours.dump(subject.root, subject.images("images"), subject.dump_options))
     subject.require_nothing_left("after the dump", strangers)
-    for request in "LOOKUP", "OPEN":
+    for request in OF_RESTORE:
         server.hold(request)
         pid = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
         server.require_held(pid, request)
@@ -165,9 +169,34 @@ def held_later(subject, _task):
     subject.check()
 
 
+def held_in_namespace(subject, _task):
+    """The same with a restore into a pid namespace, which the kernel ends when all its processes have: criu doesn't wait for
+    the one that the server holds, and says which it is."""
+    server = HoldingServer(subject)
+    own = {1, *processes.tree(subject.root)}
+    strangers = frozenset(pid for pid in processes.pids() if pid not in own)
+    subject.require_success(subject.ours.dump(subject.root, subject.images("images"), subject.dump_options))
+    subject.require_nothing_left("after the dump", strangers)
+    server.hold("OPEN")
+    pid = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
+    server.require_held(pid, "restore")
+    os.kill(pid, signal.SIGTERM)
+    code = subject.init.wait(pid, 30, "criu restore").code
+    if code in (0, None):
+        raise Failed(f"the restore ended with {code}")
+    left = re.search(r"Warn .*something holds them: (\d+) \(", processes.text(os.path.join(subject.images("images"), "restore.log")))
+    if not left or int(left[1]) not in processes.pids() or int(left[1]) in strangers:
+        raise Failed("the log doesn't name who is left")
+    server.answer("restore")
+    subject.require_nothing_left("after a restore that was asked to end", strangers)
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 SCENARIOS = [
     modes.Mode("server-stops", server_stops, scenario=True),
     modes.Mode("unanswered", unanswered, scenario=True, beyond_42=True),
     modes.Mode("request-held", request_held, scenario=True, beyond_42=True),
     modes.Mode("held-later", held_later, scenario=True, beyond_42=True),
+    modes.Mode("held-in-namespace", held_in_namespace, scenario=True, beyond_42=True),
 ]

@@ -62,6 +62,10 @@ class Subject:
         if self.outside == "echo":
             self.echo = echo.EchoServer()
             environment = {"ZDTM_ECHO": str(self.echo.port)}
+        if self.outside == "program":
+            output = os.path.join(self.work, "outside")
+            self.init.start([self.binary], self.folder, output, {"ZDTM_OUTSIDE": "1"}, session=True)
+            self.init.until(lambda: processes.text(output), self.READY_SECONDS, "the READY of the program outside")
         self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True,
                                     own_pids=self.own_pids, own_users=self.own_users)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,

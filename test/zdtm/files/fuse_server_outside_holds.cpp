@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "fuse.hpp"
 #include "zdtm.hpp"
@@ -18,7 +19,7 @@ ZDTM("a FUSE server outside of the tree that takes a request of the dump and nev
     const int server = zdtm::mount_fuse("/mnt");
     // A sibling: a child of the parent of the dumped tree's root.
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
-        zdtm::serve_as_told(server, ending);
+        zdtm::serve_as_told(server, ending, std::filesystem::current_path());
         _exit(0);
     }
     SYS(close(server));

@@ -5,9 +5,12 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "fuse.hpp"
 #include "zdtm.hpp"
@@ -20,15 +23,23 @@ ZDTM(
     // A sibling: a child of the parent of the dumped tree's root. It ends with the file system.
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
         SYS(setsid());  // a restore needs the number of the old session
-        zdtm::serve_as_told(server, ending);
+        zdtm::serve_as_told(server, ending, std::filesystem::current_path());
         _exit(0);
     }
     SYS(close(server));
     const int file = SYS(open("/mnt/file", O_RDONLY));
+    const int directory = SYS(open("/mnt", O_RDONLY | O_DIRECTORY));
+    // A restore binds the socket to the name that it had, which leads through a link of the file system.
+    const int socket = SYS(::socket(AF_UNIX, SOCK_DGRAM, 0));
+    const sockaddr_un address{AF_UNIX, "/mnt/away/socket"};
+    SYS(bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
     me.wait_for_check();
 
     char text[16] = {};
     CHECK(SYS(pread(file, text, sizeof(text), 0)) == 6 && strcmp(text, zdtm::kFuseContent) == 0, "got %s", text);
     SYS(close(file));
+    SYS(close(directory));
+    SYS(close(socket));
+    SYS(unlink("socket"));
     SYS(umount2("/mnt", MNT_DETACH));
 }

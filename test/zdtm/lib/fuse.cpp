@@ -19,9 +19,12 @@ namespace {
 constexpr std::uint64_t kFileNode = 2;
 constexpr std::uint64_t kOtherNode = 3;
 constexpr std::uint64_t kLinkNode = 4;
+constexpr std::uint64_t kAwayNode = 5;
 
 // Of the server's process: the other file has no name any more.
 bool other_is_deleted = false;
+// Where the link out of the file system leads to; none if empty. Then the files are another user's, too, and have ACLs.
+std::string away;
 
 void send(int server, std::uint64_t unique, int error, const void* data, std::size_t size) {
     fuse_out_header header{};
@@ -47,9 +50,14 @@ void send(int server, const fuse_in_header& request, const Answer& answer) {
 fuse_attr attributes_of(std::uint64_t node) {
     fuse_attr attributes{};
     attributes.ino = node;
-    attributes.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : node == kLinkNode ? S_IFLNK | 0777 : S_IFREG | 0644;
+    const bool is_link = node == kLinkNode || node == kAwayNode;
+    attributes.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : is_link ? S_IFLNK | 0777 : S_IFREG | 0644;
+    attributes.uid = !away.empty() && (node == kFileNode || node == kOtherNode) ? 1 : 0;
     attributes.nlink = node == kOtherNode && other_is_deleted ? 0 : 1;
-    attributes.size = node == FUSE_ROOT_ID ? 0 : node == kLinkNode ? sizeof(kFuseFile) - 1 : sizeof(kFuseContent) - 1;
+    attributes.size = node == FUSE_ROOT_ID ? 0
+                      : node == kAwayNode  ? away.size()
+                      : is_link            ? sizeof(kFuseFile) - 1
+                                           : sizeof(kFuseContent) - 1;
     return attributes;
 }
 
@@ -60,6 +68,9 @@ std::uint64_t node_of(const char* name) {
     }
     if (strcmp(name, kFuseLink) == 0) {
         return kLinkNode;
+    }
+    if (strcmp(name, kFuseAway) == 0 && !away.empty()) {
+        return kAwayNode;
     }
     return strcmp(name, kFuseOtherFile) == 0 && !other_is_deleted ? kOtherNode : 0;
 }
@@ -72,6 +83,7 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             out.major = FUSE_KERNEL_VERSION;
             out.minor = 31;
             out.max_write = 4096;
+            out.flags = away.empty() ? 0 : FUSE_POSIX_ACL;
             return send(server, request, out);
         }
         case FUSE_LOOKUP: {
@@ -87,6 +99,9 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             other_is_deleted = other_is_deleted || node_of(body) == kOtherNode;
             return send(server, request.unique, 0, nullptr, 0);
         case FUSE_READLINK:
+            if (request.nodeid == kAwayNode) {
+                return send(server, request.unique, 0, away.data(), away.size());
+            }
             return send(server, request.unique, 0, kFuseFile, sizeof(kFuseFile) - 1);
         case FUSE_GETATTR: {
             fuse_attr_out out{};
@@ -103,6 +118,8 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             const std::size_t size = std::min<std::size_t>(in.size, sizeof(kFuseContent) - 1 - from);
             return send(server, request.unique, 0, kFuseContent + from, size);
         }
+        case FUSE_GETXATTR:
+            return send(server, request.unique, ENODATA, nullptr, 0);
         case FUSE_STATFS:
             return send(server, request, fuse_statfs_out{});
         case FUSE_READDIR:
@@ -201,7 +218,8 @@ bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answ
     }
 }
 
-void serve_as_told(int server, const std::atomic<bool>& ending) {
+void serve_as_told(int server, const std::atomic<bool>& ending, const std::string& target) {
+    away = target;
     std::vector<std::vector<char>> held;
     while (!ending) {
         const unsigned kind = wanted_kind();

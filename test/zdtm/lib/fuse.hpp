@@ -12,6 +12,7 @@ namespace zdtm {
 inline constexpr char kFuseFile[] = "file";
 inline constexpr char kFuseOtherFile[] = "other";
 inline constexpr char kFuseLink[] = "link";
+inline constexpr char kFuseAway[] = "away";  // see serve_as_told()
 inline constexpr char kFuseContent[] = "served";
 
 // Mounts it on a directory, which should be none that the runner looks into, and returns the server's descriptor of
@@ -24,7 +25,8 @@ bool serve_fuse(int server, int pause, const std::function<bool(unsigned request
 
 // Serves until `ending` or until the file system is gone. As long as there is a file "held" in the working directory,
 // requests of the kind whose number (FUSE_GETATTR ...) it contains are taken but not answered; another file, "holding",
-// is there while there are such.
-void serve_as_told(int server, const std::atomic<bool>& ending);
+// is there while there are such. `target`: where the link "away" leads to; there is one if it isn't empty, and the
+// kernel asks for access control lists of files then (FUSE_GETXATTR), whose owner is user 1.
+void serve_as_told(int server, const std::atomic<bool>& ending, const std::string& target = {});
 
 }  // namespace zdtm
