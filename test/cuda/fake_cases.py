@@ -122,10 +122,18 @@ def stopped(settings):
 
 
 def begin(run, verb, wanted, *options):
-    """Starts criu without waiting for it."""
+    """Starts criu without waiting for it to end, but until the fault has come; once, so that what undoes its work is
+    spared."""
     os.makedirs(run.images, exist_ok=True)
-    return subprocess.Popen(run.command(verb, *options), stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                            env={**os.environ, **run.settings.environment, "FAKE_CUDA_FAULT": wanted})
+    come = os.path.join(run.work, "come")
+    if os.path.exists(come):
+        os.unlink(come)
+    process = subprocess.Popen(
+        run.command(verb, *options), stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        env={**os.environ, **run.settings.environment, "FAKE_CUDA_FAULT": wanted, "FAKE_CUDA_ONCE": come})
+    if wanted != "none":
+        run.until(lambda: os.path.exists(come) or process.poll() is not None, 60, "the fault")
+    return process
 
 
 def interrupted(settings, wanted, limit):
@@ -133,7 +141,6 @@ def interrupted(settings, wanted, limit):
     run = started(settings)
     try:
         with begin(run, "dump", wanted, "-t", str(run.pid)) as dump:
-            time.sleep(0.7)
             asked = time.monotonic()
             dump.terminate()
             if dump.wait(60) == 0:
@@ -151,7 +158,6 @@ def interrupted_restore(settings):
     try:
         run.dump()
         with begin(run, "restore", "restore=hang", "-d") as restore:
-            time.sleep(1)
             restore.terminate()
             if restore.wait(60) == 0:
                 raise Failed("the restore ended well")
@@ -168,7 +174,6 @@ def killed(settings, wanted):
     run = started(settings)
     try:
         with begin(run, "dump", wanted, "-t", str(run.pid)) as dump:
-            time.sleep(0.7)
             with open(f"/proc/{dump.pid}/task/{dump.pid}/children", encoding="utf-8") as file:
                 os.kill(int(file.read().split()[0]), signal.SIGKILL)
             if dump.wait(20) == 0:

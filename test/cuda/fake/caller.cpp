@@ -4,6 +4,7 @@
 // $FAKE_CUDA_FAULT, in the environment of the caller: CALL=WHAT, or CALL=WHAT@N for its Nth time only, several with
 // commas. CALL is one of state, thread, lock, checkpoint, restore, unlock, complete. WHAT: a number: the call fails
 // with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, broken: see Trouble.
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -46,7 +47,18 @@ private:
     std::uintptr_t where_ = 0;
 };
 
-// What shall go wrong with this call; empty for nothing.
+// Whether a fault may come: those of FAKE_CUDA_ONCE come once, in whatever process, and make this file.
+bool mayFail() {
+    const char* const once = getenv("FAKE_CUDA_ONCE");
+    if (once == nullptr)
+        return true;
+    const int file = open(once, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+// What shall go wrong with this call; empty for nothing. Calls are counted for each process.
 std::string wantedFault(const std::string& name) {
     static std::mutex counting;
     static std::map<std::string, int> calls;
@@ -56,7 +68,8 @@ std::string wantedFault(const std::string& name) {
     std::istringstream each(faults == nullptr ? "" : faults);
     for (std::string fault; std::getline(each, fault, ',');) {
         const std::size_t at = fault.find('@');
-        if (fault.rfind(name + "=", 0) == 0 && (at == std::string::npos || std::stoi(fault.substr(at + 1)) == number))
+        if (fault.rfind(name + "=", 0) == 0 && (at == std::string::npos || std::stoi(fault.substr(at + 1)) == number) &&
+            mayFail())
             return fault.substr(name.size() + 1, at == std::string::npos ? at : at - name.size() - 1);
     }
     return {};
