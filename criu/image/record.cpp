@@ -24,10 +24,13 @@ public:
             if (!takeVarint(bytes, tag))
                 return;
             switch (static_cast<unsigned>(tag & 7)) {
-                case kVarint:
-                    if (!takeVarint(bytes, length))
+                case kVarint: {
+                    std::uint64_t value = 0;
+                    if (!takeVarint(bytes, value))
                         return;
+                    checkNumber(descriptor, tag >> 3, value);
                     break;
+                }
                 case kFixed64:
                     length = 8;
                     break;
@@ -42,8 +45,6 @@ public:
                 default:
                     return;
             }
-            if ((tag & 7) == kVarint)
-                continue;
             if (length > bytes.size())
                 return;
             bytes = bytes.subspan(length);
@@ -56,12 +57,26 @@ private:
     static constexpr unsigned kLengthPrefixed = 2;
     static constexpr unsigned kFixed32 = 5;
 
+    static const ProtobufCFieldDescriptor* fieldOf(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number) {
+        if (number > UINT32_MAX)
+            return nullptr;
+        return ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
+    }
+
+    /// No enumeration of ours has negative numbers, so its C type need not be able to hold one: reading such a field is
+    /// undefined. Unknown numbers that aren't negative are left to whoever reads the field.
+    static void checkNumber(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number, std::uint64_t value) {
+        if (static_cast<std::uint32_t>(value) <= INT32_MAX)
+            return;
+        const ProtobufCFieldDescriptor* const field = fieldOf(descriptor, number);
+        if (field != nullptr && field->type == PROTOBUF_C_TYPE_ENUM)
+            fail("{}.{} is {}, which isn't one of its values", descriptor.name, field->name,
+                 static_cast<std::int32_t>(value));
+    }
+
     void checkField(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number,
                     std::span<const std::byte> value, unsigned depth) const {
-        if (number > UINT32_MAX)
-            return;
-        const ProtobufCFieldDescriptor* const field =
-            ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
+        const ProtobufCFieldDescriptor* const field = fieldOf(descriptor, number);
         if (field == nullptr)
             return;
         if (field->type == PROTOBUF_C_TYPE_MESSAGE)
@@ -69,6 +84,9 @@ private:
         else if (field->type == PROTOBUF_C_TYPE_STRING &&
                  std::find(value.begin(), value.end(), std::byte{0}) != value.end())
             fail("{}.{} holds a zero byte", descriptor.name, field->name);
+        else if (field->type == PROTOBUF_C_TYPE_ENUM)
+            for (std::uint64_t element = 0; takeVarint(value, element);)  // a packed field
+                checkNumber(descriptor, number, element);
     }
 
     static bool takeVarint(std::span<const std::byte>& bytes, std::uint64_t& value) noexcept {

@@ -71,6 +71,8 @@ std::vector<Word> wordsOf(std::string_view line) {
 
 /// Short options that iptables-save writes. Others are commands, or name files and programs (-M, -t).
 constexpr std::string_view kRuleOptions[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-f", "-c"};
+/// Those of them that take the next word, whatever it begins with, for their value.
+constexpr std::string_view kWithValue[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-c"};
 /// Options whose value is any text.
 constexpr std::string_view kTextOptions[] = {"--comment",     "--log-prefix", "--nflog-prefix",
                                              "--ulog-prefix", "--string",     "--hex-string"};
@@ -100,18 +102,22 @@ void requireRule(std::string_view line) {
         fail("\"{}\" is no rule", line);
     if (words.back().open)
         fail("\"{}\" has an open quotation mark", line);
+    // An option of an extension may take the next word for its value, and be followed by what only looks like a value.
+    bool perhapsValue = false;
     for (; at < words.size(); ++at) {
         const std::string& word = words[at].text;
         if (word.starts_with('-'))
             requireOption(word);
-        if (at + 1 == words.size())
-            return;
-        const std::string& value = words[at + 1].text;
-        if (isIn(kTextOptions, word))
+        const std::string_view value = at + 1 < words.size() ? std::string_view(words[at + 1].text) : "";
+        if (isIn(kWithValue, word) && (value.empty() || value.starts_with('-')))
+            fail("a rule's option {} has no value", word);
+        if (isIn(kTextOptions, word) && !perhapsValue) {
             ++at;  // whatever it begins with, the value is no option
-        else if ((word == "-m" || word == "-j" || word == "-g") &&
-                 (value.empty() || value.find('/') != std::string::npos))
+            continue;
+        }
+        if ((word == "-m" || word == "-j" || word == "-g") && value.find('/') != std::string_view::npos)
             fail("a rule has the extension or target \"{}\"", value);
+        perhapsValue = word.starts_with('-') && !isIn(kWithValue, word);
     }
 }
 

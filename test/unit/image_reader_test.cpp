@@ -4,15 +4,19 @@
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
+#include <initializer_list>
 #include <thread>
+#include <vector>
 
 #include "criu/image/arena.hpp"
+#include "criu/image/record.hpp"
 #include "image_fixture.hpp"
 #include "images/cgroup.hpp"
 #include "images/core.hpp"
 #include "images/inventory.hpp"
 #include "images/pipe-data.hpp"
 #include "images/pstree.hpp"
+#include "images/rpc.hpp"
 #include "images/seccomp.hpp"
 #include "images/stats.hpp"
 #include "images/utsns.hpp"
@@ -148,6 +152,19 @@ TEST_CASE("bytes that are no message of the type are rejected") {
     CHECK_THAT(decode("\xff\xff\xff"), Contains("record 1 at offset") && Contains("not a valid pstree_entry"));
     CHECK_THAT(decode(std::string_view("\x08\x01", 2)), Contains("not a valid pstree_entry"));
     CHECK_THAT(decode(""), Contains("not a valid pstree_entry"));
+}
+
+TEST_CASE("negative numbers of enumerations are rejected") {
+    const auto typed = [](std::initializer_list<unsigned char> number) {
+        std::vector<std::byte> bytes{std::byte{8}};  // criu_req.type
+        for (const unsigned char byte : number)
+            bytes.push_back(std::byte{byte});
+        return errorOf([&] { static_cast<void>(criu::decode<CriuReq>(bytes)); });
+    };
+    CHECK(typed({1}).empty());
+    CHECK(typed({0xff, 0x7f}).empty());  // unknown, and the reader's to refuse
+    CHECK_THAT(typed({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}), Contains("criu_req.type is -1,"));
+    CHECK_THAT(typed({0x80, 0x80, 0x80, 0x80, 8}), Contains("isn't one of its values"));
 }
 
 TEST_CASE("strings with a zero byte are rejected") {

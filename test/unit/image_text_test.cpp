@@ -148,6 +148,7 @@ TEST_CASE("rules for iptables-restore can't have it load code or run programs", 
                 "-A INPUT -s 10.0.0.0/8 ! -i lo -p tcp -m tcp --dport 80 -m comment --comment \"it's -M /x\" -j DROP\n"
                 "[3:4] -A my-chain -m mark --mark 0x1/0xff -g other\n"
                 "-A INPUT -j LOG --log-prefix \"-t \\\"x\\\" \" --log-level 4\n"
+                "-A INPUT -m string --string \"-F\" --algo bm --to 65535 -m comment --comment -F\n"
                 "-A INPUT -m limit --limit 5/min -m owner --uid-owner 0 -j RETURN\nCOMMIT\n")
               .empty());
     for (const char* const bad : {"-A INPUT -M /tmp/evil -j DROP",
@@ -157,6 +158,11 @@ TEST_CASE("rules for iptables-restore can't have it load code or run programs", 
                                   "-A INPUT -4M/tmp/x",
                                   "-A INPUT -m comment --comment --comment -M /x",
                                   "-A INPUT -m -M /x",
+                                  "-A --string -F",
+                                  "-A INPUT -s --comment -F",
+                                  "-A INPUT -p tcp --dport --string -F",
+                                  "-A INPUT -f --comment -F",
+                                  "-A INPUT -j",
                                   "-A INPUT \"-M\" /tmp/evil",
                                   "-A INPUT -\"M/tmp/evil\"",
                                   "-A INPUT --table nat",
