@@ -22,6 +22,11 @@ namespace criu::cuda {
 /// CUprocessState. The last two came with CUDA 13.4: a storage operation is under way. Later drivers may have others.
 enum class State : int { Running = 0, Locked = 1, Checkpointed = 2, Failed = 3, Checkpointing = 4, Restoring = 5 };
 
+/// Versions of the API as cuDriverGetVersion tells them (1000 x major + 10 x minor): since CUDA 13.0 (driver 580) a
+/// restore may name other GPUs, since 13.4 (driver 615) contents go straight between GPUs and images (storage mode).
+inline constexpr int kMovesSince = 13000;
+inline constexpr int kStorageSince = 13040;
+
 /// A call of the CUDA driver API that failed. `result`: CUresult.
 class CudaError : public Error {
 public:

@@ -90,8 +90,7 @@ void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
         stored.object = content->object;
         (void)context_.sources->openRequired(memory::MemoryObject::device(stored.object));
     }
-    constexpr int kStorage = 13040;
-    if (!process.contents.empty() && driver_.apiVersion() < kStorage)
+    if (!process.contents.empty() && driver_.apiVersion() < kStorageSince)
         fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
 }
 

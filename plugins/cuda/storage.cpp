@@ -10,12 +10,9 @@
 namespace criu::cuda {
 namespace {
 
-/// CUDA 13.4: the forms of calls that this was written for.
-constexpr int kForms = 13040;
-
 template <typename Function>
 void find(const Api& api, const char* name, Function*& function, bool& all) {
-    function = api.formOf(name, kForms);
+    function = api.formOf(name, kStorageSince);
     all = all && function != nullptr;
 }
 

@@ -46,14 +46,14 @@ public:
                  [this] { return driver_->isPresent(); }, [this] { return describe(); }},
                 {"cuda_gpu_map",
                  [this] {
-                     if (driver_->apiVersion() < kPutsElsewhere)
+                     if (driver_->apiVersion() < kMovesSince)
                          fail("contents can be put on other GPUs since CUDA 13.0 (driver 580)");
                      return true;
                  },
                  [] { return false; }},
                 {"cuda_storage",
                  [this] {
-                     if (driver_->apiVersion() < kStores)
+                     if (driver_->apiVersion() < kStorageSince)
                          fail("contents can go straight into images since CUDA 13.4 (driver 615)");
                      return true;
                  },
@@ -78,10 +78,6 @@ public:
     }
 
 private:
-    /// CUDA 13.0 (driver 580): a restore may name other GPUs.
-    static constexpr int kPutsElsewhere = 13000;
-    static constexpr int kStores = 13040;
-
     [[nodiscard]] std::vector<std::string> describe() const {
         const int version = driver_->apiVersion();
         std::vector<std::string> lines{
