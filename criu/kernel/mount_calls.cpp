@@ -159,9 +159,10 @@ void setMountFlags(int mount, std::uint64_t flags) {
     sys(::mount_setattr(mount, "", kEmptyPath, &wanted, sizeof(wanted)), "set flags {:#x} of a mount", flags);
 }
 
-bool canSetMountsByDescriptor() noexcept {
-    // A kernel that knows the call finds fault with its arguments.
-    return ::mount_setattr(-1, "", 0, nullptr, 0) != 0 && errno != ENOSYS;
+bool canRestoreMountNamespaces() noexcept {
+    // Older kernels take the flag for a mistake (EINVAL) or don't have the call; others miss the mounts.
+    return ::move_mount(-1, "", -1, "", MOVE_MOUNT_SET_GROUP | MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0 &&
+           errno == EBADF;
 }
 
 void setPropagation(int mount, std::uint64_t kind) {

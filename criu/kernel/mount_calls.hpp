@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,12 @@ void attachMount(int mount, int place);
 /// The same for a path below a directory, on which no symbolic link may be (openBelow()).
 void attachMountBelow(int mount, int directory, const std::string& path);
 
-/// Whether flags and propagation of mounts can be set by descriptor (mount_setattr(2), Linux 5.12).
-[[nodiscard]] bool canSetMountsByDescriptor() noexcept;
+/// Since when the kernel has all calls that a mount namespace is restored by: the last of them to come was
+/// MOVE_MOUNT_SET_GROUP of move_mount(2), see joinPropagation().
+inline constexpr std::string_view kMountNamespacesSince = "Linux 5.15";
+
+/// Whether this kernel has them. Asks as the calling thread, which needs CAP_SYS_ADMIN as a restore does.
+[[nodiscard]] bool canRestoreMountNamespaces() noexcept;
 
 /// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and those of access times of a mount; others off.
 void setMountFlags(int mount, std::uint64_t flags);

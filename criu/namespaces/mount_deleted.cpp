@@ -10,6 +10,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
+#include "criu/base/nanoseconds.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/model/id_map.hpp"
@@ -18,34 +20,17 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-
 struct stat statusOf(int mount) {
     struct stat stat {};
     sys(::fstat(mount, &stat), "look at a mount of a deleted file");
     return stat;
 }
 
-std::uint64_t inNanoseconds(const timespec& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-timespec asTime(std::uint64_t nanoseconds) {
-    return {static_cast<time_t>(nanoseconds / kNanoseconds), static_cast<long>(nanoseconds % kNanoseconds)};
-}
-
 std::vector<std::byte> contentOf(int mount, std::size_t size) {
     const std::string path = fmt::format("/proc/self/fd/{}", mount);
     const UniqueFd file(sys(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open a deleted file that is mounted"));
     std::vector<std::byte> content(size);
-    std::size_t done = 0;
-    while (done < size) {
-        const auto count = sys(::pread(file.get(), content.data() + done, size - done, static_cast<off_t>(done)),
-                               "read a deleted file that is mounted");
-        if (count == 0)
-            fail("a deleted file that is mounted has lost content while it was read");
-        done += static_cast<std::size_t>(count);
-    }
+    inContext([] { return "a deleted file that is mounted"; }, [&] { readAt(file.get(), content, 0); });
     return content;
 }
 
@@ -74,8 +59,8 @@ MntDeletedFileEntry* describeDeletedFile(int mount, const model::IdMap& ids, Are
     entry.mode = stat.st_mode & 07777U;
     entry.uid = ids.seenUid(stat.st_uid);
     entry.gid = ids.seenGid(stat.st_gid);
-    entry.atime = inNanoseconds(stat.st_atim);
-    entry.mtime = inNanoseconds(stat.st_mtim);
+    entry.atime = nanosecondsOf(stat.st_atim);
+    entry.mtime = nanosecondsOf(stat.st_mtim);
     entry.content = arena.bytes(contentOf(mount, static_cast<std::size_t>(stat.st_size)));
     return &entry;
 }
@@ -93,10 +78,7 @@ UniqueFd DeletedRoots::addFile(int below, const std::string& path, const MntDele
     root.name = kernel::CreatedName::below(below, path);
     root.file = root.name.createFile(O_WRONLY);
     root.entry = &entry;
-    std::size_t done = 0;
-    while (done < entry.content.len)
-        done += static_cast<std::size_t>(
-            sys(::write(root.file.get(), entry.content.data + done, entry.content.len - done), "write to it"));
+    writeAt(root.file.get(), std::as_bytes(std::span(entry.content.data, entry.content.len)), 0);
     return kernel::cloneMount(root.file.get());
 }
 
@@ -109,7 +91,7 @@ void DeletedRoots::remove() {
         // Not before: nobody else gets to open what may be a set-user-ID program.
         changeOwner(root.file.get(), root.entry->uid, root.entry->gid);
         changeMode(root.file.get(), root.entry->mode & 07777U);
-        changeTimes(root.file.get(), asTime(root.entry->atime), asTime(root.entry->mtime));
+        changeTimes(root.file.get(), timespecOf(root.entry->atime), timespecOf(root.entry->mtime));
     }
     roots_.clear();
 }

@@ -19,8 +19,9 @@ public:
             return;
         }
         with.log.stage("mounts");
-        if (!kernel::canSetMountsByDescriptor())
-            with.log.warn("This kernel can't restore the mount namespace of the tree: that needs Linux 5.15 or newer");
+        if (!kernel::canRestoreMountNamespaces())
+            with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
+                          kernel::kMountNamespacesSince);
         content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
         with.surroundings.root = content_->treeRoot();
     }

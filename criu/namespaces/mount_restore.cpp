@@ -156,8 +156,9 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
 
 /// Mounts are made as the tree had them, with what they share, before anything is at its place.
 void MountRestore::requireCalls() {
-    if (!kernel::canSetMountsByDescriptor())
-        failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs Linux 5.15 or newer");
+    if (!kernel::canRestoreMountNamespaces())
+        failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs {} or newer",
+                 kernel::kMountNamespacesSince);
 }
 
 /// Each mount has a descriptor until it is in its place, and one that no path leads to another one.
