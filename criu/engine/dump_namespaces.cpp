@@ -69,8 +69,10 @@ void DumpNamespaces::undo() noexcept {
 }
 
 void DumpNamespaces::storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const {
-    for (const auto& kind : kinds_)
+    for (const auto& kind : kinds_) {
         namespaces::storeNumber(ids, kind->kind(), kind->numberOf(process));
+        kind->describe(process, ids);
+    }
 }
 
 std::optional<std::uint32_t> DumpNamespaces::numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const {

@@ -47,7 +47,7 @@ struct TaskDumpContext {
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
     const model::IdMap& ids;
     const model::TreePids& pids;
-    /// Of the tree's own IPC namespace; takes up the processes' adjustments. Null if there is none.
+    /// Of the IPC namespace that the process is in; takes up its adjustments. Null if that is criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
 };
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore_born.hpp"
 
+#include <algorithm>
+
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/device/restore_devices.hpp"
+#include "criu/engine/alive_check.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restore_prepared.hpp"
@@ -53,6 +58,24 @@ BornRestore::BornRestore(PreparedRestore& preparation)
 
 BornRestore::~BornRestore() = default;
 
+void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait) {
+    constexpr unsigned kLookEvery = 200;  // in milliseconds: whether processes are still alive
+    const PlannedRestore& planned = prepared.planned;
+    for (;;) {
+        switch (wait(kLookEvery)) {
+            case RestoreControl::Outcome::Reached:
+                return;
+            case RestoreControl::Outcome::Failed:
+                planned.log().noteCause({prepared.control.failureCode(), prepared.control.failureText()});
+                fail("{}", prepared.control.failureText());
+            case RestoreControl::Outcome::Idle:
+                break;
+        }
+        planned.run.stop.throwIfRequested();
+        checkAlive(planned.tree(), prepared.control, pids);
+    }
+}
+
 void BornRestore::fillNamespaces() {
     PlannedRestore& planned = prepared.planned;
     planned.log().stage("namespaces");
@@ -60,6 +83,9 @@ void BornRestore::fillNamespaces() {
     for (const auto& kind : planned.namespaces)
         kind->meet(first);
     planned.run.listeners.require(Stage::SetupNamespaces);
+    if (std::any_of(planned.namespaces.begin(), planned.namespaces.end(),
+                    [](const auto& kind) { return kind->needsBegun(); }))
+        await([&](unsigned milliseconds) { return prepared.control.awaitBegun(milliseconds); });
     for (const auto& kind : planned.namespaces)
         kind->fill(first);
     planned.run.listeners.require(Stage::PostSetupNamespaces);

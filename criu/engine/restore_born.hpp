@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "criu/engine/new_processes.hpp"
 #include "criu/engine/pid_map.hpp"
+#include "criu/engine/restore_control.hpp"
 
 namespace criu::device {
 class DeviceWork;
@@ -31,6 +33,10 @@ public:
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     NewProcesses processes;
     PidMap pids;  ///< of those that there were when it was refreshed
+
+    /// Waits until processes have come as far as `wait` asks the control page for, in some milliseconds. Throws Error
+    /// if one of them fails or ends, or the user wants to stop.
+    void await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait);
 
 private:
     void fillNamespaces();

@@ -78,6 +78,11 @@ void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noex
         ::_exit(1);
 }
 
+void RestoreControl::noteBegun() const noexcept {
+    __atomic_store_n(&page().begun, 1U, __ATOMIC_RELEASE);
+    signalMaster(page());
+}
+
 void RestoreControl::awaitGate() const noexcept {
     while (__atomic_load_n(&page().gate, __ATOMIC_ACQUIRE) == 0)
         sleepOn(page().gate, 0);
@@ -163,14 +168,24 @@ void RestoreControl::reportFailure(std::string_view text, int code) const noexce
 }
 
 RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned milliseconds) const noexcept {
+    return awaitWord(page().parked, parked, milliseconds);
+}
+
+RestoreControl::Outcome RestoreControl::awaitBegun(unsigned milliseconds) const noexcept {
+    return awaitWord(page().begun, 1, milliseconds);
+}
+
+/// Whoever changes the word counts an event.
+RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std::uint32_t wanted,
+                                                  unsigned milliseconds) const noexcept {
     ControlPage& shared = page();
     const timespec limit{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1000000};
     for (bool waited = false;;) {
         const std::uint32_t seen = __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&shared.failure.claimed, __ATOMIC_ACQUIRE) != 0)
             return Outcome::Failed;
-        if (__atomic_load_n(&shared.parked, __ATOMIC_ACQUIRE) >= parked)
-            return Outcome::Parked;
+        if (__atomic_load_n(&word, __ATOMIC_ACQUIRE) >= wanted)
+            return Outcome::Reached;
         if (waited && seen == __atomic_load_n(&shared.events, __ATOMIC_ACQUIRE))
             return Outcome::Idle;
         sleepFor(shared.events, seen, &limit);

@@ -48,7 +48,8 @@ struct ControlPage {
     std::uint32_t adoption = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
-    std::uint32_t gate = 0;  ///< futex: 1 when the namespaces of the tree are ready
+    std::uint32_t begun = 0;  ///< 1 when the root has come to the gate
+    std::uint32_t gate = 0;   ///< futex: 1 when the namespaces of the tree are ready
 };
 
 /// A process that exists because of this restore.
@@ -80,7 +81,9 @@ public:
     /// Whether the master, without which nobody may go on, is still there.
     [[nodiscard]] bool masterLives() const noexcept;
 
-    /// The root waits for its namespaces; the master says that they are ready.
+    /// The root says that it has come to the gate. There it waits for its namespaces; the master says that they are
+    /// ready.
+    void noteBegun() const noexcept;
     void awaitGate() const noexcept;
     void openGate() const noexcept;
 
@@ -108,9 +111,11 @@ public:
     /// Tells the master why this process can't go on, with the errno if there is one; the first to do so is heard.
     void reportFailure(std::string_view text, int code) const noexcept;
 
-    enum class Outcome { Parked, Failed, Idle };
+    enum class Outcome { Reached, Failed, Idle };
     /// Master: waits until `parked` processes have arrived or one has failed; Idle after `milliseconds` without either.
     [[nodiscard]] Outcome await(std::uint32_t parked, unsigned milliseconds) const noexcept;
+    /// Master: the same for the root, which comes to the gate.
+    [[nodiscard]] Outcome awaitBegun(unsigned milliseconds) const noexcept;
 
     /// Master: the failure as text.
     [[nodiscard]] std::string failureText() const;
@@ -123,6 +128,8 @@ private:
 
     [[nodiscard]] pie::Failure failure() const;
 
+    [[nodiscard]] Outcome awaitWord(const std::uint32_t& word, std::uint32_t wanted,
+                                    unsigned milliseconds) const noexcept;
     void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
 
     std::uint32_t participants_;  ///< processes, helpers and dead ones included

@@ -47,8 +47,9 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const bool extended = inventory.img_version == kExtendedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
-    constexpr std::array<std::string_view, 5> known{memory::kStripedPages, memory::kFilesPages, memory::kDevicePages,
-                                                    memory::kCompressedPages, namespaces::kPosixQueues};
+    constexpr std::array<std::string_view, 6> known{memory::kStripedPages,    memory::kFilesPages,
+                                                    memory::kDevicePages,     memory::kCompressedPages,
+                                                    namespaces::kPosixQueues, namespaces::kFurtherNamespaces};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions))
         if (std::find(known.begin(), known.end(), extension) == known.end())
             fail("the images in {} have something that this criu doesn't know: {}", images.name(), extension);

@@ -3,9 +3,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/alive_check.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/restore_born.hpp"
@@ -22,26 +20,9 @@
 namespace criu::engine {
 namespace {
 
-/// How often the master looks whether processes are still alive while it waits for them, in milliseconds.
-constexpr unsigned kLookEvery = 200;
-
 void awaitParked(BornRestore& born) {
-    const PlannedRestore& planned = born.prepared.planned;
-    const RestoreControl& control = born.prepared.control;
-    const auto alive = static_cast<std::uint32_t>(planned.countAlive());
-    for (;;) {
-        switch (control.await(alive, kLookEvery)) {
-            case RestoreControl::Outcome::Parked:
-                return;
-            case RestoreControl::Outcome::Failed:
-                planned.log().noteCause({control.failureCode(), control.failureText()});
-                fail("{}", control.failureText());
-            case RestoreControl::Outcome::Idle:
-                break;
-        }
-        planned.run.stop.throwIfRequested();
-        checkAlive(planned.tree(), control, born.pids);
-    }
+    const auto alive = static_cast<std::uint32_t>(born.prepared.planned.countAlive());
+    born.await([&](unsigned milliseconds) { return born.prepared.control.await(alive, milliseconds); });
 }
 
 /// Waits for the processes, and completes what they share. Returns how long all of them took.

@@ -103,8 +103,7 @@ private:
             kernel::joinNewSessionKeyring();
         }
         if (alive())
-            for (const auto& kind : run_.namespaces)
-                kind->enter(*task_);
+            enterNamespaces();
         files_.openShared();
 
         const bool shareMemory = alive() && TaskMemory::hasHeirs(run_, birth_, *task_);
@@ -160,10 +159,18 @@ private:
     void awaitNamespaces() {
         for (const auto& kind : run_.namespaces)
             kind->begin();
+        run_.control.noteBegun();
         run_.control.awaitGate();
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
             kind->enterFirst({*task_, cgroupSet_});
+        run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
+    }
+
+    void enterNamespaces() {
+        const auto elapsed = run_.log.elapsed();
+        for (const auto& kind : run_.namespaces)
+            kind->enter(*task_);
         run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
     }
 

@@ -161,7 +161,8 @@ void setMountFlags(int mount, std::uint64_t flags) {
 
 bool canRestoreMountNamespaces() noexcept {
     // Older kernels take the flag for a mistake (EINVAL) or don't have the call; others miss the mounts.
-    return ::move_mount(-1, "", -1, "", MOVE_MOUNT_SET_GROUP | MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0 &&
+    return ::move_mount(-1, "", -1, "", MOVE_MOUNT_SET_GROUP | MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
+               0 &&
            errno == EBADF;
 }
 

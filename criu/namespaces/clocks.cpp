@@ -22,14 +22,13 @@ Timespec toImage(const ClockTime& time) {
 
 }  // namespace
 
-void ClocksDump::write(const ImageDir& images, const kernel::ProcPid& root) const {
+void ClocksDump::write(const ImageDir& images, const std::optional<TimeOffsets>& offsets) const {
     ClockTime monotonic = ClockTime::of(CLOCK_MONOTONIC);
     ClockTime boottime = ClockTime::of(CLOCK_BOOTTIME);
-    if (number_ != 0) {
+    if (offsets) {
         const TimeOffsets ours = kernel::readTimeOffsets(ProcDir().self());
-        const TimeOffsets theirs = kernel::readTimeOffsets(root);
-        monotonic = monotonic - ours.monotonic + theirs.monotonic;
-        boottime = boottime - ours.boottime + theirs.boottime;
+        monotonic = monotonic - ours.monotonic + offsets->monotonic;
+        boottime = boottime - ours.boottime + offsets->boottime;
     }
     Timespec first = toImage(monotonic);
     Timespec second = toImage(boottime);

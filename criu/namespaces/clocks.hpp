@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/time_offsets.hpp"
@@ -12,10 +13,10 @@ namespace criu::namespaces {
 
 class ClocksDump {
 public:
-    /// `number`: of the tree's time namespace in images, 0 if that is criu's.
+    /// `number`: of the time namespace in images, 0 for what a tree in criu's sees.
     explicit ClocksDump(std::uint32_t number) : number_(number) {}
-    /// `root`: a process of the tree.
-    void write(const ImageDir& images, const kernel::ProcPid& root) const;
+    /// `offsets`: of the namespace; nothing: it is that of criu.
+    void write(const ImageDir& images, const std::optional<kernel::TimeOffsets>& offsets) const;
 
 private:
     std::uint32_t number_;

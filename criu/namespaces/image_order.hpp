@@ -10,6 +10,9 @@
 
 namespace criu::namespaces {
 
+/// InventoryEntry.extensions: processes are in several namespaces of a kind of which CRIU 4.2 restores one only.
+inline constexpr const char* kFurtherNamespaces = "further-namespaces";
+
 /// Images number namespaces by one count over all kinds; those of criu come first, in this order, from 1.
 inline constexpr kernel::NamespaceKind kImageOrder[] = {
     kernel::NamespaceKind::Pid,  kernel::NamespaceKind::Net,    kernel::NamespaceKind::Ipc,

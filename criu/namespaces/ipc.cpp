@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/ipc.hpp"
 
+#include "criu/kernel/sysv_ipc.hpp"
 #include "criu/model/ipc_owner.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
-#include "criu/namespaces/ipc_shared_memory.hpp"
 
 namespace criu::namespaces {
 
 void IpcDump::check() {
     semaphores_ = readSemaphoreSets();
     posixQueues_.find();
+}
+
+std::vector<int> IpcDump::sharedMemory() const {
+    return kernel::listIpcIds(kernel::IpcKind::SharedMemory);
 }
 
 std::uint64_t IpcDump::write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
@@ -36,7 +40,7 @@ std::uint64_t IpcDump::write(const ImageDir& images, memory::PageSinks& sinks, m
     semaphores.finish();
     if (!posixQueues_.empty())
         posixQueues_.write(images, number_, owners_);
-    return dumpSharedMemory(images, number_, owners_, sinks, drainer);
+    return dumpSharedMemory(images, number_, owners_, contents_, sinks, drainer);
 }
 
 }  // namespace criu::namespaces

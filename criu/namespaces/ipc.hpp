@@ -12,13 +12,14 @@
 #include "criu/memory/page_source.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc_semaphores.hpp"
+#include "criu/namespaces/ipc_shared_memory.hpp"
 #include "criu/namespaces/posix_queues_dump.hpp"
 
 /// IPC namespaces (ipc_namespaces(7)): limits, POSIX message queues, System V shared memory, message queues and
 /// semaphores.
 namespace criu::namespaces {
 
-/// The content of the tree's IPC namespace. All calls from a thread that is in it.
+/// The content of an IPC namespace that the tree has for itself. All calls from a thread that is in it.
 class IpcDump {
 public:
     /// `number`: of the namespace, in images; `owners`: how the tree calls users and groups.
@@ -26,6 +27,11 @@ public:
 
     /// Looks at what there is. Throws Error for what can't be dumped.
     void check();
+
+    /// Ids of the System V shared memory.
+    [[nodiscard]] std::vector<int> sharedMemory() const;
+    /// Before write(), if images can't have the contents of shared memory by its ids.
+    void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }
 
     /// The namespace's, to which those are added that have no name any more.
     [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
@@ -43,6 +49,7 @@ private:
     const model::IdMap& owners_;
     std::vector<SemaphoreSet> semaphores_;
     PosixQueuesDump posixQueues_;
+    ContentNumbers contents_;
 };
 
 }  // namespace criu::namespaces

@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
 #include "criu/base/error.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/mountinfo.hpp"
 #include "criu/kernel/procdir.hpp"
-#include "criu/kernel/sysv_ipc.hpp"
+#include "criu/memory/sysv_segment.hpp"
+#include "criu/memory/sysv_shm.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/ipc.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
@@ -12,49 +25,162 @@ namespace {
 class IpcNamespaceDump final : public NamespaceDump {
 public:
     explicit IpcNamespaceDump(const DumpInputs& with)
-        : NamespaceDump(kernel::NamespaceKind::Ipc, with), content_(rootNumber(), with.surroundings.ids) {
-        requireOne();
+        : NamespaceDump(kernel::NamespaceKind::Ipc, with), further_(kind(), with) {
         if (!isOwn()) {
+            requireOne();
             with.surroundings.systemV = rootNumber();
             return;
         }
-        inside([&] {
-            content_.check();
-            for (const int id : kernel::listIpcIds(kernel::IpcKind::SharedMemory))
-                with.surroundings.sharedMemory.push_back(static_cast<std::uint32_t>(id));
-        });
-        if (!content_.posixQueues().empty()) {
-            if (with.options.compat)
-                fail("the IPC namespace of the tree has POSIX message queues, which CRIU 4.2 can't restore");
-            requireNobodyElse();
-        }
-        with.surroundings.semaphores = &content_.semaphores();
-        with.surroundings.posixQueues = &content_.posixQueues();
+        add(with.tree.root(), rootNumber());
+        for (const auto& space : further_.all())
+            add(*space.member, space.number);
+        numberContents();
+        if (!further_.empty())
+            requireSeparate();
+        with.surroundings.semaphoresOf = [this](HostPid process) { return &contentOf(process).semaphores(); };
+        with.surroundings.posixQueues = &spaces_.front()->content.posixQueues();
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto* const space = further_.of(process);
+        return space == nullptr ? rootNumber() : space->number;
+    }
+
+    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return further_.empty() ? NamespaceDump::numberOfInode(inode) : std::nullopt;
     }
 
     void write(const DumpOutputs& outputs) override {
-        if (!isOwn())
-            return;
-        if (!content_.posixQueues().empty()) {
-            requireNobodyElse();  // again: some queues without a name may be new
-            outputs.extensions.emplace_back(kPosixQueues);
-        }
-        StopRequest& stop = inputs().stop;
-        inside([&] {
-            memory::Drainer::Options how;
-            how.stopWanted = [&stop] { return stop.requested(); };
-            memory::Drainer drainer(how);
-            outputs.sharedPagesWritten += content_.write(outputs.images, outputs.pages, drainer, stop);
-        });
+        for (const auto& space : spaces_)
+            write(*space, outputs);
+        further_.noteExtension(outputs);
     }
 
 private:
+    struct Space {
+        Space(const SeenProcess& process, std::uint32_t inImages, const model::IdMap& owners)
+            : member(process), number(inImages), content(inImages, owners) {}
+
+        const SeenProcess& member;
+        std::uint32_t number;
+        IpcDump content;
+    };
+
+    void add(const SeenProcess& member, std::uint32_t number) {
+        const auto& with = inputs();
+        Space& space = *spaces_.emplace_back(std::make_unique<Space>(member, number, with.surroundings.ids));
+        inside(member, [&] { space.content.check(); });
+        if (space.content.posixQueues().empty())
+            return;
+        if (with.options.compat)
+            fail("the IPC namespace of {} has POSIX message queues, which CRIU 4.2 can't restore", member.describe());
+        requireNobodyElse(space);
+    }
+
+    [[nodiscard]] IpcDump& contentOf(HostPid process) {
+        const std::uint32_t number = numberOf(process);
+        return (*std::find_if(spaces_.begin(), spaces_.end(),
+                              [&](const auto& space) { return space->number == number; }))
+            ->content;
+    }
+
+    /// Shared memory of the root's namespace is in images by its ids, that of others by numbers which are no ids there.
+    void numberContents() {
+        std::vector<std::vector<int>> ids(spaces_.size());
+        for (std::size_t i = 0; i < spaces_.size(); ++i)
+            inside(spaces_[i]->member, [&] { ids[i] = spaces_[i]->content.sharedMemory(); });
+        std::vector<std::uint32_t>& all = inputs().surroundings.sharedMemory;
+        std::uint32_t next = 0;
+        for (const int id : ids.front()) {
+            all.push_back(static_cast<std::uint32_t>(id));
+            next = std::max(next, all.back() + 1);
+        }
+        for (std::size_t i = 1; i < spaces_.size(); ++i) {
+            ContentNumbers numbers;
+            for (const int id : ids[i]) {
+                all.push_back(next);
+                numbers.emplace(id, next++);
+            }
+            spaces_[i]->content.setContentNumbers(std::move(numbers));
+        }
+    }
+
+    /// Nothing that a process has of an IPC namespace may be of another than its own: it is looked for there on a
+    /// restore. The kernel shows segments by their ids, which are the same in all namespaces, but counts who has them
+    /// attached.
+    void requireSeparate() {
+        std::map<std::uint32_t, std::map<int, std::uint64_t>> attached;  // by namespace and id: how often
+        std::set<std::uint32_t> mountsSeen;
+        for (const SeenProcess& process : inputs().tree.processes) {
+            auto& here = attached[numberOf(process.pid)];
+            for (const kernel::Vma& vma : kernel::readMaps(process.dir))
+                if (memory::isSysvShm(vma.name))
+                    ++here[static_cast<int>(vma.inode)];
+            if (mountsSeen.insert(process.ids.of(kernel::NamespaceKind::Mount).value_or(0)).second)
+                requireNoQueueMounts(process);
+        }
+        for (const auto& space : spaces_) {
+            space->content.posixQueues().refuseDescriptors();
+            inside(space->member, [&] { requireAttached(*space, attached[space->number]); });
+        }
+    }
+
+    static void requireAttached(Space& space, std::map<int, std::uint64_t>& attached) {
+        for (const int id : space.content.sharedMemory()) {
+            const auto status = memory::findSegment(id);
+            const std::uint64_t count = attached[id];
+            attached.erase(id);
+            if (status && status->shm_nattch != count)
+                fail(
+                    "System V shared memory {} in the IPC namespace of {} is attached {} times, {} of them by "
+                    "processes "
+                    "of the tree in that namespace; others can't be dumped",
+                    id, space.member.describe(), status->shm_nattch, count);
+        }
+        for (const auto& [id, count] : attached)
+            if (count != 0)
+                fail(
+                    "System V shared memory {} is attached by a process in the IPC namespace of {}, but isn't of that "
+                    "namespace, which can't be dumped",
+                    id, space.member.describe());
+    }
+
+    /// A mount of message queues is restored as one of the first process' namespace.
+    void requireNoQueueMounts(const SeenProcess& process) {
+        kernel::ProcBuffer buffer;
+        const kernel::MountTable mounts = kernel::readMountInfo(process.dir, buffer);
+        for (const kernel::MountInfo& mount : mounts.all())
+            for (std::size_t i = 1; i < spaces_.size(); ++i)
+                if (makedev(mount.devMajor, mount.devMinor) == spaces_[i]->content.posixQueues().device())
+                    fail(
+                        "{} sees at {} the POSIX message queues of the IPC namespace of {}, a mount that can't be "
+                        "dumped: that namespace isn't the root's",
+                        process.describe(), mount.mountPoint, spaces_[i]->member.describe());
+    }
+
+    void write(Space& space, const DumpOutputs& outputs) {
+        if (!space.content.posixQueues().empty()) {
+            requireNobodyElse(space);  // again: some queues without a name may be new
+            if (std::find(outputs.extensions.begin(), outputs.extensions.end(), kPosixQueues) ==
+                outputs.extensions.end())
+                outputs.extensions.emplace_back(kPosixQueues);
+        }
+        StopRequest& stop = inputs().stop;
+        inside(space.member, [&] {
+            memory::Drainer::Options how;
+            how.stopWanted = [&stop] { return stop.requested(); };
+            memory::Drainer drainer(how);
+            outputs.sharedPagesWritten += space.content.write(outputs.images, outputs.pages, drainer, stop);
+        });
+    }
+
     /// For a moment messages are out of their queues. Who comes then from elsewhere would find them empty, or fill
     /// them.
-    void requireNobodyElse() const {
+    void requireNobodyElse(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
-            if (inputs().tree.pids.contains(HostPid(pid)) || !isInside(proc, pid))
+            if (inputs().tree.pids.contains(HostPid(pid)) || !isInside(space, proc, pid))
                 continue;
             Error error(0,
                         fmt::format("process {} isn't part of the tree but shares the POSIX message queues of its IPC "
@@ -65,9 +191,9 @@ private:
         }
     }
 
-    [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid) const {
+    [[nodiscard]] bool isInside(const Space& space, const kernel::ProcDir& proc, pid_t pid) const {
         try {
-            return kernel::readNamespaceId(proc.open(pid), kind()) == inputs().tree.root().ids.of(kind());
+            return kernel::readNamespaceId(proc.open(pid), kind()) == space.member.ids.of(kind());
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
                 throw;
@@ -75,7 +201,8 @@ private:
         }
     }
 
-    IpcDump content_;
+    FurtherNamespacesDump further_;
+    std::vector<std::unique_ptr<Space>> spaces_;  ///< that of the root first; none if that is criu's
 };
 
 }  // namespace

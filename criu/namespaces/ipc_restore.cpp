@@ -4,11 +4,14 @@
 #include <sched.h>
 #include <sys/shm.h>
 
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/model/ipc_owner.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/further_restore.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/ipc_limits.hpp"
 #include "criu/namespaces/ipc_messages.hpp"
@@ -17,6 +20,7 @@
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/posix_queues.hpp"
+#include "images/core.hpp"
 #include "images/ipc-var.hpp"
 
 namespace criu::namespaces {
@@ -24,10 +28,11 @@ namespace {
 
 using kernel::NamespaceKind;
 
-class IpcRestore final : public NamespaceRestore {
+/// What is in one namespace.
+class IpcContent {
 public:
     /// Reads all but the contents of shared memory.
-    IpcRestore(const RestoreInputs& inputs, std::uint32_t number)
+    IpcContent(const RestoreInputs& inputs, std::uint32_t number)
         : images_(inputs.images),
           pages_(inputs.pages),
           checkStop_(inputs.checkStop),
@@ -47,29 +52,10 @@ public:
             model::toOutside(set.desc, surroundings_.ids);
     }
 
-    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
-        return task.parent == nullptr ? CLONE_NEWIPC : 0;
-    }
+    [[nodiscard]] const std::vector<SemaphoreSet>& semaphores() const noexcept { return semaphores_; }
 
-    void fill(const kernel::ProcPid& first) override {
-        visitNamespace(first, NamespaceKind::Ipc, [this] { makeObjects(); });
-    }
-
-    /// Adjustments of semaphores (SEM_UNDO) belong to a process.
-    void complete(const model::Task& task) const override { takeAdjustments(semaphores_, task.pid); }
-
-    void finish(const kernel::ProcPid& first) override {
-        visitNamespace(first, NamespaceKind::Ipc, [this] {
-            // Nobody can attach what is marked for removal, so it wasn't before the processes had.
-            for (const int id : doomed_)
-                sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
-            removeDeletedQueues(posixQueues_);
-            writeForcedRemoval(*limits_, log_);
-        });
-    }
-
-private:
-    void makeObjects() {
+    /// In the namespace, which is new.
+    void make() {
         doomed_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
             makeMessageQueue(queue);
@@ -82,6 +68,16 @@ private:
                   queues_.size(), posixQueues_.size(), semaphores_.size());
     }
 
+    /// In the namespace, when the processes have what they had of it.
+    void finish() {
+        // Nobody can attach what is marked for removal, so it wasn't before the processes had.
+        for (const int id : doomed_)
+            sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+        removeDeletedQueues(posixQueues_);
+        writeForcedRemoval(*limits_, log_);
+    }
+
+private:
     const ImageDir& images_;
     const memory::PageSources& pages_;
     const std::function<void()>& checkStop_;
@@ -95,14 +91,69 @@ private:
     std::vector<int> doomed_;
 };
 
+class IpcRestore final : public NamespaceRestore {
+public:
+    IpcRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+        : ofRoot_(inputs, numbers.own), further_(NamespaceKind::Ipc, numbers.others) {
+        for (const std::uint32_t number : numbers.others)
+            others_.emplace(number, std::make_unique<IpcContent>(inputs, number));
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
+
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
+        return task.parent == nullptr ? CLONE_NEWIPC : 0;
+    }
+
+    void begin() override {
+        further_.make([](std::uint32_t) {
+            sys(::unshare(CLONE_NEWIPC), "create it");
+            return true;
+        });
+    }
+
+    /// What is made, and the first process' own namespace, which it leaves for moments in begin().
+    [[nodiscard]] bool needsBegun() const override { return !further_.empty(); }
+
+    void fill(const kernel::ProcPid& first) override {
+        visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_.make(); });
+        further_.fetch(first);
+        for (const auto& [number, content] : others_)
+            further_.visit(number, [&space = *content] { space.make(); });
+    }
+
+    void enter(const model::Task& task) const override { further_.enter(task); }
+
+    /// Adjustments of semaphores (SEM_UNDO) belong to a process.
+    void complete(const model::Task& task) const override {
+        const auto other =
+            task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
+        takeAdjustments(other != others_.end() ? other->second->semaphores() : ofRoot_.semaphores(), task.pid);
+    }
+
+    void finish(const kernel::ProcPid& first) override {
+        visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_.finish(); });
+        for (const auto& [number, content] : others_)
+            further_.visit(number, [&space = *content] { space.finish(); });
+    }
+
+private:
+    IpcContent ofRoot_;
+    std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
+    FurtherNamespaces further_;
+};
+
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
-    const std::uint32_t own = KindNumbers::ofOne(inputs, NamespaceKind::Ipc).own;
-    if (inputs.joined.has(NamespaceKind::Ipc))
+    if (inputs.joined.has(NamespaceKind::Ipc)) {
+        (void)KindNumbers::ofOne(inputs, NamespaceKind::Ipc);
         return makeJoinedRestore(inputs, NamespaceKind::Ipc);
-    if (own != 0)
-        return std::make_unique<IpcRestore>(inputs, own);
+    }
+    const KindNumbers numbers = KindNumbers::of(inputs, NamespaceKind::Ipc);
+    if (numbers.own != 0)
+        return std::make_unique<IpcRestore>(inputs, numbers);
     if (const auto& ids = inputs.tree.root().ids)
         inputs.surroundings.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);
     return nullptr;

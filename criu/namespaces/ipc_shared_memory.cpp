@@ -19,8 +19,12 @@ using memory::AttachedSegment;
 
 constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where old images have it
 
-std::uint64_t dumpSegment(int id, ImageWriter& image, const model::IdMap& owners, memory::PageSinks& sinks,
-                          memory::Drainer& drainer) {
+std::uint32_t contentOf(const IpcShmEntry& entry) {
+    return entry.has_content != 0 ? entry.content : entry.desc->id;
+}
+
+std::uint64_t dumpSegment(int id, ImageWriter& image, const model::IdMap& owners, const ContentNumbers& contents,
+                          memory::PageSinks& sinks, memory::Drainer& drainer) {
     const auto status = memory::findSegment(id);
     if (!status)
         fail("System V shared memory {} has vanished", id);
@@ -36,9 +40,13 @@ std::uint64_t dumpSegment(int id, ImageWriter& image, const model::IdMap& owners
         entry.has_hugetlb_flag = 1;
         entry.hugetlb_flag = flag;
     }
+    if (const auto number = contents.find(id); number != contents.end()) {
+        entry.has_content = 1;
+        entry.content = number->second;
+    }
     image.write(entry);
-    return memory::writeSharedContent(file.get(), fmt::format("System V shared memory {}", id),
-                                      static_cast<std::uint32_t>(id), entry.size, sinks, drainer);
+    return memory::writeSharedContent(file.get(), fmt::format("System V shared memory {}", id), contentOf(entry),
+                                      entry.size, sinks, drainer);
 }
 
 void restoreSegment(const IpcShmEntry& entry, const memory::PageSources& pages, ImageReader& image,
@@ -47,8 +55,8 @@ void restoreSegment(const IpcShmEntry& entry, const memory::PageSources& pages, 
     memory::makeSegment(entry);
     const AttachedSegment attached(id, entry.size, 0);
     if (entry.has_in_pagemaps != 0 && entry.in_pagemaps != 0) {
-        const auto content = pages.open(memory::MemoryObject::shared(entry.desc->id));
-        memory::fillSharedContent(content ? &*content : nullptr, entry.desc->id, attached.bytes(), checkStop);
+        const auto content = pages.open(memory::MemoryObject::shared(contentOf(entry)));
+        memory::fillSharedContent(content ? &*content : nullptr, contentOf(entry), attached.bytes(), checkStop);
     } else {
         image.readPayload(attached.bytes());
         image.skipPayload((kRecordAlignment - entry.size % kRecordAlignment) % kRecordAlignment);
@@ -61,12 +69,12 @@ void restoreSegment(const IpcShmEntry& entry, const memory::PageSources& pages, 
 }  // namespace
 
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
-                               memory::PageSinks& sinks, memory::Drainer& drainer) {
+                               const ContentNumbers& contents, memory::PageSinks& sinks, memory::Drainer& drainer) {
     std::uint64_t pages = 0;
     ImageWriter image = images.create(ImageKind::IpcShm, number);
     for (const int id : kernel::listIpcIds(IpcKind::SharedMemory)) {
         const ErrorContext context([&] { return fmt::format("System V shared memory {}", id); });
-        pages += dumpSegment(id, image, owners, sinks, drainer);
+        pages += dumpSegment(id, image, owners, contents, sinks, drainer);
     }
     image.finish();
     return pages;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "criu/image/image_dir.hpp"
@@ -15,9 +16,13 @@
 /// System V shared memory of an IPC namespace that is the tree's own: all segments, whether attached or not.
 namespace criu::namespaces {
 
-/// Writes the segments of the calling thread's namespace, and their contents. Returns pages written. Throws Error.
+/// Under which number images have the content of a segment, by its id. Ids are the same in several namespaces.
+using ContentNumbers = std::map<int, std::uint32_t>;
+
+/// Writes the segments of the calling thread's namespace, and their contents, whose numbers are their ids unless
+/// `contents` has others. Returns pages written. Throws Error.
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
-                               memory::PageSinks& sinks, memory::Drainer& drainer);
+                               const ContentNumbers& contents, memory::PageSinks& sinks, memory::Drainer& drainer);
 
 /// Makes the segments in the calling thread's namespace, with their contents. Returns the ids of those that are to be
 /// marked for removal when everybody has them attached. Throws Error.

@@ -14,6 +14,7 @@
 #include "criu/kernel/nslinks.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "images/core.fwd.hpp"
 
 namespace criu {
 class ImageDir;
@@ -84,12 +85,12 @@ struct DumpSurroundings {
     NetworksDump* networks = nullptr;
     /// The groups that threads are in. Never null.
     cgroup::CgroupDump* cgroups = nullptr;
-    /// Semaphores that the tree has for itself: whoever looks at a process adds its adjustments to them. Null if the
-    /// tree uses those of criu's IPC namespace.
-    std::vector<SemaphoreSet>* semaphores = nullptr;
-    /// The POSIX message queues that the tree has for itself; null as above.
+    /// Semaphores of the IPC namespace that a process of the tree is in: whoever looks at it adds its adjustments to
+    /// them. Null if these are those of criu's namespace.
+    std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
+    /// The POSIX message queues of the root's IPC namespace; null if that is criu's.
     PosixQueuesDump* posixQueues = nullptr;
-    /// Ids of the System V shared memory that the tree has for itself.
+    /// Numbers of the contents of System V shared memory that the tree has for itself.
     std::vector<std::uint32_t> sharedMemory;
     /// The number, in images, of criu's IPC namespace, if the tree uses System V shared memory of that: then the
     /// segments that it has attached are dumped. 0: it has an IPC namespace for itself.
@@ -145,6 +146,8 @@ public:
 
     /// The number, in images, of the namespace that a process of the tree is in.
     [[nodiscard]] virtual std::uint32_t numberOf(HostPid /*process*/) const { return rootNumber(); }
+    /// What else images say of the namespaces of a process.
+    virtual void describe(HostPid /*process*/, TaskKobjIdsEntry& /*ids*/) const {}
     /// The number of the namespace with this inode, for descriptors of it; nothing if no restore would have it.
     [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
 

@@ -20,6 +20,16 @@ namespace {
          kernel::namespaceName(kind));
 }
 
+void requireNoOthers(const RestoreInputs& inputs, kernel::NamespaceKind kind, const KindNumbers& numbers) {
+    if (numbers.others.empty())
+        return;
+    const auto& tasks = inputs.tree.tasks;
+    const auto other = std::find_if(tasks.begin(), tasks.end(), [&](const auto& task) {
+        return task->ids && numberOf(**task->ids, kind) == numbers.others.front();
+    });
+    failOther(**other, kind);
+}
+
 class JoinedRestore final : public NamespaceRestore {
 public:
     JoinedRestore(const JoinedNamespaces& joined, kernel::NamespaceKind kind) : joined_(joined), kind_(kind) {}
@@ -36,18 +46,19 @@ std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs,
     return std::make_unique<JoinedRestore>(inputs.joined, kind);
 }
 
-KindNumbers KindNumbers::of(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+KindNumbers KindNumbers::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
     const model::Task& root = inputs.tree.root();
     if (!root.ids || inputs.outside == nullptr)
         return {};
     KindNumbers numbers;
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
     const auto ofRoot = numberOf(**root.ids, kind);
+    const auto ofCriu = numberOf(*inputs.outside, kind);
     for (const auto& task : inputs.tree.tasks) {
         const auto number = task->ids ? numberOf(**task->ids, kind) : ofRoot;
         if (number == ofRoot)
             continue;
-        if (numbers.own == 0 || !number)
+        if (!number || number == ofCriu)
             failOther(*task, kind);
         if (std::find(numbers.others.begin(), numbers.others.end(), *number) == numbers.others.end())
             numbers.others.push_back(*number);
@@ -55,15 +66,17 @@ KindNumbers KindNumbers::of(const RestoreInputs& inputs, kernel::NamespaceKind k
     return numbers;
 }
 
+KindNumbers KindNumbers::of(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    KindNumbers numbers = ofAny(inputs, kind);
+    if (numbers.own == 0)
+        requireNoOthers(inputs, kind, numbers);
+    return numbers;
+}
+
 KindNumbers KindNumbers::ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
-    KindNumbers numbers = of(inputs, kind);
-    if (numbers.others.empty())
-        return numbers;
-    const auto& tasks = inputs.tree.tasks;
-    const auto other = std::find_if(tasks.begin(), tasks.end(), [&](const auto& task) {
-        return task->ids && numberOf(**task->ids, kind) == numbers.others.front();
-    });
-    failOther(**other, kind);
+    KindNumbers numbers = ofAny(inputs, kind);
+    requireNoOthers(inputs, kind, numbers);
+    return numbers;
 }
 
 void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, const Work& work) {

@@ -110,6 +110,9 @@ struct KindNumbers {
 
     /// Throws Error if the first process was where criu was, and others weren't.
     static KindNumbers of(const RestoreInputs& inputs, kernel::NamespaceKind kind);
+    /// The same, but the first process may have been where criu was. Throws Error if images don't say where another
+    /// was.
+    static KindNumbers ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind);
     /// For a kind of which all processes have to be in one namespace. Throws Error if they weren't.
     static KindNumbers ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind);
 };
@@ -158,12 +161,14 @@ public:
     /// doesn't return.
     virtual HostPid bearFirst(const std::function<HostPid()>& create) { return create(); }
 
-    // By criu, while the first process of the tree, a /proc/PID, waits; begin() runs in that process meanwhile.
+    // By criu, while the first process of the tree, a /proc/PID, waits; begin() runs in that process meanwhile, but if
+    // needsBegun() says so it has come to an end before fill().
 
     /// In the first process, before anything else.
     virtual void begin() {}
     /// The first process exists. Comes back when it is where it belongs, so that scripts may look at it.
     virtual void meet(const kernel::ProcPid& /*first*/) {}
+    [[nodiscard]] virtual bool needsBegun() const { return false; }
     /// Puts in from outside what the images have.
     virtual void fill(const kernel::ProcPid& /*first*/) {}
     /// From here to open() nothing that comes from outside may reach the tree.

@@ -47,6 +47,12 @@ void PosixQueuesDump::add(std::string name, UniqueFd fd, bool deleted) {
 }
 
 std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
+    // A queue is opened by its name, and which process of the tree is going to open it isn't known here.
+    if (refusesDescriptors_)
+        fail(
+            "{} is a POSIX message queue in a tree whose processes are in several IPC namespaces, which can't be "
+            "dumped",
+            file.describe());
     if (file.stat.st_dev != device_)
         fail("{} is a POSIX message queue of another IPC namespace than that of the tree", file.describe());
     const auto known = queues_.find(file.stat.st_ino);

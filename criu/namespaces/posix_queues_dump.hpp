@@ -25,6 +25,11 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return queues_.empty(); }
 
+    /// The file system that the namespace has them in; 0 before find().
+    [[nodiscard]] dev_t device() const noexcept { return device_; }
+    /// Not all processes are in this namespace: from here on descriptors of queues are refused.
+    void refuseDescriptors() noexcept { refusesDescriptors_ = true; }
+
     /// The name by which a restored process opens the queue of this descriptor. Throws Error if it can't be dumped.
     std::string nameOf(const files::OpenFd& file);
 
@@ -40,6 +45,7 @@ private:
 
     void add(std::string name, UniqueFd fd, bool deleted);
 
+    bool refusesDescriptors_ = false;
     dev_t device_ = 0;  ///< of the file system that all of them are in
     std::map<ino_t, Queue> queues_;
 };

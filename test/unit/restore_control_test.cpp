@@ -97,7 +97,7 @@ TEST_CASE("of several failures the first is reported, cut to the room there is")
 TEST_CASE("a failure counts more than processes that have parked") {
     const RestoreControl control(1);
     control.page().parked = 1;
-    CHECK(control.await(1, 1) == RestoreControl::Outcome::Parked);
+    CHECK(control.await(1, 1) == RestoreControl::Outcome::Reached);
     control.reportFailure("no", 0);
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Failed);
 }

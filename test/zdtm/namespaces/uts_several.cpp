@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores one UTS namespace only
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>

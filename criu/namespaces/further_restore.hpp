@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/nslinks.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+
+namespace criu::namespaces {
+
+/// The namespaces of one kind that processes of a tree were in, but not its root. The first process makes them, so that
+/// they belong to its user namespace; each process enters its own by a descriptor that all inherit.
+class FurtherNamespaces {
+public:
+    /// `numbers`: in images, each once.
+    FurtherNamespaces(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers);
+
+    [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
+    /// How many of them prepare() moves.
+    [[nodiscard]] std::size_t descriptors() const noexcept;
+
+    /// By criu: keeps descriptor numbers for them, for make().
+    void prepare(kernel::FdStore& store);
+
+    /// By the first process, when it is in its own: `create` puts it into a new one that is for this number, or returns
+    /// false for one that another process is going to make; until then its descriptor is of the first process' own.
+    void make(const std::function<bool(std::uint32_t number)>& create);
+    /// By who makes one of them in another way, before it creates those processes that are going to enter it.
+    void provide(std::uint32_t number, const UniqueFd& made) const;
+
+    /// By criu, when the first process, a /proc/PID, has made them: opens them.
+    void fetch(const kernel::ProcPid& first);
+    /// By criu: runs `work` in one of them, in a thread of its own.
+    void visit(std::uint32_t number, const Work& work) const;
+
+    /// By a restored process, which comes from that of its creator.
+    void enter(const model::Task& task) const;
+
+private:
+    struct Space {
+        std::uint32_t number;
+        UniqueFd fd;
+        UniqueFd fetched;
+    };
+    [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
+
+    kernel::NamespaceKind kind_;
+    std::vector<Space> spaces_;
+    UniqueFd ofFirst_;
+};
+
+}  // namespace criu::namespaces
