@@ -34,6 +34,13 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
                     std::chrono::milliseconds(1));
 }
 
+void requireCheckpointed(Driver& driver, pid_t pid) {
+    const std::optional<State> state = driver.state(pid);
+    if (state != State::Checkpointed)
+        fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
+             state ? static_cast<int>(*state) : -1);
+}
+
 void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Arena& arena) {
     entry.n_contents = contents.size();
     entry.contents = arena.array<CudaContent*>(contents.size());
@@ -69,15 +76,19 @@ bool CudaDump::note(HostPid pid) {
         error.addHint("let it go on (SIGCONT) before the dump");
         throw error;
     }
-    std::optional<State> state;
-    pid_t thread = 0;
+    struct Answer {
+        std::optional<State> state;
+        pid_t thread = 0;
+    };
+    const auto answer = std::make_shared<Answer>();
     callAlone(
-        [&driver = driver_, pid, &state, &thread] {
-            state = driver.state(pid.value);
-            if (state)
-                thread = driver.restoreThread(pid.value);
+        [&driver = driver_, pid, answer] {
+            answer->state = driver.state(pid.value);
+            if (answer->state)
+                answer->thread = driver.restoreThread(pid.value);
         },
         kAnswer, &context_.stop, fmt::format("ask for the state of process {}", pid));
+    const auto [state, thread] = *answer;
     if (!state) {
         others_.insert(pid);
         return false;
@@ -119,12 +130,12 @@ bool CudaDump::announce(std::span<const HostPid> processes) {
 }
 
 bool CudaDump::lock(HostPid pid, Process& process, std::chrono::milliseconds limit) {
-    bool locked = false;
+    const auto locked = std::make_shared<bool>(false);
     held_.add(inTree(pid));
-    callAlone([&driver = driver_, &locked, pid, limit] { locked = driver.lock(pid.value, limit); }, limit + kAnswer,
+    callAlone([&driver = driver_, locked, pid, limit] { *locked = driver.lock(pid.value, limit); }, limit + kAnswer,
               &context_.stop, fmt::format("lock process {}", pid));
-    process.locked = locked;
-    return locked;
+    process.locked = *locked;
+    return *locked;
 }
 
 bool CudaDump::lockAll(Clock::time_point end) {
@@ -169,32 +180,45 @@ bool CudaDump::wantsStorage() const {
            context_.sinks->takes(memory::MemoryObject::Kind::Device);
 }
 
-/// In a thread of its own.
-void CudaDump::copyOut(pid_t pid, Stored* stored) {
+/// In a thread of its own, with storage mode.
+void CudaDump::storeContents(pid_t pid, Stored& stored) {
     std::exception_ptr failure;
-    if (stored == nullptr)
-        driver_.checkpoint(pid);
-    else
-        stored->contents =
-            ContentStorage(*storage_, context_.watch, &stored->moved).save(pid, *context_.sinks, nextObject_, failure);
+    stored.contents =
+        ContentStorage(*storage_, context_.watch, &stored.moved).save(pid, *context_.sinks, nextObject_, failure);
     if (failure)
         rethrow(failure);
-    if (stored != nullptr)
-        held_.store(inTree(HostPid(pid)), stored->contents);
-    const std::optional<State> state = driver_.state(pid);
-    if (state != State::Checkpointed)
-        fail("process {} is in state {} of the CUDA driver after its checkpoint", pid,
-             state ? static_cast<int>(*state) : -1);
+    held_.store(inTree(HostPid(pid)), stored.contents);
 }
 
-/// The same.
-void CudaDump::putBack(pid_t pid, const Stored* stored) {
-    if (driver_.state(pid) != State::Checkpointed)
-        return;
-    if (stored == nullptr)
-        return driver_.restore(pid, {});
-    ContentStorage(*storage_, context_.watch)
-        .load(pid, stored->contents, {}, memory::FilePageSources(context_.images), nullptr);
+/// What copies out what devices hold of a process. Without storage mode it is given all that it uses, but the driver,
+/// which lives as long as criu: it may be left behind when there is no dump any more.
+std::function<void(pid_t)> CudaDump::copiesOut() {
+    std::map<pid_t, std::shared_ptr<Stored>> stored;
+    for (const auto& [pid, process] : processes_)
+        stored.emplace(pid.value, process.stored);
+    return [this, &driver = driver_, stored = std::move(stored)](pid_t pid) {
+        if (Stored* const contents = stored.at(pid).get())
+            storeContents(pid, *contents);
+        else
+            driver.checkpoint(pid);
+        requireCheckpointed(driver, pid);
+    };
+}
+
+/// What puts it back. The same is true of it.
+std::function<void(pid_t)> CudaDump::putsBack() {
+    std::map<pid_t, std::shared_ptr<Stored>> stored;
+    for (const auto& [pid, process] : processes_)
+        stored.emplace(pid.value, process.stored);
+    return [this, &driver = driver_, stored = std::move(stored)](pid_t pid) {
+        if (driver.state(pid) != State::Checkpointed)
+            return;
+        if (const Stored* const contents = stored.at(pid).get())
+            ContentStorage(*storage_, context_.watch)
+                .load(pid, contents->contents, {}, memory::FilePageSources(context_.images), nullptr);
+        else
+            driver.restore(pid, {});
+    };
 }
 
 void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
@@ -220,8 +244,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
         return;
     context_.log.info("cuda: copying out what GPUs hold of {} processes", targets.size());
     const auto start = Clock::now();
-    throwFirst(callTogether(targets, [this](pid_t pid) { copyOut(pid, processes_.at(HostPid(pid)).stored.get()); },
-                            {context_.options.cudaTimeout, &context_.stop}));
+    throwFirst(callTogether(targets, copiesOut(), {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -297,8 +320,7 @@ void CudaDump::bringBack() {
             touched.push_back(
                 {process.frozen, process.thread, nullptr, process.stored ? &process.stored->moved : nullptr});
     }
-    std::vector<std::exception_ptr> failures =
-        callTogether(touched, [this](pid_t pid) { putBack(pid, processes_.at(HostPid(pid)).stored.get()); }, {kUndone});
+    std::vector<std::exception_ptr> failures = callTogether(touched, putsBack(), {kUndone});
     std::vector<Target> locked;
     for (auto& [pid, process] : processes_) {
         const auto place = std::find_if(touched.begin(), touched.end(),

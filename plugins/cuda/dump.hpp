@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -68,8 +69,9 @@ private:
     void bringBack();
     /// Whether contents go straight from devices into pages of the checkpoint.
     [[nodiscard]] bool wantsStorage() const;
-    void copyOut(pid_t pid, Stored* stored);
-    void putBack(pid_t pid, const Stored* stored);
+    void storeContents(pid_t pid, Stored& stored);
+    [[nodiscard]] std::function<void(pid_t)> copiesOut();
+    [[nodiscard]] std::function<void(pid_t)> putsBack();
 
     Driver& driver_;
     Held& held_;

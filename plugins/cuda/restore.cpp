@@ -94,16 +94,22 @@ void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
         fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
 }
 
-/// In a thread of its own.
-void CudaRestore::restore(pid_t pid, Process* process) {
-    const std::optional<State> state = driver_.state(pid);
-    if (state == State::Checkpointed && process != nullptr && !process->contents.empty())
-        ContentStorage(*storage_, context_.watch, &process->moved)
-            .load(pid, process->contents, pairs_, *context_.sources, &context_.stop);
-    else if (state == State::Checkpointed)
-        driver_.restore(pid, pairs_);
-    else if (state != State::Locked)
-        fail("process {} is in state {} of the CUDA driver", pid, state ? static_cast<int>(*state) : -1);
+/// What puts on devices what they held of a process, each in a thread of its own. Without storage mode it is given all
+/// that it uses, but the driver, which lives as long as criu: it may be left behind when there is no restore any more.
+std::function<void(pid_t)> CudaRestore::restores(std::map<pid_t, Process*> noted) {
+    // Shared, since the driver is given where they are.
+    const auto pairs = std::make_shared<const std::vector<GpuPair>>(pairs_);
+    return [this, &driver = driver_, storage = storage_, noted = std::move(noted), pairs](pid_t pid) {
+        const std::optional<State> state = driver.state(pid);
+        Process* const process = storage != nullptr ? noted.at(pid) : nullptr;
+        if (state == State::Checkpointed && process != nullptr && !process->contents.empty())
+            ContentStorage(*storage, context_.watch, &process->moved)
+                .load(pid, process->contents, *pairs, *context_.sources, &context_.stop);
+        else if (state == State::Checkpointed)
+            driver.restore(pid, *pairs);
+        else if (state != State::Locked)
+            fail("process {} is in state {} of the CUDA driver", pid, state ? static_cast<int>(*state) : -1);
+    };
 }
 
 void CudaRestore::chooseGpus(const std::vector<Gpu>& then) {
@@ -150,14 +156,14 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         return;
     context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
     const auto start = std::chrono::steady_clock::now();
-    throwFirst(callTogether(restored, [this, &noted](pid_t pid) { restore(pid, noted.at(pid)); },
-                            {context_.options.cudaTimeout, &context_.stop}));
+    throwFirst(callTogether(restored, restores(std::move(noted)), {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
     // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else
-        throwFirst(callTogether(unlocked, [this](pid_t pid) { driver_.unlock(pid); }, {kAnswer, &context_.stop}));
+        throwFirst(
+            callTogether(unlocked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kAnswer, &context_.stop}));
     context_.log.info(
         "cuda: done in {} ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -29,7 +30,7 @@ private:
         std::vector<StoredContent> contents;  ///< of storage mode
         std::atomic<std::uint64_t> moved{0};  ///< bytes of them that have to be moved
     };
-    void restore(pid_t pid, Process* process);
+    [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
     void chooseGpus(const std::vector<Gpu>& then);
 
