@@ -38,7 +38,7 @@ void ContentSenders::finish() {
 }
 
 ContentReceivers::ContentReceivers(std::vector<PageConnection> connections, PageConnection& control)
-    : control_(control), pool_(static_cast<unsigned>(connections.size())) {
+    : control_(control), count_(connections.size()), pool_(static_cast<unsigned>(connections.size())) {
     for (PageConnection& connection : connections) {
         PageConnection& own = connections_.emplace_back(std::move(connection));
         pool_.submit([this, &own] {
@@ -77,13 +77,30 @@ void ContentReceivers::expect(const PageRun& run, std::uint64_t position) {
 
 void ContentReceivers::complete() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return failure_ || stored_ == expected_; });
+    changed_.wait(lock, [this] { return failure_ || stored_ == expected_ || isStuck(); });
     if (failure_)
         std::rethrow_exception(failure_);
+    if (stored_ != expected_)
+        fail("content of {} bytes can't come any more: no connection has it next", expected_ - stored_);
     sink_ = nullptr;
 }
 
+bool ContentReceivers::isExpected(const Early& content) const noexcept {
+    return sink_ != nullptr && object_ == content.object && content.end <= expected_;
+}
+
+bool ContentReceivers::isStuck() const noexcept {
+    const auto waiting =
+        std::count_if(early_.begin(), early_.end(), [this](const Early& content) { return !isExpected(content); });
+    return ended_ + static_cast<std::size_t>(waiting) == count_;
+}
+
 void ContentReceivers::finish() {
+    {
+        const std::lock_guard lock(mutex_);
+        isLast_ = true;
+        changed_.notify_all();
+    }
     pool_.wait();
     rethrow();
 }
@@ -102,8 +119,12 @@ void ContentReceivers::run(PageConnection& connection) {
             fail("the sender has gone before it had sent all content");
         const ErrorContext context(
             [&] { return fmt::format("content at {:#x} of object {:#x}", header.address, header.object); });
-        if (header.command() == PageCommand::Close)
-            return connection.endSecurity();
+        if (header.command() == PageCommand::Close) {
+            connection.endSecurity();
+            const std::lock_guard lock(mutex_);
+            ++ended_;
+            return changed_.notify_all();
+        }
         if (header.command() != PageCommand::Content)
             fail("a message of another kind: {}", header.word);
         if (header.pages == 0 || header.pages > room.size() / kImagePageSize)
@@ -127,12 +148,23 @@ PageSink& ContentReceivers::await(const PageMessage& header, std::uint64_t bytes
                                   std::vector<kernel::RemoteRange>& ranges) {
     const std::uint64_t begin = header.address;
     const std::uint64_t end = begin + bytes;
+    if (begin % kImagePageSize != 0)
+        fail("no page begins there");
     if (end < begin)
         fail("it ends nowhere");
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failure_ || (sink_ != nullptr && object_ == header.object && end <= expected_); });
+    const Early content{header.object, end};
+    if (!isExpected(content)) {
+        early_.push_back(content);
+        const auto own = std::prev(early_.end());
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return failure_ || isLast_ || isExpected(content); });
+        early_.erase(own);
+    }
     if (failure_)
         failWith(ECANCELED, "others have failed");
+    if (!isExpected(content))
+        fail("its object never begins");
     if (taken_.overlaps({begin, end}))
         fail("it comes a second time");
     taken_.add({begin, end});

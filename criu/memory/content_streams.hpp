@@ -51,7 +51,7 @@ public:
     ContentReceivers(const ContentReceivers&) = delete;
     ContentReceivers& operator=(const ContentReceivers&) = delete;
 
-    [[nodiscard]] std::size_t count() const noexcept { return connections_.size(); }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
     /// The object that content is taken of from now on, until complete() returns.
     void begin(std::uint64_t object, PageSink& sink);
@@ -59,7 +59,7 @@ public:
     void expect(const PageRun& run, std::uint64_t position);
     /// Returns when all of it is there. Throws what went wrong.
     void complete();
-    /// Waits until the senders have ended their connections. Throws Error.
+    /// Waits until the senders have ended their connections: no object begins any more. Throws Error.
     void finish();
 
     /// Throws what went wrong with content, if something did.
@@ -76,8 +76,18 @@ private:
     /// Waits until the content is expected: what it is of, and where it goes.
     PageSink& await(const PageMessage& header, std::uint64_t bytes, std::vector<kernel::RemoteRange>& ranges);
     void giveUp(std::exception_ptr why) noexcept;
+    /// Content that a connection has brought before it is expected.
+    struct Early {
+        std::uint64_t object = 0;
+        std::uint64_t end = 0;
+    };
+    [[nodiscard]] bool isExpected(const Early& content) const noexcept;
+    /// Whether no connection can bring what the object under way lacks, though all its runs are known: each has ended,
+    /// or waits with content of another one.
+    [[nodiscard]] bool isStuck() const noexcept;
 
     PageConnection& control_;
+    const std::size_t count_;
     std::list<PageConnection> connections_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -87,6 +97,9 @@ private:
     std::uint64_t expected_ = 0;  ///< bytes of content
     std::uint64_t stored_ = 0;    ///< of these
     RangeSet taken_;              ///< positions that have come
+    std::list<Early> early_;      ///< that connections wait with
+    std::size_t ended_ = 0;       ///< connections
+    bool isLast_ = false;         ///< no object begins any more
     std::exception_ptr failure_;
     ThreadPool pool_;  // last: its threads use the others
 };

@@ -193,6 +193,7 @@ def strange_content(subject, _task):
             ("much", add, message(4204, pages=257), "257 pages at once"),
             ("none", add, message(4204, pages=0), "0 pages at once"),
             ("around", add, message(4204, pages=1, address=(1 << 64) - 4096) + bytes(4096), "ends nowhere"),
+            ("odd", add, message(4204, pages=1, address=1) + bytes(4096), "no page begins there"),
             ("other", add, message(6, flags=4, pages=1) + bytes(4096), "a message of another kind"),
             ("again", message(4201, pages=2), b"", "too late"),
             ("kind", message(4204, pages=1), b"", "unknown kind")):
@@ -214,6 +215,17 @@ def strange_content(subject, _task):
             streams.server.stop()  # it waits for the content that was promised
         else:
             streams.server.require_end(refusal)
+        streams.close()
+    # Content of an object that nobody has begun keeps neither the end of another one nor the server's own for ever.
+    early = message(4204, pages=1, address=0, kind=2) + bytes(4096)
+    for name, control, sent in (("both-early", add + message(0x1023), (early, early)),
+                                ("one-early", message(0x1023), (early, message(0x1023)))):
+        streams = Streams(subject, name)
+        streams.join()
+        for connection, bytes_sent in zip(streams.contents[1:], sent):
+            connection.send(bytes_sent)
+        streams.control.send(control)
+        streams.server.require_end("can't come any more|never begins")
         streams.close()
     alone = Server(subject, "alone")
     with alone.connect() as sender:
