@@ -22,15 +22,10 @@ namespace {
 constexpr const char* kParentLink = "parent";
 constexpr mode_t kImageMode = 0600;
 
-// As openExisting(), where a client may have put a fifo, which is waited for, or a link.
-UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
-    const auto rights = dir.takeRights();
-    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd) {
-        if (errno != ENOENT)
-            failErrno("open {} in {}", name, dir.name());
-        return fd;
-    }
+// A fifo would be waited for when it is opened or read, and a device may have no end.
+constexpr int kWithoutWaiting = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd fd) {
     struct stat status {};
     sys(::fstat(fd.get(), &status), "look at {} in {}", name, dir.name());
     if (!S_ISREG(status.st_mode))
@@ -38,14 +33,27 @@ UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
     return fd;
 }
 
+// As openExisting(), where a client may have put a link.
+UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
+    const auto rights = dir.takeRights();
+    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | kWithoutWaiting));
+    if (fd)
+        return requireRegular(dir, name, std::move(fd));
+    if (errno != ENOENT)
+        failErrno("open {} in {}", name, dir.name());
+    return fd;
+}
+
 // Opens an existing file; an empty owner when it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (dir.isLimited())
         return openOfClient(dir, name, flags);
-    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_CLOEXEC));
+    UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | kWithoutWaiting));
     if (!fd && errno == EACCES && dir.help() != nullptr)
         fd = dir.help()->openBelow(dir.fd(), name, flags);
-    if (!fd && errno != ENOENT)
+    if (fd)
+        return requireRegular(dir, name, std::move(fd));
+    if (errno != ENOENT)
         failErrno("open {} in {}", name, dir.name());
     return fd;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/image/stream_reader.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "criu/base/names.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/old_images.hpp"
 #include "criu/image/stream_format.hpp"
 
 namespace criu {
@@ -142,6 +144,9 @@ private:
             damaged("too many files are under way");
         if (made_.contains(name))
             damaged(fmt::format("{} is there twice", name));
+        if (struct stat there{};
+            !imageKindOf(name) && ::fstatat(into_.fd(), std::string(name).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
+            fail("{} has a file {}, and there is one already, which isn't an image of a dump", in_.name(), name);
         UniqueFd file = into_.createNamed(std::string(name));
         struct stat status {};
         sys(::fstat(file.get(), &status), "look at {}", name);

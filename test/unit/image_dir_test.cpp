@@ -147,6 +147,15 @@ TEST_CASE("old images are read by the version set") {
     CHECK(dir.openRequired(ImageKind::Fs, 1).only<FsEntry>()->cwd_id == 4);
 }
 
+TEST_CASE("what isn't a regular file is no image, in nobody's directory") {
+    const TemporaryDir tmp;
+    std::filesystem::create_symlink("/dev/zero", tmp.path() + "/pages-1.img");
+    REQUIRE(::mkfifo((tmp.path() + "/pages-2.img").c_str(), 0600) == 0);
+    const auto dir = ImageDir::open(tmp.path());
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 1, O_RDONLY); }), Contains("isn't a regular file"));
+    CHECK_THAT(errorOf([&] { (void)dir.openRaw(ImageKind::Pages, 2, O_RDWR); }), Contains("isn't a regular file"));
+}
+
 TEST_CASE("a client's directory is used with the client's rights") {
     if (::geteuid() != 0) {
         WARN("skipped: only root can become others");

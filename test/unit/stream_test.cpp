@@ -115,6 +115,25 @@ TEST_CASE("A stream in which any bit is wrong is refused, and leaves no file", "
     }
 }
 
+TEST_CASE("A stream takes the place of images only, and not of other files that are called like some", "[stream]") {
+    Streams streams;
+    const auto write = [&streams](const std::string& name) {
+        StreamWriter out = streams.writer();
+        const auto file = out.create(name);
+        file->write(0, bytesOf("new"));
+        file->finish(3);
+        out.finish();
+    };
+    for (const char* const name : {"disk.img", "pages-1.img"})
+        std::ofstream(streams.target.path() + "/" + name) << "old";
+    write("pages-1.img");
+    streams.receive();
+    CHECK(contentOf(streams.target.path() + "/pages-1.img") == "new");
+    write("disk.img");
+    CHECK_THAT(streams.failure(), Contains("a file disk.img, and there is one already"));
+    CHECK(contentOf(streams.target.path() + "/disk.img") == "old");
+}
+
 TEST_CASE("Records of another stream, or in another order, are noticed", "[stream]") {
     Streams streams;
     streams.writeTwo();
