@@ -194,8 +194,12 @@ def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """GPUs whose driver isn't here."""
+    """GPUs whose driver isn't here, or whose contents are missing."""
     for gpu in gpus_of(checkpoint):
+        for file in gpu.contents:
+            if not checkpoint.exists(file):
+                yield Finding(True, f"{file}, with what process {gpu.pid} had on {gpu.name}, is missing",
+                              "The directory is incomplete.")
         device = "/dev/kfd" if gpu.name.startswith("AMD") else "/dev/nvidiactl"
         if not os.path.exists(device):
             yield Finding(True, f"process {gpu.pid} used {gpu.name}, and there is no {device}",

@@ -17,10 +17,11 @@ from .checkpoint import Checkpoint, CheckpointError
 class Gpu:
     """A GPU that a process used."""
 
-    pid: int
+    pid: int  # of the first process that has it; 0 if none has it open any more
     name: str
     buffers: int
     size: int  # bytes of all buffers on it
+    contents: tuple[str, ...] = ()  # files that contents of its buffers are listed in, or are in; of none if there are none
 
 
 def read_driver_image(checkpoint: Checkpoint, file: str, message: str) -> Any:
@@ -37,8 +38,18 @@ def read_driver_image(checkpoint: Checkpoint, file: str, message: str) -> Any:
         raise CheckpointError(f"{checkpoint.name(file)}: {error}") from error
 
 
-def _amd(checkpoint: Checkpoint) -> Iterator[Gpu]:
+def pagemap_name(number: int) -> str:
+    """The file that lists the pages with contents of a device (extension device-pages)."""
+    return f"pagemap-device-{number}.img"
+
+
+# Buffers of the compute driver that have contents: in video memory, and in memory that it made itself (kfd_ioctl.h).
+_VRAM, _GTT = 1, 2
+
+
+def _amd_compute(checkpoint: Checkpoint) -> Iterator[Gpu]:
     for file in checkpoint.files_like("amdgpu-kfd-"):
+        number = file.removeprefix("amdgpu-kfd-").removesuffix(".img")
         state = read_driver_image(checkpoint, file, "criu_kfd")
         for device in state.device_entries:
             if not device.gpu_id:
@@ -46,7 +57,34 @@ def _amd(checkpoint: Checkpoint) -> Iterator[Gpu]:
             buffers = [buffer for buffer in state.bo_entries if buffer.gpu_id == device.gpu_id]
             name = (f"AMD {device.vendor_id:04x}:{device.device_id:04x}, {device.vram_size / (1 << 30):.0f} GiB"
                     f" (renderD{device.drm_render_minor}, GPU id {device.gpu_id:#x})")
-            yield Gpu(state.pid, name, len(buffers), sum(buffer.size for buffer in buffers))
+            contents = ()
+            if device.HasField("content_object"):
+                contents = (pagemap_name(device.content_object),)
+            elif any(buffer.alloc_flags & (_VRAM | _GTT) and not buffer.imported for buffer in buffers):
+                contents = (f"amdgpu-pages-{number}-{device.gpu_id:04x}.img",)
+            yield Gpu(state.pid, name, len(buffers), sum(buffer.size for buffer in buffers), contents)
+
+
+def _user_of(checkpoint: Checkpoint, file: int) -> int:
+    """The pid of a process that has a file open, 0 if there is none."""
+    return next((process.pid for process in checkpoint.processes
+                 if any(descriptor["id"] == file for descriptor in process.descriptors)), 0)
+
+
+def _amd_render(checkpoint: Checkpoint) -> Iterator[Gpu]:
+    """Render nodes that have buffers of their own: graphics, video, and what HIP makes by itself."""
+    for file in checkpoint.files_like("amdgpu-renderD-"):
+        node = read_driver_image(checkpoint, file, "criu_render_node")
+        if not node.bo_entries:
+            continue
+        name = f"AMD renderD{node.drm_render_minor} (GPU id {node.gpu_id:#x}), open as file {node.id}"
+        if node.HasField("content_object"):
+            contents: tuple[str, ...] = (pagemap_name(node.content_object),)
+        else:
+            contents = tuple(f"amdgpu-drm-pages-{node.id}-{node.drm_render_minor}-{index:04x}.img"
+                             for index, buffer in enumerate(node.bo_entries) if not buffer.is_import)
+        yield Gpu(_user_of(checkpoint, node.id), name, len(node.bo_entries),
+                  sum(buffer.size for buffer in node.bo_entries), contents)
 
 
 def _nvidia(checkpoint: Checkpoint) -> Iterator[Gpu]:
@@ -56,9 +94,9 @@ def _nvidia(checkpoint: Checkpoint) -> Iterator[Gpu]:
     models = sorted({gpu.model.decode(errors="replace") or gpu.uuid.decode(errors="replace") for gpu in state.gpus})
     for process in state.processes:
         yield Gpu(process.pid, f"NVIDIA {' or '.join(models)}, driver {state.driver.decode(errors='replace')}", 0,
-                  process.staged)
+                  process.staged, tuple(pagemap_name(content.object) for content in process.contents))
 
 
 def gpus_of(checkpoint: Checkpoint) -> list[Gpu]:
     """The GPUs that processes had memory or queues on."""
-    return [*_amd(checkpoint), *_nvidia(checkpoint)]
+    return [*_amd_compute(checkpoint), *_amd_render(checkpoint), *_nvidia(checkpoint)]

@@ -155,6 +155,13 @@ def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"Namespaces of its own: {', '.join(found)}"
 
 
+def _stored(checkpoint: Checkpoint, file: str) -> str:
+    """How much of a device's content isn't zeroes, if it is in pages."""
+    if not file.startswith("pagemap-") or not checkpoint.exists(file):
+        return "" if checkpoint.exists(file) else ", which is missing"
+    return f", {size(sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE)} in pages"
+
+
 def _gpus(checkpoint: Checkpoint) -> Iterator[str]:
     found = gpus_of(checkpoint)
     if found:
@@ -162,6 +169,8 @@ def _gpus(checkpoint: Checkpoint) -> Iterator[str]:
     for gpu in found:
         buffers = f" in {counted(gpu.buffers, 'buffer')}" if gpu.buffers else ""
         yield f"  {gpu.pid}: {printable(gpu.name)}: {size(gpu.size)}{buffers}"
+        for file in gpu.contents:
+            yield f"    contents: {file}{_stored(checkpoint, file)}"
 
 
 def summary(checkpoint: Checkpoint) -> Iterator[str]:
