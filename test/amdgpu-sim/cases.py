@@ -52,6 +52,7 @@ CRIU_MODES = {
 # lists: its images mix up buffers of several render nodes (12), its parallel restore of several GPUs (2).
 FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
+OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 
 # With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
 BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
@@ -90,6 +91,7 @@ def all_cases(with_criu, with_other):
         cases += BULK + SHARED + UNNOTED + REFUSED
     if with_other:
         cases += [("to_other", program, "") for program in TO_OTHER]
+        cases += [("other_refuses", program, "") for program in OTHER_REFUSES]
         cases += [("from_other", program, "") for program in FROM_OTHER]
     return cases + PLAIN
 
