@@ -79,8 +79,7 @@ PropertyTable readProperties(const model::Options& options) {
 
 CgroupDump::~CgroupDump() = default;
 
-CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
-                       const Freezer* freezer)
+CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const Freezer* freezer)
     : options_(options), table_(properties), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
     // The file is missing where the kernel has no cgroups.
     const std::vector<kernel::CgroupLine> own =
@@ -90,9 +89,7 @@ CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& prope
         if (isWanted(line) && !name.starts_with(kNamed))
             controllers_.push_back(name);
     }
-    sets_.emplace(std::pair(false, setFrom(own)), kOwnSet);
-    if (root != nullptr)
-        lookAtNamespace(*root);
+    sets_.emplace(std::pair(GroupView::OfCriu, setFrom(own)), kOwnSet);
     if (freezer != nullptr)
         noteFreezer(freezer->unified(), freezer->wasFrozen());
 }
@@ -114,13 +111,13 @@ CgroupDump::Set CgroupDump::setFrom(const std::vector<kernel::CgroupLine>& group
     return set;
 }
 
-void CgroupDump::lookAtNamespace(const kernel::ProcPid& root) {
+GroupView CgroupDump::addNamespace(const kernel::ProcPid& member) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         fail("the tree is in a cgroup namespace of its own, which goes only with its cgroups");
-    ownNamespace_ = true;
     kernel::ProcBuffer buffer;
-    const Set outside = setFrom(kernel::readCgroups(root, buffer));
-    const Set inside = setFrom(kernel::readCgroupsInside(root));
+    const Set outside = setFrom(kernel::readCgroups(member, buffer));
+    const Set inside = setFrom(kernel::readCgroupsInside(member));
+    Prefixes prefixes;
     for (const auto& [controllers, path] : outside) {
         const std::string& seen = inside.at(controllers);
         const std::size_t rest = seen == "/" ? 0 : seen.size();
@@ -128,16 +125,18 @@ void CgroupDump::lookAtNamespace(const kernel::ProcPid& root) {
             continue;  // the namespace begins at the root
         if (rest > path.size() || (rest != 0 && !path.ends_with(seen)))
             fail("process sees its cgroup {} of {} as {}", path, controllers, seen);
-        prefixes_.emplace(controllers, path.size() - rest);
+        prefixes.emplace(controllers, path.size() - rest);
     }
+    views_.push_back(std::move(prefixes));
+    return static_cast<GroupView>(views_.size() - 1);
 }
 
-std::uint32_t CgroupDump::setOf(const std::vector<kernel::CgroupLine>& groups) {
+std::uint32_t CgroupDump::setOf(const std::vector<kernel::CgroupLine>& groups, GroupView view) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         return kOwnSet;
     const Set set = setFrom(groups);
     const std::lock_guard lock(guard_);
-    const auto [at, fresh] = sets_.try_emplace({ownNamespace_, set}, static_cast<std::uint32_t>(sets_.size() + 1));
+    const auto [at, fresh] = sets_.try_emplace({view, set}, static_cast<std::uint32_t>(sets_.size() + 1));
     if (fresh)
         for (const auto& [controllers, path] : set)
             if (path == "/.." || path.starts_with("/../"))
@@ -185,7 +184,8 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
     for (const auto& [key, id] : sets_) {
         if (id == kOwnSet)
             continue;
-        const Set& set = key.second;
+        const auto& [view, set] = key;
+        const Prefixes& prefixes = views_[static_cast<std::size_t>(view)];
         CgSetEntry& out = *entry.sets[id - kOwnSet - 1];
         out.id = id;
         out.n_ctls = set.size();
@@ -195,9 +195,9 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
             CgMemberEntry& member = *out.ctls[next++];
             member.name = arena_.string(controllers);
             member.path = arena_.string(path);
-            if (const auto prefix = prefixes_.find(controllers); prefix != prefixes_.end()) {
+            if (const auto prefix = prefixes.find(controllers); prefix != prefixes.end()) {
                 if (path.size() < prefix->second)
-                    fail("cgroup {} of {} is outside of the tree's cgroup namespace", path, controllers);
+                    fail("cgroup {} of {} is outside of its process' cgroup namespace", path, controllers);
                 member.has_cgns_prefix = 1;
                 member.cgns_prefix = static_cast<std::uint32_t>(prefix->second);
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,25 +37,30 @@ class PropertyTable;
 /// them.
 PropertyTable readProperties(const model::Options& options);
 
+/// A cgroup namespace from which processes see their groups.
+enum class GroupView : std::uint32_t { OfCriu = 0 };
+
 /// Dump half: which groups tasks are in, and what these groups are like. Each combination of groups is a set; the one
 /// criu is in itself has number 1 and isn't stored: whoever is in it will be where the restoring criu is.
 class CgroupDump {
 public:
     static constexpr std::uint32_t kOwnSet = 1;
 
-    /// `properties`: those that groups are dumped with; they outlive this object. `root`: the root of the tree if that
-    /// is in a cgroup namespace of its own, else null. `freezer`: the groups that were frozen for the dump
-    /// (--freeze-cgroup), whose images are to have the state that they were in before; null if there are none. Throws
-    /// Error.
-    CgroupDump(const model::Options& options, const PropertyTable& properties, const kernel::ProcPid* root,
-               const Freezer* freezer);
+    /// `properties`: those that groups are dumped with; they outlive this object. `freezer`: the groups that were
+    /// frozen for the dump (--freeze-cgroup), whose images are to have the state that they were in before; null if
+    /// there are none. Throws Error.
+    CgroupDump(const model::Options& options, const PropertyTable& properties, const Freezer* freezer);
     ~CgroupDump();
     CgroupDump(const CgroupDump&) = delete;
     CgroupDump& operator=(const CgroupDump&) = delete;
 
+    /// Looks at a cgroup namespace of the tree, in which `member` is. Not after the first setOf(). Throws Error if
+    /// groups aren't dumped.
+    GroupView addNamespace(const kernel::ProcPid& member);
+
     /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
     /// of criu's cgroup namespace.
-    std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups);
+    std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups, GroupView view);
 
     /// Reads the groups of all sets, and writes cgroup.img if there is any.
     void write(const ImageDir& images);
@@ -62,7 +68,6 @@ public:
 private:
     using Set = std::map<std::string, std::string>;  ///< controllers to path
 
-    void lookAtNamespace(const kernel::ProcPid& root);
     void noteFreezer(bool unified, bool frozen);
     [[nodiscard]] Set setFrom(const std::vector<kernel::CgroupLine>& groups) const;
     [[nodiscard]] bool isWanted(const kernel::CgroupLine& line) const;
@@ -83,10 +88,10 @@ private:
     std::vector<std::string> controllers_;  ///< hierarchies with controllers, in the kernel's order
     std::unique_ptr<const std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
     std::mutex guard_;
-    bool ownNamespace_ = false;
-    std::map<std::string, std::size_t> prefixes_;  ///< length of the namespace's root in paths of a hierarchy
-    /// The set of criu, which is in another namespace, is never one of the tree's then.
-    std::map<std::pair<bool, Set>, std::uint32_t> sets_;
+    using Prefixes = std::map<std::string, std::size_t>;  ///< length of a namespace's root in paths of a hierarchy
+    std::vector<Prefixes> views_{1};
+    /// The same groups are another set in another namespace; so that of criu is never one of a process in such a one.
+    std::map<std::pair<GroupView, Set>, std::uint32_t> sets_;
 };
 
 }  // namespace criu::cgroup

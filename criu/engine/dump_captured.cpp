@@ -139,11 +139,11 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     writeIds(task, number, table);
     writePaths(task);
     const namespaces::DumpSurroundings& around = examined_.surroundings();
-    dumpCores(
-        task,
-        {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *around.cgroups, frozen_.tree().seccompSuspended(),
-         onlineCpus_, around.ids, frozen_.tree().pids(), around.semaphoresOf(task.pid())},
-        mm);
+    dumpCores(task,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *around.cgroups,
+               frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
+               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid())},
+              mm);
 }
 
 void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {

@@ -34,7 +34,7 @@ public:
         auto& threads = task_.process->threads();
         readSeccomp();
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
-        leaderSet_ = context_.cgroups.setOf(kernel::parseCgroups(leaderGroups_));
+        leaderSet_ = context_.cgroups.setOf(kernel::parseCgroups(leaderGroups_), context_.cgroupView);
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(),
                                     roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_),
                                     task_.process->syscallInstruction());
@@ -111,7 +111,8 @@ private:
         if (leaderGroups_.empty())
             return leaderSet_;
         const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
-        return groups == leaderGroups_ ? leaderSet_ : context_.cgroups.setOf(kernel::parseCgroups(groups));
+        return groups == leaderGroups_ ? leaderSet_
+                                       : context_.cgroups.setOf(kernel::parseCgroups(groups), context_.cgroupView);
     }
 
     void writeThread(HostPid tid, CoreEntry& core, Arena& arena) const {

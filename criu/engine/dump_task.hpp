@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,7 +16,8 @@ class StopRequest;
 
 namespace criu::cgroup {
 class CgroupDump;
-}
+enum class GroupView : std::uint32_t;
+}  // namespace criu::cgroup
 
 namespace criu::engine {
 struct FrozenTask;
@@ -49,6 +51,7 @@ struct TaskDumpContext {
     const model::TreePids& pids;
     /// Of the IPC namespace that the process is in; takes up its adjustments. Null if that is criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
+    cgroup::GroupView cgroupView{};  ///< from where the process sees its groups
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <map>
+
+#include "criu/base/ids.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 /// Cgroup namespaces (cgroup_namespaces(7)), and the groups themselves: what a namespace has follows from which part of
@@ -11,15 +15,33 @@ class CgroupNamespaceDump final : public NamespaceDump {
 public:
     explicit CgroupNamespaceDump(const DumpInputs& with)
         : NamespaceDump(kernel::NamespaceKind::Cgroup, with),
-          groups_(with.options, with.cgroupProperties, isOwn() ? &with.tree.root().dir : nullptr, with.freezer) {
-        requireOne();
+          further_(kind(), with),
+          groups_(with.options, with.cgroupProperties, with.freezer) {
+        if (isOwn())
+            views_.emplace(rootNumber(), groups_.addNamespace(with.tree.root().dir));
+        for (const auto& space : further_.all())
+            views_.emplace(space.number, groups_.addNamespace(space.member->dir));
         with.surroundings.cgroups = &groups_;
+        with.surroundings.cgroupViewOf = [this](HostPid process) {
+            const auto view = views_.find(numberOf(process));
+            return view != views_.end() ? view->second : cgroup::GroupView::OfCriu;
+        };
     }
 
-    void write(const DumpOutputs& outputs) override { groups_.write(outputs.images); }
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto* const space = further_.of(process);
+        return space == nullptr ? rootNumber() : space->number;
+    }
+
+    void write(const DumpOutputs& outputs) override {
+        groups_.write(outputs.images);
+        further_.noteExtension(outputs);
+    }
 
 private:
+    FurtherNamespacesDump further_;
     cgroup::CgroupDump groups_;
+    std::map<std::uint32_t, cgroup::GroupView> views_;  ///< by the number of the namespace
 };
 
 }  // namespace

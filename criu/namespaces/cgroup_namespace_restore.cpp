@@ -1,40 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/cgroup_namespace_restore.hpp"
 
+#include <map>
+
+#include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/kernel/nslinks.hpp"
+#include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/further_restore.hpp"
+#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "images/core.hpp"
 
 namespace criu::namespaces {
 namespace {
 
+using kernel::NamespaceKind;
+
 class CgroupNamespaceRestore final : public NamespaceRestore {
 public:
-    explicit CgroupNamespaceRestore(cgroup::CgroupRestore& groups) : groups_(groups) {}
+    CgroupNamespaceRestore(const RestoreInputs& inputs, const KindNumbers& numbers, cgroup::CgroupRestore& groups)
+        : ofFirst_(numbers.own != 0), groups_(groups), further_(NamespaceKind::Cgroup, numbers.others) {
+        for (const std::uint32_t number : numbers.others)
+            sets_.emplace(number, setOfMember(inputs.tree, number));
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
 
     /// A namespace's roots are the groups that its creator is in at that moment. The process could be born in it, but
     /// not before it is in these groups.
     void enterFirst(const FirstProcess& first) override {
         const std::uint32_t wanted = cgroup::setOf(first.task.core());
-        if (wanted == 0)
+        const auto create = [&](std::uint32_t set) {
+            groups_.enterNamespace(set, first.cgroups);
+            first.cgroups = set;
+            return true;
+        };
+        if (ofFirst_ && wanted != 0)
+            create(wanted);
+        if (further_.empty())
             return;
-        groups_.enterNamespace(wanted, first.cgroups);
-        first.cgroups = wanted;
+        const std::uint32_t before = first.cgroups;
+        further_.make([&](std::uint32_t number) { return create(sets_.at(number)); });
+        groups_.enter(before, first.cgroups);
+        first.cgroups = before;
     }
 
+    void complete(const model::Task& task) const override { further_.enter(task); }
+
 private:
+    /// The groups of a process in a namespace, which say where that begins.
+    static std::uint32_t setOfMember(const model::ProcessTree& tree, std::uint32_t number) {
+        for (const auto& task : tree.tasks)
+            if (task->ids && numberOf(**task->ids, NamespaceKind::Cgroup) == number)
+                if (const std::uint32_t set = cgroup::setOf(task->core()); set != 0)
+                    return set;
+        fail("the images don't say which groups processes in cgroup namespace {} were in", number);
+    }
+
+    bool ofFirst_;  ///< the first process was in one of its own
     cgroup::CgroupRestore& groups_;
+    std::map<std::uint32_t, std::uint32_t> sets_;  ///< by the number of a further namespace
+    FurtherNamespaces further_;
 };
 
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeCgroupRestore(const RestoreInputs& inputs, cgroup::CgroupRestore& groups) {
-    if (KindNumbers::ofOne(inputs, kernel::NamespaceKind::Cgroup).own == 0)
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Cgroup);
+    const bool ignored = inputs.options.cgroupMode == model::CgroupMode::Ignore;
+    if (ignored || (numbers.own == 0 && numbers.others.empty()))
         return nullptr;
-    return std::make_unique<CgroupNamespaceRestore>(groups);
+    return std::make_unique<CgroupNamespaceRestore>(inputs, numbers, groups);
 }
 
 }  // namespace criu::namespaces

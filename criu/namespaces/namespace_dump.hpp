@@ -25,6 +25,7 @@ class StopRequest;
 namespace criu::cgroup {
 class CgroupDump;
 class Freezer;
+enum class GroupView : std::uint32_t;
 class PropertyTable;
 }  // namespace criu::cgroup
 
@@ -85,6 +86,8 @@ struct DumpSurroundings {
     NetworksDump* networks = nullptr;
     /// The groups that threads are in. Never null.
     cgroup::CgroupDump* cgroups = nullptr;
+    /// From where a process of the tree sees them.
+    std::function<cgroup::GroupView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::GroupView{}; };
     /// Semaphores of the IPC namespace that a process of the tree is in: whoever looks at it adds its adjustments to
     /// them. Null if these are those of criu's namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
