@@ -7,14 +7,15 @@
 . /guest/modes.sh
 
 turns=${TURNS:-3}
+scale=${SCALE:-1} # sizes and bandwidths are divided by it
 bandwidth=0
 limit=200
 
 # Memory in large pieces, as on hardware: otherwise most of the time goes into single pages.
 echo always >/sys/kernel/mm/transparent_hugepage/shmem_enabled
-mount -o remount,huge=always,size=4500m /work
+mount -o remount,huge=always,size=$((4500 / scale))m /work
 # The first use of the machine's memory, which the host has to find, takes several times as long as the next.
-dd if=/dev/zero of=/work/warm bs=1M count=4400 2>/dev/null
+dd if=/dev/zero of=/work/warm bs=1M count=$((4400 / scale)) 2>/dev/null
 rm /work/warm
 
 figure() { echo "::figure $*"; }
@@ -77,6 +78,16 @@ rounds() {
     }
 }
 
+# Sets $rest: what a restore takes besides contents, in the clock's steps.
+without_contents() {
+    rest=$((took - filled))
+    [ $rest -ge 10 ] || rest=10
+}
+
+at_least_1() {
+    if [ "$1" -ge 1 ]; then echo "$1"; else echo 1; fi
+}
+
 # usage: compare PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: parallel beside sequential, contents taking as long as the rest
 compare() {
     with "$1" 1 1 "$4"
@@ -88,10 +99,10 @@ compare() {
     # MiB in all on each GPU, of two, when processes take turns.
     per_gpu=$(($1 * $2 * $3 / 2))
     rounds --no-parallel
-    rest=$((took - filled))
+    without_contents
     figure "sequential, GPUs as fast as the simulation: ms" "$took"
     figure "sequential, without contents: ms" "$rest"
-    bandwidth=$((per_gpu * 1000 / rest))
+    bandwidth=$(at_least_1 $((per_gpu * 1000 / rest)))
     figure "bandwidth of each GPU, so that contents take as long: MiB/s" "$bandwidth"
     rounds --no-parallel
     sequential=$took
@@ -111,14 +122,14 @@ compare() {
 bench_together() {
     echo "::begin two GPUs at the same time"
     with 1 1 "$1" 1
-    bandwidth=$(($1 / 5))
+    bandwidth=$(at_least_1 $(($1 / 5)))
     rounds --parallel
     single=$filled
     figure "contents of one GPU: ms" "$single"
     rm -rf "$dir"
     bandwidth=0
     with 1 2 "$1" 1
-    bandwidth=$(($1 / 5))
+    bandwidth=$(at_least_1 $(($1 / 5)))
     rounds --parallel
     figure "contents of two GPUs: ms" "$filled"
     figure "two GPUs beside one after the other" "$(echo "$filled $single" | awk '{printf "%.2f", $1 / (2 * $2)}')"
@@ -131,26 +142,26 @@ bench_together() {
 # processors are about as free as with GPUs that copy by themselves.
 bench_full() {
     echo "::begin one process with two GPUs"
-    compare 1 2 512 512
-    bench_together 512
+    compare 1 2 $((512 / scale)) $((512 / scale))
+    bench_together $((512 / scale))
 }
 
 bench_scaled() {
     echo "::begin one process with two GPUs, an eighth of buffers and bandwidth"
-    compare 1 2 64 512
+    compare 1 2 $((64 / scale)) $((512 / scale))
     echo "::begin four processes, one GPU each, two GPUs in all, likewise"
-    compare 4 1 32 128
-    bench_together 64
+    compare 4 1 $((32 / scale)) $((128 / scale))
+    bench_together $((64 / scale))
 }
 
 # usage: one_of_matrix PROCESSES GPUS: what --parallel saves, with 64 MiB on each GPU and 256 MiB of memory in all
 one_of_matrix() {
     reload_simulator gpus=4
-    with "$1" "$2" $((64 / $1)) $((256 / $1))
+    with "$1" "$2" $((64 / scale / $1)) $((256 / scale / $1))
     bandwidth=0
     rounds --no-parallel
-    rest=$((took - filled))
-    bandwidth=$((64 * 1000 / rest)) # contents of a GPU take as long as all the rest
+    without_contents
+    bandwidth=$(at_least_1 $((64 / scale * 1000 / rest))) # contents of a GPU take as long as all the rest
     rounds --no-parallel
     sequential=$took
     rounds --parallel
@@ -172,11 +183,11 @@ bench_several() {
     single=0
     for gpus in 1 2 4; do
         reload_simulator gpus=4
-        with 1 $gpus 64 16
-        bandwidth=16
+        with 1 $gpus $((64 / scale)) 16
+        bandwidth=$((16 / scale))
         rounds --parallel
         [ $gpus != 1 ] || single=$took
-        figure "$gpus GPUs with 64 MiB each: ms, times one GPU:" "$took" "$(echo "$took $single" | awk '{printf "%.2f", $1 / $2}')"
+        figure "$gpus GPUs with $((64 / scale)) MiB each: ms, times one GPU:" "$took" "$(echo "$took $single" | awk '{printf "%.2f", $1 / $2}')"
         rm -rf "$dir"
     done
     bandwidth=0
