@@ -28,6 +28,7 @@ CRIU_MODES = {
     "grouped_apart": ["kfd_groups"],
     "linux_6_1": ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes"],
     "linux_6_8": ["kfd_processes"],
+    "linux_6_17": ["kfd_queues", "kfd_memory"],
     "linux_6_19": ["kfd_context", "kfd_processes"],
     "dies": ["kfd_queues"],
     "busy_queue": ["kfd_queues"],
@@ -76,6 +77,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
 # Those that need no GPU support in criu.
 PLAIN = [
     ("interface", "interface_check", ""),
+    ("interface_versions", "interface_rules", ""),
     ("once", "plain", ""),
     ("hardware_check", "plain", ""),
     ("no_driver", "plain", ""),

@@ -133,6 +133,14 @@ mode_interface() {
     "/programs/$program" "$dir" $arguments >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
 }
 
+# The same for rules that aren't those of all versions, each version by a run of its own.
+mode_interface_versions() {
+    for version in 601 604 608 617 618 619; do
+        reload_simulator interface=$version
+        "/programs/$program" "$dir" $version >"$dir/out" 2>&1 || fail "Linux $version: $(tail -n 3 "$dir/out")"
+    done
+}
+
 mode_once() {
     start
     dump_well images
@@ -355,6 +363,12 @@ mode_linux_6_8() {
 # GEM_CHANGE_HANDLE is there, as it was for some time.
 mode_change_handle() {
     reload_simulator change_handle=1
+    mode_once
+}
+
+# The last version that lists no buffers, with the state of all dies.
+mode_linux_6_17() {
+    reload_simulator interface=617 xccs=4
     mode_once
 }
 
