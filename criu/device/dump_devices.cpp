@@ -104,7 +104,12 @@ bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
 }
 
 void DumpDevices::dumpLate(HostPid root, const memory::ReadWatch& watch) {
-    *watch_ = watch;
+    // What it counts in may be gone when subsystems undo what they have done.
+    const struct Watching {
+        Watching(memory::ReadWatch& all, const memory::ReadWatch& watch) : watch_(all) { watch_ = watch; }
+        ~Watching() { watch_ = {}; }
+        memory::ReadWatch& watch_;
+    } watching(*watch_, watch);
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
         part.dump->dumpLate(root);

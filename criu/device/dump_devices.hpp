@@ -31,7 +31,7 @@ public:
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    /// `watch` is notified of contents that are saved.
+    /// `watch` is notified of contents that are saved; not after this call.
     void dumpLate(HostPid root, const memory::ReadWatch& watch);
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
