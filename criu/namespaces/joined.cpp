@@ -51,8 +51,10 @@ JoinedNamespaces::JoinedNamespaces(const model::Options& options) {
     for (const model::JoinNs& wanted : options.joinNs) {
         const NamespaceKind kind = kindOf(wanted.kind);
         const std::string_view name = kernel::namespaceName(kind);
-        if (kind == NamespaceKind::User || kind == NamespaceKind::Mount)
-            fail("--join-ns {}:{}: {} namespaces can't be joined yet", name, wanted.target, name);
+        // Nobody in there may choose the pids of processes in a pid namespace that doesn't belong to it.
+        if (kind == NamespaceKind::User)
+            fail("--join-ns user:{}: a user namespace can't be joined, since pids couldn't be restored in it",
+                 wanted.target);
         const std::string path =
             isNumber(wanted.target) ? fmt::format("/proc/{}/ns/{}", wanted.target, name) : wanted.target;
         UniqueFd fd(sys(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "--join-ns: open {}", path));

@@ -25,7 +25,7 @@ struct MountHelpers {
     std::function<void(files::HiddenMounts hidden, files::MountLinker linker, kernel::FdStore& store)> makeDeletedFiles;
 };
 
-/// Null if the tree was in criu's mount namespace.
+/// Null if the tree was in criu's mount namespace and joins no other.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers);
 
 }  // namespace criu::namespaces

@@ -22,6 +22,8 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/mount_joined.hpp"
 #include "criu/namespaces/outside_mounts.hpp"
 #include "criu/namespaces/overlay.hpp"
 
@@ -472,6 +474,8 @@ void MountRestore::inside(HostPid process, const Work& work) {
 }
 
 std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
+    if (inputs.joined.has(kernel::NamespaceKind::Mount))
+        return makeJoinedMountRestore(inputs, std::move(helpers));
     const KindNumbers numbers = KindNumbers::of(inputs, kernel::NamespaceKind::Mount);
     if (numbers.own == 0)
         return nullptr;

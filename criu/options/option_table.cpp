@@ -195,7 +195,7 @@ constexpr OptionRow kTable[] = {
      "join-ns",
      'J',
      Required,
-     "net:FILE|uts:FILE|ipc:FILE|time:FILE",
+     "net:FILE|uts:FILE|ipc:FILE|time:FILE|mnt:FILE",
      NoNo,
      OnRestore,
      Built,
