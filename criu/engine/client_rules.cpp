@@ -147,6 +147,8 @@ void requireClientsNamespaces(const Client& client, const TaskKobjIdsEntry& ids,
         if (own && *own != 0 && own != namespaces::numberOf(outside, kind))
             refuse(fmt::format("it is in a {} namespace of its own", kernel::namespaceName(kind)));
     }
+    if (ids.has_time_for_children_ns_id != 0)
+        refuse("it has its children in a time namespace of their own");
 }
 
 void requireClientsImages(const Client& client, const RestoreImages& content, const ImageDir& images) {

@@ -41,12 +41,7 @@ public:
         };
         if (ofFirst_ && wanted != 0)
             create(wanted);
-        if (further_.empty())
-            return;
-        const std::uint32_t before = first.cgroups;
         further_.make([&](std::uint32_t number) { return create(sets_.at(number)); });
-        groups_.enter(before, first.cgroups);
-        first.cgroups = before;
     }
 
     void complete(const model::Task& task) const override { further_.enter(task); }

@@ -2,13 +2,22 @@
 #include "criu/namespaces/further_restore.hpp"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
+#include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/process_tree.hpp"
@@ -25,6 +34,37 @@ ino_t inodeOf(int fd) {
     struct stat status {};
     sys(::fstat(fd, &status), "look at a namespace");
     return status.st_ino;
+}
+
+/// Runs `work` in a process for a moment that shares the descriptors of this one. What it throws is thrown here, as
+/// text.
+void withSameFiles(const Work& work) {
+    constexpr std::size_t kLongest = 1024;
+    const Mapping shared = Mapping::anonymous(kLongest, MAP_SHARED);
+    auto* const problem = shared.as<char>();
+    clone_args args{};
+    args.flags = CLONE_FILES;
+    const auto child = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+    if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const NoOuterContexts reported;  // the parent has them
+        try {
+            work();
+            ::_exit(0);
+        } catch (const std::exception& error) {
+            std::string_view(error.what()).copy(problem, kLongest - 1);
+        }
+        ::_exit(1);
+    }
+    sys(child, "create a process that makes namespaces");
+    int status = 0;
+    while (::waitpid(child, &status, __WALL) < 0)
+        if (errno != EINTR)
+            failErrno("wait for the process that makes namespaces");
+    if (*problem != '\0')
+        fail("{}", problem);
+    if (status != 0)
+        fail("the process that makes namespaces ended with status {:#x}", static_cast<unsigned>(status));
 }
 
 }  // namespace
@@ -51,15 +91,17 @@ void FurtherNamespaces::make(const std::function<bool(std::uint32_t number)>& cr
     if (empty())
         return;
     put(kernel::openOwnNamespace(kind_), ofFirst_);
-    for (const Space& space : spaces_) {
+    for (const Space& space : spaces_)
         put(ofFirst_, space.fd);
-        const ErrorContext context(
-            [&] { return fmt::format("{} namespace {} of the images", kernel::namespaceName(kind_), space.number); });
-        if (create(space.number))
-            put(kernel::openOwnNamespace(kind_), space.fd);
-    }
-    sys(::setns(ofFirst_.get(), kernel::namespaceCloneFlag(kind_)), "go back to the {} namespace of the first process",
-        kernel::namespaceName(kind_));
+    withSameFiles([&] {
+        for (const Space& space : spaces_) {
+            const ErrorContext context([&] {
+                return fmt::format("{} namespace {} of the images", kernel::namespaceName(kind_), space.number);
+            });
+            if (create(space.number))
+                put(kernel::openOwnNamespace(kind_), space.fd);
+        }
+    });
 }
 
 void FurtherNamespaces::provide(std::uint32_t number, const UniqueFd& made) const {
@@ -86,12 +128,16 @@ void FurtherNamespaces::enter(const model::Task& task) const {
     if (empty() || !task.ids)
         return;
     const Space* const space = find(numberOf(**task.ids, kind_).value_or(0));
+    const std::uint32_t number = space != nullptr ? space->number : 0;
+    if (number == current_)
+        return;  // there may be no right to enter what one is in already: it may be criu's
     const int target = space != nullptr ? space->fd.get() : ofFirst_.get();
     // See make(): nobody above this process has made that one.
     if (space != nullptr && inodeOf(target) == inodeOf(ofFirst_.get()))
         fail("{} namespace {} isn't there: the process that makes it isn't above this one",
              kernel::namespaceName(kind_), space->number);
     sys(::setns(target, kernel::namespaceCloneFlag(kind_)), "enter a {} namespace", kernel::namespaceName(kind_));
+    current_ = number;
 }
 
 const FurtherNamespaces::Space* FurtherNamespaces::find(std::uint32_t number) const noexcept {

@@ -12,8 +12,8 @@
 
 namespace criu::namespaces {
 
-/// The namespaces of one kind that processes of a tree were in, but not its root. The first process makes them, so that
-/// they belong to its user namespace; each process enters its own by a descriptor that all inherit.
+/// The namespaces of one kind that processes of a tree were in, but not its root. They are made from the first one, so
+/// that they belong to its user namespace; each process enters its own by a descriptor that all inherit.
 class FurtherNamespaces {
 public:
     /// `numbers`: in images, each once.
@@ -26,8 +26,10 @@ public:
     /// By criu: keeps descriptor numbers for them, for make().
     void prepare(kernel::FdStore& store);
 
-    /// By the first process, when it is in its own: `create` puts it into a new one that is for this number, or returns
-    /// false for one that another process is going to make; until then its descriptor is of the first process' own.
+    /// By the first process, when it is in its own: a child of it goes from one to the next, since the first process
+    /// might not be allowed to come back. There `create` puts the calling process into a new one that is for this
+    /// number, or returns false for one that another process is going to make; until then its descriptor is of the
+    /// first process' own.
     void make(const std::function<bool(std::uint32_t number)>& create);
     /// By who makes one of them in another way, before it creates those processes that are going to enter it.
     void provide(std::uint32_t number, const UniqueFd& made) const;
@@ -51,6 +53,7 @@ private:
     kernel::NamespaceKind kind_;
     std::vector<Space> spaces_;
     UniqueFd ofFirst_;
+    mutable std::uint32_t current_ = 0;  ///< that of this process, which every process inherits; 0: the first one's own
 };
 
 }  // namespace criu::namespaces

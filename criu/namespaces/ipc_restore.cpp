@@ -113,7 +113,7 @@ public:
         });
     }
 
-    /// What is made, and the first process' own namespace, which it leaves for moments in begin().
+    /// What is filled has been made.
     [[nodiscard]] bool needsBegun() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {

@@ -63,13 +63,7 @@ public:
         return task.parent == nullptr && root_ ? CLONE_NEWUTS : 0;
     }
 
-    /// While the first process is in one of the further ones nobody may look for its own, and so it names that one,
-    /// too.
     void begin() override {
-        if (further_.empty())
-            return;
-        if (root_)
-            root_->set();
         further_.make([this](std::uint32_t number) {
             sys(::unshare(CLONE_NEWUTS), "create it");
             others_.at(number).set();
@@ -78,7 +72,7 @@ public:
     }
 
     void fill(const kernel::ProcPid& first) override {
-        if (further_.empty())
+        if (root_)
             visitNamespace(first, NamespaceKind::Uts, [this] { root_->set(); });
     }
 

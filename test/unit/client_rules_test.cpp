@@ -130,6 +130,11 @@ TEST_CASE("a client gets no namespaces", "[client]") {
     ids.has_mnt_ns_id = 1;
     ids.mnt_ns_id = 7;
     CHECK_THAT(check(aUser()), Contains("mnt namespace"));
+    ids = outside;
+    ids.has_time_for_children_ns_id = 1;
+    ids.time_for_children_ns_id = 7;
+    CHECK_THAT(check(aUser()), Contains("time namespace"));
+    CHECK(check(model::Client()).empty());
 }
 
 TEST_CASE("deleted files of a client's images are its own, and no devices", "[client]") {
