@@ -18,6 +18,7 @@
 #include "criu/engine/check.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_keys.hpp"
 #include "criu/engine/own_rights.hpp"
 #include "criu/engine/stream_end.hpp"
 #include "criu/kernel/runnable.hpp"
@@ -145,7 +146,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     if (!options.feature)
         requireOwnRights(invocation.command);
     StreamEnd stream(invocation.command, options, stop);  // its path is relative to where criu was started
-    Run run{options, log, stop, devices, stream};
+    ImageKeys keys(invocation.command, options, stop);    // as theirs
+    Run run{options, log, stop, devices, stream, keys};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
     if (plugins.asked && !plugins.path.starts_with('/'))

@@ -10,7 +10,7 @@ void dumpCpuInfo(Run& run) {
         run.listeners.require(Stage::PreStream);
     OutgoingImages outgoing = openOutgoing(run);
     task::dumpCpu(outgoing.images);
-    outgoing.complete();
+    outgoing.complete(run);
     run.log.info("Wrote {}", imageName(ImageKind::Cpuinfo));
 }
 

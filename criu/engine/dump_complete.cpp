@@ -69,7 +69,7 @@ CompletePhase::~CompletePhase() {
     if (stays_)
         return;
     try {
-        frozen_.images().unlink(ImageKind::Inventory);
+        frozen_.revokeImages();
     } catch (const std::exception& error) {
         frozen_.log().error("{}", error.what());
     }

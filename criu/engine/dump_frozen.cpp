@@ -170,7 +170,11 @@ const ImageDir& FrozenPhase::images() const noexcept {
 }
 
 void FrozenPhase::sendImages() {
-    parts_->outgoing.complete();
+    parts_->outgoing.complete(run_);
+}
+
+void FrozenPhase::revokeImages() {
+    parts_->outgoing.revoke(run_);
 }
 
 DumpStatistics& FrozenPhase::statistics() noexcept {

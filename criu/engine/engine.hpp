@@ -21,6 +21,7 @@ struct Options;
 namespace criu::engine {
 
 class StreamEnd;
+struct ImageKeys;
 using model::Stage;
 
 /// What one command runs with. The current directory is the work directory (logs, pid file, statistics).
@@ -30,6 +31,7 @@ struct Run {
     StopRequest& stop;
     const device::Subsystems& devices;
     StreamEnd& stream;        ///< of --stream-to or --stream-from
+    ImageKeys& keys;          ///< of --encrypt, --decrypt, --sign and --signed-by
     UniqueFd imagesDir = {};  ///< open for reading, O_DIRECTORY
     /// Who is told of stages where criu was started, and from a process that outlives the work: the user's programs, a
     /// client of the service.

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "criu/image/image_dir.hpp"
 
@@ -18,15 +20,17 @@ struct Run;
 
 /// Images of a dump: where they are made, and where they go.
 struct OutgoingImages {
-    OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::optional<ImageDir> place);
+    OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place);
     ~OutgoingImages();
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
 
-    /// All images are made: returns when the other side has them, if there is one. Throws Error.
-    void complete();
+    /// All images are made: returns when they are where they go to, and signed, if they are to be. Throws Error.
+    void complete(Run& run);
+    /// The dump has failed: what there is is no checkpoint. Throws Error.
+    void revoke(const Run& run);
 
-    std::optional<ImageDir> place;        ///< the images directory, if images are made elsewhere
+    std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
     std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
     ImageDir images;
 };
@@ -54,7 +58,12 @@ struct IncomingImages {
     ImageDir images;
 };
 
-/// Of a restore. With --stream-from it returns when the stream has come to its end. Throws Error.
+/// Of a restore. With --stream-from it returns when the stream has come to its end; encrypted images are decrypted, and
+/// signatures verified, all of them. Throws Error.
 [[nodiscard]] IncomingImages openIncoming(Run& run);
+
+/// Verifies signature and encryption of what is in the images directory, as far as keys are given, and says what was
+/// found, a line each; none if the images have neither. Throws Error, also where a key is missing.
+[[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images);
 
 }  // namespace criu::engine

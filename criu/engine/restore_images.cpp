@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/memory/page_file_sinks.hpp"
@@ -50,9 +51,12 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     constexpr std::array<std::string_view, 6> known{memory::kStripedPages,    memory::kFilesPages,
                                                     memory::kDevicePages,     memory::kCompressedPages,
                                                     namespaces::kPosixQueues, namespaces::kFurtherNamespaces};
-    for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions))
+    for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions)) {
+        if (extension == kEncrypted)
+            fail("the images in {} are encrypted, which this command doesn't undo", images.name());
         if (std::find(known.begin(), known.end(), extension) == known.end())
             fail("the images in {} have something that this criu doesn't know: {}", images.name(), extension);
+    }
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
     // Part of nft's commands, and a choice between programs.

@@ -42,9 +42,9 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
            std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
 }
 
-/// What a stream has brought is there for this restore only, and in memory.
+/// What a stream has brought, or what was decrypted, is there for this restore only, and in memory.
 static bool freesWhatWasRead(const model::Options& options) noexcept {
-    return options.autoDedup || options.stream || options.streamFrom;
+    return options.autoDedup || options.stream || options.streamFrom || options.decrypt;
 }
 
 void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {

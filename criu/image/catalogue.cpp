@@ -13,6 +13,7 @@
 #include "images/checksums.hpp"
 #include "images/core.hpp"
 #include "images/cpuinfo.hpp"
+#include "images/encryption.hpp"
 #include "images/fdinfo.hpp"
 #include "images/file-lock.hpp"
 #include "images/fs.hpp"
@@ -54,6 +55,9 @@ using enum Framing;
 constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Inventory, "inventory.img", "INVENTORY", 0x58313116, TypeMagic, of<InventoryEntry>()},
     {Checksums, "checksums-{}.img", "CHECKSUMS", 0x4c1d5e28, Common, of<ChecksumsHead>()},
+    {Encryption, "encryption.img", "ENCRYPTION", 0x4c1d5e29, Common, of<EncryptionHead>()},
+    {Encrypted, "encrypted-{}.img", "ENCRYPTED", 0x4c1d5e2a, Common, of<EncryptedFileEntry>()},
+    {Signature, "signature.img", "SIGNATURE", 0x4c1d5e2b, Common, of<SignatureEntry>()},
     {StatsDump, "stats-dump", "STATS", 0x57093306, Service, of<StatsEntry>()},
     {StatsRestore, "stats-restore", "STATS", 0x57093306, Service, of<StatsEntry>()},
     {IrmapCache, "irmap-cache", "IRMAP_CACHE", 0x57004059, Service, of<IrmapCacheEntry>()},

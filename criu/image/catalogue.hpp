@@ -14,6 +14,9 @@ namespace criu {
 enum class ImageKind : std::uint8_t {
     Inventory,
     Checksums,
+    Encryption,
+    Encrypted,
+    Signature,
     StatsDump,
     StatsRestore,
     IrmapCache,

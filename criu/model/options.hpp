@@ -215,6 +215,10 @@ struct Options {
     std::uint64_t compressBlock = 256U << 10;  ///< bytes that are compressed together
     int compressLevel = 1;                     ///< see memory::Codec::load()
     std::optional<bool> checksum;              ///< absent: images get none, and those that are there are compared
+    std::vector<std::string> encrypt;          ///< --encrypt: public keys of age, or files of public keys
+    std::optional<std::string> decrypt;        ///< --decrypt: a file of secret keys, or the number of a descriptor
+    std::optional<std::string> sign;           ///< --sign: the same, of one key
+    std::optional<std::string> signedBy;       ///< --signed-by: a file of public keys
     bool compat = false;                       ///< --compat 4.2: images in no form that this version can't read
 
     // Files

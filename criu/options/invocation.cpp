@@ -156,6 +156,39 @@ static void requireStreamable(const Invocation& invocation) {
         fail("--stream-to - excludes messages on standard output (--log-file -, --display-stats)");
 }
 
+/// What --encrypt and --sign don't go with: what leaves images in another directory, or what others change later.
+static void requireSecrecyFits(const Invocation& invocation) {
+    const model::Options& options = invocation.options;
+    const bool dumps = invocation.command == Command::Dump;
+    const bool reads = invocation.command == Command::Restore;
+    const bool encrypts = dumps && !options.encrypt.empty();
+    const std::string_view name = encrypts                    ? "--encrypt"
+                                  : dumps && options.sign     ? "--sign"
+                                  : reads && options.decrypt  ? "--decrypt"
+                                  : reads && options.signedBy ? "--signed-by"
+                                                              : "";
+    if (name.empty())
+        return;
+    if (encrypts && options.compat)
+        fail("--encrypt and --compat 4.2 exclude each other: CRIU 4.2 decrypts nothing");
+    if (options.stream)
+        fail("{} and --stream exclude each other: criu-image-streamer takes images as they are", name);
+    if (options.lazyPages)
+        fail("{} and --lazy-pages exclude each other: all images are read before anything is made", name);
+    if (options.autoDedup)
+        fail("{} and --auto-dedup exclude each other: earlier images would be changed", name);
+    if (!dumps)
+        return;
+    if (options.pageServer)
+        fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
+    if (options.trackMemory || options.previousImages)
+        fail("{} goes with whole dumps only, not with {}", name,
+             options.trackMemory ? "--track-mem" : "--prev-images-dir");
+    if (options.sign && options.streamTo)
+        fail(
+            "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");
+}
+
 /// As CRIU 4.2 has it.
 static void requireStreamCommand(const Invocation& invocation) {
     const Command command = invocation.command;
@@ -201,6 +234,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         requireBackgroundFits(options);
     requireStreamCommand(invocation);
     requireStreamable(invocation);
+    requireSecrecyFits(invocation);
     if (!forRestore && options.mntnsCompatMode)
         fail("--mntns-compat-mode is for restore only");
 }

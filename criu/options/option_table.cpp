@@ -28,6 +28,7 @@ constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
 constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
 constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet OnPreDump{PreDump};
+constexpr CommandSet Decrypting{Restore, Explain, Verify};
 constexpr CommandSet Timed{Dump, PreDump, Restore, StreamPack, StreamUnpack};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
@@ -289,6 +290,42 @@ constexpr OptionRow kTable[] = {
      "lsm_profile"},
     {Security, "lsm-mount-context", 0, Required, "CONTEXT", NoNo, OnRestore, Missing,
      "use this context for mounts instead of the dumped one", text<&O::lsmMountContext>, "lsm_mount_context"},
+    {Security,
+     "encrypt",
+     0,
+     Required,
+     "KEY",
+     NoNo,
+     OnDump,
+     Built,
+     "encrypt all images for this public key, given as age1… or by a file (age, PEM of X25519); may be repeated",
+     append<&O::encrypt>,
+     {"encrypt", readEncrypt}},
+    {Security,
+     "decrypt",
+     0,
+     Required,
+     "FILE|FD",
+     NoNo,
+     Decrypting,
+     Built,
+     "decrypt images with the secret keys in a file, or in what is open as a descriptor",
+     path<&O::decrypt>,
+     {"decrypt", readDecrypt}},
+    {Security,
+     "sign",
+     0,
+     Required,
+     "FILE|FD",
+     NoNo,
+     OnDump,
+     Built,
+     "sign all images with the secret Ed25519 key (PEM) in a file, or in what is open as a descriptor",
+     path<&O::sign>,
+     {"sign", readSign}},
+    {Security, "signed-by", 0, Required, "FILE", NoNo, Decrypting, Built,
+     "take only images that were signed with one of the keys whose public halves are in FILE", path<&O::signedBy>,
+     "signed_by"},
     {Memory, "track-mem", 0, None, "", HasNo, Dumps, Built, "have the kernel track what changes until the next dump",
      flag<&O::trackMemory>, "track_mem"},
     {Memory, "background", 0, None, "", HasNo, OnDump, Built,
@@ -450,7 +487,7 @@ std::string_view sectionTitle(Section section) noexcept {
         case Cgroups:
             return "Cgroups";
         case Security:
-            return "Security modules";
+            return "Security";
         case Memory:
             return "Memory";
         case Transfer:

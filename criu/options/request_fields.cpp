@@ -266,4 +266,23 @@ void readStreamFrom(model::Options& options, const Request& request) {
     options.streamFrom = fmt::to_string(descriptor(request.opts.stream_from));
 }
 
+void readEncrypt(model::Options& options, const Request& request) {
+    if (request.opts.n_encrypt != 0)
+        options.encrypt.assign(request.opts.encrypt, request.opts.encrypt + request.opts.n_encrypt);
+}
+
+void readDecrypt(model::Options& options, const Request& request) {
+    if (request.opts.has_decrypt == 0)
+        return;
+    requireInherited(request);
+    options.decrypt = fmt::to_string(descriptor(request.opts.decrypt));
+}
+
+void readSign(model::Options& options, const Request& request) {
+    if (request.opts.has_sign == 0)
+        return;
+    requireInherited(request);
+    options.sign = fmt::to_string(descriptor(request.opts.sign));
+}
+
 }  // namespace criu::options

@@ -34,6 +34,10 @@ void readPreDumpMode(model::Options& options, const Request& request);
 /// Address, port and descriptor of the page server. Pages are sent there, unless memory is moved on demand.
 void readPageServer(model::Options& options, const Request& request);
 void readStreamTo(model::Options& options, const Request& request);
+/// Keys that nobody else is to see come by descriptors.
+void readEncrypt(model::Options& options, const Request& request);
+void readDecrypt(model::Options& options, const Request& request);
+void readSign(model::Options& options, const Request& request);
 void readStreamFrom(model::Options& options, const Request& request);
 
 }  // namespace criu::options

@@ -320,6 +320,12 @@ void criu_set_stream(bool stream);
 void criu_set_stream_to(int fd);
 void criu_set_stream_from(int fd);
 int criu_set_stream_memory(const char* size);
+/* A dump encrypts its images for a public key (age1..., or a file of keys); a restore decrypts them. Secret keys are
+ * files that criu inherits. */
+int criu_add_encrypt(const char* key);
+void criu_set_decrypt(int fd);
+void criu_set_sign(int fd);
+int criu_set_signed_by(const char* path);
 void criu_set_lazy_pages(bool lazy_pages);
 /* A descriptor of the caller for the byte that says that a server of pages is ready. */
 void criu_set_status_fd(int fd);
@@ -348,6 +354,10 @@ void criu_local_set_stream(criu_opts* opts, bool stream);
 void criu_local_set_stream_to(criu_opts* opts, int fd);
 void criu_local_set_stream_from(criu_opts* opts, int fd);
 int criu_local_set_stream_memory(criu_opts* opts, const char* size);
+int criu_local_add_encrypt(criu_opts* opts, const char* key);
+void criu_local_set_decrypt(criu_opts* opts, int fd);
+void criu_local_set_sign(criu_opts* opts, int fd);
+int criu_local_set_signed_by(criu_opts* opts, const char* path);
 void criu_local_set_lazy_pages(criu_opts* opts, bool lazy_pages);
 void criu_local_set_status_fd(criu_opts* opts, int fd);
 int criu_local_set_page_server_fd(criu_opts* opts, int fd);

@@ -73,6 +73,8 @@ static void set_values(criu_opts* opts) {
     criu_local_set_background_memory(opts, UINT64_C(1) << 40);
     criu_local_set_stream_to(opts, 18);
     criu_local_set_stream_from(opts, 19);
+    criu_local_set_decrypt(opts, 24);
+    criu_local_set_sign(opts, 25);
     criu_local_set_empty_ns(opts, CLONE_NEWNET);
     criu_local_set_manage_cgroups_mode(opts, CRIU_CG_MODE_STRICT);
     OK(criu_local_set_network_lock(opts, CRIU_NETWORK_LOCK_NFTABLES));
@@ -92,6 +94,8 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_config_file(opts, "/x.conf"));
     OK(criu_local_set_images_dir(opts, "/images"));
     OK(criu_local_set_stream_memory(opts, "4G"));
+    OK(criu_local_set_signed_by(opts, "/signers"));
+    OK(criu_local_add_encrypt(opts, "age1"));
     OK(criu_local_set_tls_cacert(opts, "cacert"));
     OK(criu_local_set_tls_cacrl(opts, "cacrl"));
     OK(criu_local_set_tls_cert(opts, "cert"));

@@ -16,6 +16,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_keys.hpp"
 #include "criu/engine/stream_end.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
@@ -65,10 +66,14 @@ void converse(const std::string& images) {
     Client client;
     const device::Subsystems noDevices;
     engine::StreamEnd noStream;
-    engine::Run run{
-        options,  log,
-        stop,     noDevices,
-        noStream, UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
+    engine::ImageKeys noKeys;
+    engine::Run run{options,
+                    log,
+                    stop,
+                    noDevices,
+                    noStream,
+                    noKeys,
+                    UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
     run.listeners = model::StageListeners({&client});
     sys(::chdir(images.c_str()), "enter {}", images);
     if (const int status = engine::restore(run); status != 0)

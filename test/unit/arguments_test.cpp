@@ -124,6 +124,23 @@ TEST_CASE("pages that come later don't go with what moves them at once") {
     CHECK_THROWS_WITH(validated({"lazy-pages", "--page-server"}), Contains("--address and --port"));
 }
 
+TEST_CASE("what encrypted and signed images don't go with is refused") {
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--encrypt", "key", "--sign", "key", "--compress", "--checksum"}));
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--encrypt", "key", "--stream-to", "-"}));
+    CHECK_NOTHROW(validated({"restore", "--decrypt", "7", "--signed-by", "key", "--stream-from", "-"}));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--encrypt", "key", "--compat", "4.2"}), Contains("--compat 4.2"));
+    for (const char* const name : {"--encrypt=key", "--sign=key"}) {
+        for (const char* const other : {"--lazy-pages", "--auto-dedup", "--page-server", "--stream"})
+            CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
+        for (const char* const other : {"--track-mem", "--prev-images-dir=../1"})
+            CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("whole dumps only"));
+    }
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign", "key", "--stream-to", "-"}), Contains("stream pack"));
+    for (const char* const name : {"--decrypt=key", "--signed-by=key"})
+        for (const char* const other : {"--lazy-pages", "--auto-dedup", "--stream"})
+            CHECK_THROWS_WITH(validated({"restore", name, other}), Contains("exclude each other"));
+}
+
 TEST_CASE("what can't go through a stream is refused with it") {
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--stream-to", "-", "--compress"}));
     CHECK_NOTHROW(validated({"restore", "--stream-from", "-"}));

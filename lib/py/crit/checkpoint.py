@@ -136,6 +136,8 @@ class Checkpoint:
         except FileNotFoundError:
             if missing:
                 return []
+            if self.exists("encryption.img"):
+                raise CheckpointError(f"the images in {self.path} are encrypted, which crit doesn't undo") from None
             raise CheckpointError(f"{self.path} has no {file}, so it holds no complete checkpoint") from None
         except images.ImageError as error:
             raise CheckpointError(f"{self.name(file)}: {error}") from error

@@ -30,6 +30,9 @@ class Kind:
 KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
     Kind("INVENTORY", 0x58313116, "inventory_entry", head=0),
     Kind("CHECKSUMS", 0x4c1d5e28, "checksums_entry", first="checksums_head"),
+    Kind("ENCRYPTION", 0x4c1d5e29, "encryption_head"),
+    Kind("ENCRYPTED", 0x4c1d5e2a, "encrypted_file_entry"),
+    Kind("SIGNATURE", 0x4c1d5e2b, "signature_entry"),
     Kind("STATS", 0x57093306, "stats_entry", head=SERVICE_MAGIC),
     Kind("IRMAP_CACHE", 0x57004059, "irmap_cache_entry", head=SERVICE_MAGIC),
     Kind("CPUINFO", 0x61404013, "cpuinfo_entry"),

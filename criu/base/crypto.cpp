@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/crypto.hpp"
+
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <nettle/curve25519.h>
+#include <nettle/eddsa.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/shared_library.hpp"
+
+namespace criu::crypto {
+namespace {
+
+constexpr std::size_t kNonceSize = 12;
+
+gnutls_datum_t datumOf(Bytes bytes) noexcept {
+    return {const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
+            static_cast<unsigned>(bytes.size())};
+}
+
+std::array<std::byte, kNonceSize> bytesOf(Nonce nonce) noexcept {
+    std::array<std::byte, kNonceSize> bytes;
+    std::copy_n(reinterpret_cast<const std::byte*>(&nonce.number), sizeof(nonce.number), bytes.begin());
+    std::copy_n(reinterpret_cast<const std::byte*>(&nonce.purpose), sizeof(nonce.purpose),
+                bytes.begin() + sizeof(nonce.number));
+    return bytes;
+}
+
+const std::uint8_t* octets(Bytes bytes) noexcept {
+    return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+std::uint8_t* roomOf(std::span<std::byte> bytes) noexcept {
+    return reinterpret_cast<std::uint8_t*>(bytes.data());
+}
+
+}  // namespace
+
+SecretBytes::SecretBytes(std::size_t size) : memory_(Mapping::anonymous(std::max<std::size_t>(size, 1))), size_(size) {
+    (void)::mlock(memory_.data(), memory_.size());
+    (void)::madvise(memory_.data(), memory_.size(), MADV_DONTDUMP);
+}
+
+SecretBytes::~SecretBytes() {
+    if (memory_.data() != nullptr)
+        ::explicit_bzero(memory_.data(), memory_.size());
+}
+
+void randomize(std::span<std::byte> bytes) {
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        failErrno("get random bytes");
+}
+
+struct Symmetric::Library {
+    SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
+    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
+    decltype(&::gnutls_aead_cipher_init) makeCipher = library["gnutls_aead_cipher_init"];
+    decltype(&::gnutls_aead_cipher_deinit) freeCipher = library["gnutls_aead_cipher_deinit"];
+    decltype(&::gnutls_aead_cipher_encrypt) encrypt = library["gnutls_aead_cipher_encrypt"];
+    decltype(&::gnutls_aead_cipher_decrypt) decrypt = library["gnutls_aead_cipher_decrypt"];
+    decltype(&::gnutls_hkdf_extract) extract = library["gnutls_hkdf_extract"];
+    decltype(&::gnutls_hkdf_expand) expand = library["gnutls_hkdf_expand"];
+    decltype(&::gnutls_hmac_fast) hmac = library["gnutls_hmac_fast"];
+    decltype(&::gnutls_hash_fast) hash = library["gnutls_hash_fast"];
+
+    void require(int result, std::string_view what) const {
+        if (result < 0)
+            fail("{}: {}", what, describe(result));
+    }
+
+    /// One cipher belongs to one thread and one message.
+    class Cipher {
+    public:
+        Cipher(const Library& library, Bytes key) : library_(library) {
+            const gnutls_datum_t datum = datumOf(key);
+            library.require(library.makeCipher(&cipher, GNUTLS_CIPHER_AES_256_GCM, &datum), "prepare AES-256-GCM");
+        }
+        ~Cipher() { library_.freeCipher(cipher); }
+        Cipher(const Cipher&) = delete;
+        Cipher& operator=(const Cipher&) = delete;
+
+        gnutls_aead_cipher_hd_t cipher = nullptr;
+
+    private:
+        const Library& library_;
+    };
+};
+
+Symmetric::Symmetric() : library_(std::make_unique<const Library>()) {}
+
+Symmetric::~Symmetric() = default;
+
+void Symmetric::seal(Bytes key, Nonce nonce, Bytes associated, Bytes plain, std::span<std::byte> sealed) const {
+    const Library::Cipher cipher(*library_, key);
+    const auto number = bytesOf(nonce);
+    std::size_t size = sealed.size();
+    library_->require(library_->encrypt(cipher.cipher, number.data(), number.size(), associated.data(),
+                                        associated.size(), kTagSize, plain.data(), plain.size(), sealed.data(), &size),
+                      "encrypt");
+    if (size != plain.size() + kTagSize)
+        fail("encrypt: {} bytes became {}", plain.size(), size);
+}
+
+bool Symmetric::open(Bytes key, Nonce nonce, Bytes associated, Bytes sealed, std::span<std::byte> plain) const {
+    if (sealed.size() < kTagSize)
+        return false;
+    const Library::Cipher cipher(*library_, key);
+    const auto number = bytesOf(nonce);
+    std::size_t size = plain.size();
+    return library_->decrypt(cipher.cipher, number.data(), number.size(), associated.data(), associated.size(),
+                             kTagSize, sealed.data(), sealed.size(), plain.data(), &size) == 0 &&
+           size == sealed.size() - kTagSize;
+}
+
+void Symmetric::derive(Bytes from, Bytes salt, std::string_view info, std::span<std::byte> key) const {
+    const SecretBytes extracted(kHashSize);
+    const gnutls_datum_t secret = datumOf(from);
+    const gnutls_datum_t with = datumOf(salt);
+    library_->require(library_->extract(GNUTLS_MAC_SHA256, &secret, &with, extracted.bytes().data()), "derive a key");
+    const gnutls_datum_t middle = datumOf(extracted.bytes());
+    const gnutls_datum_t purpose = datumOf(std::as_bytes(std::span(info)));
+    library_->require(library_->expand(GNUTLS_MAC_SHA256, &middle, &purpose, key.data(), key.size()), "derive a key");
+}
+
+Hash Symmetric::mac(Bytes key, Bytes data) const {
+    Hash out{};
+    library_->require(library_->hmac(GNUTLS_MAC_SHA256, key.data(), key.size(), data.data(), data.size(), out.data()),
+                      "make a MAC");
+    return out;
+}
+
+Hash Symmetric::hash(Bytes data) const {
+    Hash out{};
+    library_->require(library_->hash(GNUTLS_DIG_SHA256, data.data(), data.size(), out.data()), "hash");
+    return out;
+}
+
+struct Curves::Library {
+    SharedLibrary library{"libhogweed.so.6", "libhogweed6"};
+    decltype(&::nettle_curve25519_mul) multiply = library["nettle_curve25519_mul"];
+    decltype(&::nettle_curve25519_mul_g) multiplyBase = library["nettle_curve25519_mul_g"];
+    decltype(&::nettle_ed25519_sha512_public_key) signer = library["nettle_ed25519_sha512_public_key"];
+    decltype(&::nettle_ed25519_sha512_sign) sign = library["nettle_ed25519_sha512_sign"];
+    decltype(&::nettle_ed25519_sha512_verify) verify = library["nettle_ed25519_sha512_verify"];
+};
+
+Curves::Curves() : library_(std::make_unique<const Library>()) {}
+
+Curves::~Curves() = default;
+
+PublicKey Curves::publicOf(Bytes secret) const {
+    PublicKey key{};
+    library_->multiplyBase(roomOf(key), octets(secret));
+    return key;
+}
+
+void Curves::agree(Bytes secret, const PublicKey& other, std::span<std::byte> shared) const {
+    library_->multiply(roomOf(shared), octets(secret), octets(other));
+    std::byte any{};
+    for (const std::byte each : shared)
+        any |= each;
+    if (any == std::byte{})
+        fail("a public key is one that has no secret");
+}
+
+PublicKey Curves::signerOf(Bytes secret) const {
+    PublicKey key{};
+    library_->signer(roomOf(key), octets(secret));
+    return key;
+}
+
+Signature Curves::sign(Bytes secret, Bytes data) const {
+    const PublicKey signer = signerOf(secret);
+    Signature signature{};
+    library_->sign(octets(signer), octets(secret), data.size(), octets(data), roomOf(signature));
+    return signature;
+}
+
+bool Curves::verify(const PublicKey& signer, Bytes data, const Signature& signature) const {
+    return library_->verify(octets(signer), data.size(), octets(data), octets(signature)) == 1;
+}
+
+}  // namespace criu::crypto

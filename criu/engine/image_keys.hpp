@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "criu/base/crypto.hpp"
+#include "criu/options/command.hpp"
+
+namespace criu {
+class StopRequest;
+}
+
+namespace criu::model {
+struct Options;
+}
+
+namespace criu::engine {
+
+/// The keys that the options name, read where criu was started.
+struct ImageKeys {
+    ImageKeys() = default;
+    /// Those that this command uses. Throws Error.
+    ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
+
+    std::vector<crypto::PublicKey> recipients;    ///< --encrypt; empty: images are as they are
+    std::vector<crypto::SecretBytes> identities;  ///< --decrypt
+    std::optional<crypto::SecretBytes> signer;    ///< --sign
+    std::vector<crypto::PublicKey> signers;       ///< --signed-by; empty: anybody's images are taken
+};
+
+}  // namespace criu::engine

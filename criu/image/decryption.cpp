@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "criu/base/buffer_pool.hpp"
+#include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/base/whole_io.hpp"
+#include "criu/image/catalogue.hpp"
+#include "criu/image/encrypted_format.hpp"
+#include "criu/image/encryption.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/old_images.hpp"
+#include "criu/image/stream_format.hpp"
+#include "images/encryption.hpp"
+
+namespace criu {
+namespace {
+
+using crypto::kTagSize;
+using CheckStop = std::function<void()>;
+using Entry = Record<EncryptedFileEntry>;
+
+struct OpenEncrypted {
+    UniqueFd file;
+    std::uint64_t size = 0;
+};
+
+OpenEncrypted openEncrypted(const ImageDir& images, std::uint64_t number, const std::string& what) {
+    OpenEncrypted opened;
+    auto file = images.openRaw(ImageKind::Encrypted, number, O_RDONLY);
+    if (!file)
+        failWith(ENOENT, "open {}, which the dump has written", what);
+    opened.file = std::move(*file);
+    struct stat status {};
+    sys(::fstat(opened.file.get(), &status), "look at {}", what);
+    opened.size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+    return opened;
+}
+
+[[noreturn]] void damaged(const std::string& what, std::size_t bytes, std::uint64_t place) {
+    fail("{}: the {} bytes at offset {:#x} aren't what was written: damaged, changed, or of another dump", what, bytes,
+         place);
+}
+
+void requireHead(const OpenEncrypted& opened, const std::string& what) {
+    auto head = encrypted::head();
+    if (opened.size < head.size() + kTagSize)
+        fail("{}: it has only {} bytes: its end is missing", what, opened.size);
+    readAt(opened.file.get(), head, 0);
+    if (head != encrypted::head())
+        damaged(what, head.size(), 0);
+}
+
+/// The list as one image in memory.
+UniqueFd decryptList(const ImageDir& images, const DumpKey& key, const std::string& what) {
+    const OpenEncrypted opened = openEncrypted(images, encrypted::kListFile, what);
+    requireHead(opened, what);
+    const crypto::SecretBytes fileKey = key.ofFile(encrypted::kListFile);
+    UniqueFd list(sys(::memfd_create("criu-list", MFD_CLOEXEC), "make a file in memory"));
+    std::vector<std::byte> sealed(kEncryptedBlock + kTagSize);
+    std::vector<std::byte> plain(kEncryptedBlock);
+    std::uint64_t place = encrypted::head().size();
+    std::uint64_t written = 0;
+    for (std::uint64_t number = 0; place < opened.size; ++number) {
+        const std::size_t size = std::min<std::uint64_t>(sealed.size(), opened.size - place);
+        const std::span<std::byte> block(sealed.data(), size);
+        readAt(opened.file.get(), block, place);
+        const bool last = place + size == opened.size;
+        if (size < kTagSize || !key.ciphers().open(fileKey.bytes(), {number, last ? encrypted::kLastOfList : 0}, {},
+                                                   block, std::span(plain).first(size - kTagSize)))
+            damaged(what, size, place);
+        writeAt(list.get(), std::span(plain).first(size - kTagSize), written);
+        place += size;
+        written += size - kTagSize;
+    }
+    return list;
+}
+
+void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::less<>>& names, const std::string& list) {
+    if (!stream::isFileName(entry.name) || !names.insert(entry.name).second)
+        fail("{}: \"{}\" is no name of an image, or is there twice", list, entry.name);
+    const ErrorContext context([&] { return fmt::format("{}: {}", list, entry.name); });
+    if (entry.n_offsets != entry.n_sizes)
+        fail("{} blocks have a place, and {} a size", entry.n_offsets, entry.n_sizes);
+    if (entry.size > stream::kLongestFile)
+        fail("{} bytes are more than a file has", entry.size);
+    for (std::size_t i = 0; i < entry.n_sizes; ++i)
+        if (entry.sizes[i] == 0 || entry.sizes[i] > kEncryptedBlock || entry.offsets[i] > entry.size ||
+            entry.sizes[i] > entry.size - entry.offsets[i])
+            fail("a block of {} bytes is at {:#x} of {}", entry.sizes[i], entry.offsets[i], entry.size);
+}
+
+/// What lies there must have been written by the dump: all images, and no others.
+void requireNoOthers(const ImageDir& images, std::size_t files) {
+    std::set<std::string> known{imageName(ImageKind::Inventory), imageName(ImageKind::Encryption),
+                                imageName(ImageKind::Signature)};
+    for (std::uint64_t number = 0; number <= files; ++number)
+        known.insert(imageName(ImageKind::Encrypted, number));
+    for (const std::string& name : namesIn(images))
+        if (name.ends_with(".img") && !known.contains(name))
+            fail("{}/{}: it isn't of this dump, whose images are encrypted", images.name(), name);
+}
+
+/// One file on its way, while blocks of it are decrypted.
+class Decrypting {
+public:
+    Decrypting(const ImageDir& images, const DumpKey& key, const ImageDir* into, std::uint64_t number,
+               const EncryptedFileEntry& entry)
+        : images_(images),
+          into_(into),
+          key_(key),
+          fileKey_(key.ofFile(number)),
+          number_(number),
+          entry_(entry),
+          what_(fmt::format("{}/{} ({})", images.name(), imageName(ImageKind::Encrypted, number), entry.name)) {}
+
+    /// Blocks that lie behind each other in the encrypted file.
+    struct Part {
+        std::size_t first = 0;
+        std::size_t count = 0;
+        std::uint64_t place = 0;
+        std::size_t bytes = 0;
+    };
+
+    /// All blocks, in parts that a buffer holds. At least one part, even if there are no blocks.
+    [[nodiscard]] std::vector<Part> parts() const {
+        std::vector<Part> all{{0, 0, encrypted::head().size(), 0}};
+        for (std::size_t i = 0; i < entry_.n_sizes; ++i) {
+            const std::size_t bytes = entry_.sizes[i] + kTagSize;
+            if (all.back().bytes + bytes > kEncryptedBlock + kTagSize)
+                all.push_back({i, 0, all.back().place + all.back().bytes, 0});
+            ++all.back().count;
+            all.back().bytes += bytes;
+        }
+        return all;
+    }
+
+    /// By any thread.
+    void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
+                 const CheckStop& checkStop) {
+        std::call_once(opened_, [this] { open(); });
+        readAt(file_.get(), sealed.first(part.bytes), part.place);
+        std::size_t done = 0;
+        for (std::size_t i = part.first; i < part.first + part.count; ++i) {
+            checkStop();
+            const std::size_t size = entry_.sizes[i];
+            if (!key_.ciphers().open(fileKey_.bytes(), {i, 0}, encrypted::placeOf(entry_.offsets[i]),
+                                     sealed.subspan(done, size + kTagSize), plain.first(size)))
+                damaged(what_, size + kTagSize, part.place + done);
+            if (into_ != nullptr)
+                store(plain.first(size), entry_.offsets[i]);
+            done += size + kTagSize;
+        }
+    }
+
+private:
+    void open() {
+        OpenEncrypted opened = openEncrypted(images_, number_, what_);
+        const std::vector<Part> all = parts();
+        const std::uint64_t end = all.back().place + all.back().bytes;
+        if (opened.size != end)
+            fail("{}: it has {} bytes, but {} were written", what_, opened.size, end);
+        auto head = encrypted::head();
+        readAt(opened.file.get(), head, 0);
+        if (head != encrypted::head())
+            damaged(what_, head.size(), 0);
+        file_ = std::move(opened.file);
+        if (into_ == nullptr)
+            return;
+        plain_ = into_->createNamed(entry_.name);
+        sys(::ftruncate(plain_.get(), static_cast<off_t>(entry_.size)), "size {} to {} bytes", entry_.name,
+            entry_.size);
+    }
+
+    void store(std::span<const std::byte> plain, std::uint64_t offset) const {
+        try {
+            writeAt(plain_.get(), plain, offset);
+        } catch (Error& error) {
+            if (error.code() == ENOSPC)
+                error.addHint("decrypted images are held in memory until they are restored: raise --stream-memory");
+            throw;
+        }
+    }
+
+    const ImageDir& images_;
+    const ImageDir* const into_;  ///< null: nothing is stored
+    const DumpKey& key_;
+    const crypto::SecretBytes fileKey_;
+    const std::uint64_t number_;
+    const EncryptedFileEntry& entry_;
+    const std::string what_;
+    std::once_flag opened_;
+    UniqueFd file_;
+    UniqueFd plain_;
+};
+
+}  // namespace
+
+DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
+                               const CheckStop& checkStop) {
+    const std::string list = fmt::format("{}/{}", images.name(), imageName(ImageKind::Encrypted, encrypted::kListFile));
+    const std::vector<Entry> entries =
+        ImageReader(decryptList(images, key, list), ImageKind::Encrypted, list).all<EncryptedFileEntry>();
+    std::set<std::string, std::less<>> names;
+    DecryptedAmounts amounts;
+    for (const Entry& entry : entries) {
+        requireGood(*entry, names, list);
+        amounts.bytes += entry->size;
+    }
+    amounts.files = entries.size();
+    requireNoOthers(images, entries.size());
+
+    BufferPool sealed(kEncryptedBlock + kTagSize);
+    BufferPool plain(kEncryptedBlock);
+    ThreadPool pool(availableCores());  // last: its threads use the others
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const auto file = std::make_shared<Decrypting>(images, key, into, i + 1, *entries[i]);
+        for (const Decrypting::Part& part : file->parts())
+            pool.submit([file, part, &sealed, &plain, &checkStop] {
+                BufferPool::Use from(sealed);
+                BufferPool::Use to(plain);
+                file->decrypt(part, from.first(kEncryptedBlock + kTagSize), to.first(kEncryptedBlock), checkStop);
+            });
+    }
+    pool.wait();
+    return amounts;
+}
+
+}  // namespace criu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "criu/base/names.hpp"
+#include "criu/image/image_outlet.hpp"
+
+namespace criu {
+
+class ImageDir;
+
+/// Images that go into a directory after all, having been changed on their way. Unless finish() was called, what was
+/// made there goes again with this object.
+class DirectoryOutlet final : public ImageOutlet {
+public:
+    /// `directory` outlives this object.
+    explicit DirectoryOutlet(const ImageDir& directory) noexcept : directory_(directory) {}
+    ~DirectoryOutlet() override;
+
+    [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
+    [[nodiscard]] bool inOrder() const noexcept override { return false; }
+    void finish() override;
+
+private:
+    class WrittenFile;
+
+    const ImageDir& directory_;
+    std::mutex mutex_;
+    std::map<std::string, Inode> made_;
+};
+
+}  // namespace criu

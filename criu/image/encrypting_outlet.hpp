@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "criu/base/buffer_pool.hpp"
+#include "criu/image/encryption.hpp"
+#include "criu/image/image_outlet.hpp"
+
+namespace criu {
+
+/// Encrypts images on their way to another outlet: encrypted-N.img are the files, encrypted-0.img lists them,
+/// encryption.img has the key for each recipient, and the inventory says no more than that. Threads that write encrypt
+/// what they write.
+class EncryptingOutlet final : public ImageOutlet {
+public:
+    /// `to` takes bytes in any order. Throws Error if the libraries for it aren't installed.
+    EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients);
+    ~EncryptingOutlet() override;
+
+    [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
+    [[nodiscard]] bool inOrder() const noexcept override { return false; }
+    void finish() override;
+
+private:
+    class EncryptedFile;
+
+    /// A piece of a file, where it begins in it.
+    struct Block {
+        std::uint64_t offset = 0;
+        std::uint32_t size = 0;
+    };
+    /// What the list says of a file.
+    struct Listed {
+        std::string name;
+        std::uint64_t size = 0;
+        std::vector<Block> blocks;  ///< in the order in which they lie in the encrypted file
+        bool complete = false;
+    };
+
+    [[nodiscard]] std::vector<std::byte> list() const;
+    void writeList();
+    void writeWhole(const std::string& name, crypto::Bytes content);
+
+    const std::unique_ptr<ImageOutlet> to_;
+    const std::vector<crypto::PublicKey> recipients_;
+    const DumpKey key_;
+    BufferPool buffers_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Listed>> files_;
+};
+
+}  // namespace criu

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Encrypted and signed images: every change of them is found, and only recipients read them.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "criu/base/crypto.hpp"
+#include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/image/directory_outlet.hpp"
+#include "criu/image/encrypting_outlet.hpp"
+#include "criu/image/encryption.hpp"
+#include "criu/image/key_files.hpp"
+#include "criu/image/signature.hpp"
+#include "image_fixture.hpp"
+#include "images/encryption.hpp"
+
+using Catch::Contains;
+using namespace criu;
+using criu::test::errorOf;
+using criu::test::TemporaryDir;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::function<void()> kGoOn = [] {};
+
+std::string contentOf(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void write(const std::string& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) {
+    return std::as_bytes(std::span(text));
+}
+
+/// A recipient, and images for it: a small file, a large one with holes, and one that is empty.
+struct Encrypted {
+    Encrypted() {
+        identities.emplace_back(crypto::kKeySize);
+        crypto::randomize(identities.front().bytes());
+        large.resize(5U << 20, '\0');
+        for (std::size_t i = 1U << 20; i < 2'500'000; ++i)
+            large[i] = static_cast<char>(i * i >> 7);
+        dump(images);
+    }
+
+    void dump(TemporaryDir& into) const {
+        const ImageDir directory = into.images();
+        EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory),
+                             {crypto::Curves().publicOf(identities.front().bytes())});
+        const auto small = out.create("fs-7.img");
+        const auto pages = out.create("pages-1.img");
+        out.create("empty.img")->finish(0);
+        pages->write(2'000'000, bytesOf(large).subspan(2'000'000, 500'000));
+        small->write(0, bytesOf("something that nobody is to read"));
+        pages->write(1U << 20, bytesOf(large).subspan(1U << 20, 2'000'000 - (1U << 20)));
+        small->finish(32);
+        pages->finish(large.size());
+        out.finish();
+    }
+
+    [[nodiscard]] std::string path(const std::string& name) { return images.path() + "/" + name; }
+
+    /// What decryption says is wrong.
+    std::string damage(const std::vector<crypto::SecretBytes>& keys) {
+        TemporaryDir target;
+        const ImageDir from = images.images();
+        const ImageDir to = target.images();
+        return errorOf([&] { decryptImages(from, DumpKey(from, keys), &to, kGoOn); });
+    }
+    std::string damage() { return damage(identities); }
+
+    TemporaryDir images;
+    std::vector<crypto::SecretBytes> identities;
+    std::string large;
+};
+
+/// A key pair as `openssl genpkey -algorithm X25519` writes it.
+constexpr const char* kSecretPem =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VuBCIEIHcHbQpzGKV9PBbBclGyZkXfTC+H68CZKsF3+6UduSwq\n"
+    "-----END PRIVATE KEY-----\n";
+constexpr const char* kPublicPem =
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MCowBQYDK2VuAyEAKVPpfcoSKfl8YAvsLBf+6qs1zkvt9msdQvFqRJ3FwF8=\n"
+    "-----END PUBLIC KEY-----\n";
+
+/// The same pair in age's form.
+constexpr const char* kAgePublic = "age199f7jlw2zg5ljlrqp0kzc9l7a24ntnjtahmxk82z794yf8w9cp0se4ecc7";
+constexpr const char* kAgeSecret = "AGE-SECRET-KEY-1WURK6ZNNRZJH60QKC9E9RVNXGH05CTU8A0QFJ2KPWLA628DE9S4QF64P89";
+
+}  // namespace
+
+TEST_CASE("encrypted images are what they were when a recipient decrypts them, and nothing of them shows") {
+    Encrypted dump;
+    TemporaryDir target;
+    const ImageDir from = dump.images.images();
+    CHECK(areEncrypted(from));
+    const ImageDir to = target.images();
+    const DecryptedAmounts amounts = decryptImages(from, DumpKey(from, dump.identities), &to, kGoOn);
+    CHECK(amounts.files == 3);
+    CHECK(contentOf(target.path() + "/fs-7.img") == "something that nobody is to read");
+    CHECK(contentOf(target.path() + "/pages-1.img") == dump.large);
+    CHECK(contentOf(target.path() + "/empty.img").empty());
+    for (const auto& entry : fs::directory_iterator(dump.images.path())) {
+        const std::string content = contentOf(entry.path());
+        CHECK(content.find("nobody is to read") == std::string::npos);
+        CHECK(content.find("pages-1") == std::string::npos);
+    }
+}
+
+TEST_CASE("every byte of encrypted images counts") {
+    Encrypted dump;
+    const auto name = GENERATE(as<std::string>(), "encryption.img", "encrypted-0.img", "encrypted-1.img",
+                               "encrypted-2.img", "encrypted-3.img");
+    const std::string path = dump.path(name);
+    const std::string whole = contentOf(path);
+    const std::size_t step = std::max<std::size_t>(whole.size() / 40, 1);
+    for (std::size_t at = 0; at < whole.size(); at += step) {
+        std::string changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ 4);
+        write(path, changed);
+        CAPTURE(name, at);
+        CHECK_THAT(dump.damage(), Contains(name == "encryption.img" ? "" : name) && !Catch::Matchers::Equals(""));
+    }
+    for (const std::size_t size : {std::size_t{0}, std::size_t{4}, whole.size() - 1}) {
+        write(path, whole.substr(0, size));
+        CHECK_FALSE(dump.damage().empty());
+    }
+    write(path, whole + "x");
+    CHECK_FALSE(dump.damage().empty());
+    write(path, whole);
+    CHECK(dump.damage().empty());
+}
+
+TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken from another dump") {
+    Encrypted dump;
+    TemporaryDir other;
+    dump.dump(other);  // the same content for the same recipient
+    SECTION("removed") {
+        REQUIRE(::unlink(dump.path("encrypted-2.img").c_str()) == 0);
+        CHECK_THAT(dump.damage(), Contains("encrypted-2.img (pages-1.img)"));
+    }
+    SECTION("added") {
+        const auto name = GENERATE(as<std::string>(), "encrypted-4.img", "pages-1.img");
+        write(dump.path(name), "x");
+        CHECK_THAT(dump.damage(), Contains(name + ": it isn't of this dump"));
+    }
+    SECTION("exchanged") {
+        fs::rename(dump.path("encrypted-1.img"), dump.path("x"));
+        fs::rename(dump.path("encrypted-2.img"), dump.path("encrypted-1.img"));
+        fs::rename(dump.path("x"), dump.path("encrypted-2.img"));
+        CHECK_THAT(dump.damage(), Contains("bytes, but"));
+    }
+    SECTION("of another dump") {
+        const auto name =
+            GENERATE(as<std::string>(), "encryption.img", "encrypted-0.img", "encrypted-1.img", "encrypted-2.img");
+        fs::copy_file(other.path() + "/" + name, dump.path(name), fs::copy_options::overwrite_existing);
+        CHECK_THAT(dump.damage(), Contains("of another dump"));
+    }
+    SECTION("blocks of one file exchanged") {
+        std::string content = contentOf(dump.path("encrypted-2.img"));
+        constexpr std::size_t kBlock = 500'016;
+        std::swap_ranges(content.begin() + 8, content.begin() + 8 + kBlock,
+                         content.begin() + 8 + static_cast<std::ptrdiff_t>(content.size() - 8 - kBlock));
+        write(dump.path("encrypted-2.img"), content);
+        CHECK_THAT(dump.damage(), Contains("at offset 0x8 "));
+    }
+    SECTION("for others") {
+        std::vector<crypto::SecretBytes> stranger;
+        stranger.emplace_back(crypto::kKeySize);
+        crypto::randomize(stranger.front().bytes());
+        CHECK_THAT(dump.damage(stranger), Contains("for none of the keys given"));
+        CHECK_THAT(dump.damage({}), Contains("for none of the keys given"));
+    }
+}
+
+TEST_CASE("an encryption that fails leaves nothing") {
+    TemporaryDir folder;
+    const ImageDir directory = folder.images();
+    {
+        EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory), {crypto::PublicKey{std::byte{9}}});
+        const auto file = out.create("pages-1.img");
+        file->write(0, bytesOf("x"));
+        CHECK_THAT(errorOf([&] { out.finish(); }), Contains("pages-1.img is incomplete"));
+    }
+    CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("signed images are all there, unchanged, and by the right signer") {
+    Encrypted dump;
+    crypto::SecretBytes secret(crypto::kKeySize);
+    crypto::randomize(secret.bytes());
+    const crypto::PublicKey signer = crypto::Curves().signerOf(secret.bytes());
+    const ImageDir images = dump.images.images();
+    const std::vector<crypto::PublicKey> good{crypto::PublicKey{}, signer};
+    const auto problem = [&](const std::vector<crypto::PublicKey>& by) {
+        return errorOf([&] { requireSigned(images, by, kGoOn); });
+    };
+    CHECK_THAT(problem(good), Contains("aren't signed"));
+    signImages(images, secret.bytes(), kGoOn);
+    CHECK(problem(good).empty());
+    CHECK_THAT(problem({crypto::PublicKey{}}), Contains("by somebody else"));
+    SECTION("changed") {
+        std::string content = contentOf(dump.path("encrypted-2.img"));
+        content[1'100'000] = static_cast<char>(content[1'100'000] ^ 1);
+        write(dump.path("encrypted-2.img"), content);
+        CHECK_THAT(problem(good), Contains("encrypted-2.img: the piece at offset 0x100000"));
+    }
+    SECTION("truncated") {
+        fs::resize_file(dump.path("encrypted-2.img"), 100);
+        CHECK_THAT(problem(good), Contains("encrypted-2.img: it has 100 bytes"));
+    }
+    SECTION("removed") {
+        REQUIRE(::unlink(dump.path("encrypted-1.img").c_str()) == 0);
+        CHECK_THAT(problem(good), Contains("encrypted-1.img, which was signed"));
+    }
+    SECTION("added") {
+        write(dump.path("a.img"), "x");
+        CHECK_THAT(problem(good), Contains("a.img: it wasn't signed"));
+    }
+    SECTION("the signature itself") {
+        const std::string whole = contentOf(dump.path("signature.img"));
+        for (std::size_t at = 0; at < whole.size(); at += 7) {
+            std::string changed = whole;
+            changed[at] = static_cast<char>(changed[at] ^ 4);
+            write(dump.path("signature.img"), changed);
+            CAPTURE(at);
+            CHECK_FALSE(problem(good).empty());
+        }
+    }
+}
+
+TEST_CASE("keys are taken as other programs write them") {
+    const auto secrets = parseSecretKeys(kSecretPem, KeyKind::Encryption);
+    const auto publics = parsePublicKeys(kPublicPem, KeyKind::Encryption);
+    REQUIRE(secrets.size() == 1);
+    REQUIRE(publics.size() == 1);
+    CHECK(crypto::Curves().publicOf(secrets.front().bytes()) == publics.front());
+    CHECK(parsePublicKeys(std::string("# two\n\n") + kPublicPem + kPublicPem, KeyKind::Encryption).size() == 2);
+    const auto age = parseSecretKeys(kAgeSecret, KeyKind::Encryption);
+    CHECK(crypto::Curves().publicOf(age.front().bytes()) == parsePublicKeys(kAgePublic, KeyKind::Encryption).front());
+}
+
+TEST_CASE("what isn't a key is refused, and never repeated") {
+    const auto secret = [](const std::string& text) {
+        return errorOf([&] { (void)parseSecretKeys(text, KeyKind::Encryption); });
+    };
+    CHECK_THAT(secret(""), Contains("no key"));
+    CHECK_THAT(secret("AGE-SECRET-KEY-1QQQQ"), Contains("line 1 isn't a secret X25519 key"));
+    CHECK_THAT(secret("AGE-SECRET-KEY-1QQQQ"), !Contains("QQQQ"));
+    std::string mistyped = kAgeSecret;
+    mistyped[30] = mistyped[30] == 'Q' ? 'P' : 'Q';
+    CHECK_THAT(secret(mistyped), Contains("line 1"));
+    CHECK_THAT(secret(kPublicPem), Contains("line 1"));
+    CHECK_THAT(secret("-----BEGIN PRIVATE KEY-----\nMC4CAQ"), Contains("no end"));
+    CHECK_THAT(secret("-----BEGIN PRIVATE KEY-----\nMC4C!!\n-----END PRIVATE KEY-----"), Contains("isn't an X25519"));
+    CHECK_THAT(errorOf([] { (void)parseSecretKeys(kSecretPem, KeyKind::Signature); }), Contains("isn't an Ed25519"));
+    CHECK_THAT(errorOf([] { (void)parsePublicKeys(kAgePublic, KeyKind::Signature); }), Contains("line 1"));
+}
+
+TEST_CASE("a file of secret keys that others may read isn't used") {
+    TemporaryDir folder;
+    StopRequest stop;
+    const std::string path = folder.path() + "/key";
+    write(path, kSecretPem);
+    const auto read = [&] { return errorOf([&] { (void)readSecretKeys(path, KeyKind::Encryption, stop); }); };
+    REQUIRE(::chmod(path.c_str(), 0640) == 0);
+    CHECK_THAT(read(), Contains("others may use the file (mode 0640)") && Contains("chmod 600"));
+    REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    CHECK(read().empty());
+    if (::geteuid() == 0) {
+        REQUIRE(::chown(path.c_str(), 4711, 4711) == 0);
+        CHECK_THAT(read(), Contains("belongs to user 4711"));
+    }
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    const UniqueFd out(ends[0]);
+    {
+        const UniqueFd in(ends[1]);
+        const std::string text = kSecretPem;
+        REQUIRE(::write(in.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    }
+    CHECK(readSecretKeys(std::to_string(out.get()), KeyKind::Encryption, stop).size() == 1);
+}
