@@ -783,6 +783,34 @@ mode_stored() {
     verify
 }
 
+# Contents of GPUs go through a stream with all the rest.
+mode_streamed() {
+    start
+    dump images --stream-to "$dir/stream"
+    [ $code = 0 ] || fail "the dump into a stream ended with $code: $(errors "$dir/dump-images.log")"
+    [ ! -e "$dir/images/inventory.img" ] || fail "a dump into a stream left images"
+    until_true 10 gone "$pid" || fail "the program is still there after the dump"
+    restore_well images restore --stream-from "$dir/stream"
+    still_works "the restore from a stream"
+    verify
+}
+
+# A pre-dump takes memory of the processes only, and leaves their GPUs alone; the dump after it has all contents.
+mode_pre_dumped() {
+    start
+    mkdir "$dir/before"
+    echo >$controls/clear
+    criu_run pre-dump pre-dump -t "$pid" -D "$dir/before"
+    [ $code = 0 ] || fail "the pre-dump ended with $code: $(errors "$dir/pre-dump.log")"
+    ! hits | grep -q kfd.criu || fail "a pre-dump stops queues: $(hits | tr '\n' ' ')"
+    still_works "the pre-dump"
+    dump_well images --prev-images-dir ../before --track-mem
+    has_form images "" 0
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # What CRIU 4.2 reads: by --compat, and where others build on the images.
 mode_compat() {
     start
