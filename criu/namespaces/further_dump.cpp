@@ -21,6 +21,7 @@ FurtherNamespacesDump::FurtherNamespacesDump(kernel::NamespaceKind kind, const D
                  kernel::namespaceName(kind));
         if (find(*inode) == nullptr)
             add(*inode, process);
+        places_.emplace(process.pid, static_cast<std::size_t>(find(*inode) - spaces_.data()));
     }
 }
 
@@ -31,12 +32,8 @@ const FurtherNamespacesDump::Space* FurtherNamespacesDump::find(std::uint32_t in
 }
 
 const FurtherNamespacesDump::Space* FurtherNamespacesDump::of(HostPid process) const {
-    if (spaces_.empty())
-        return nullptr;
-    const auto& all = inputs_.tree.processes;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [process](const SeenProcess& each) { return each.pid == process; });
-    return found != all.end() ? find(found->ids.of(kind_).value_or(0)) : nullptr;
+    const auto found = places_.find(process);
+    return found != places_.end() ? &spaces_[found->second] : nullptr;
 }
 
 std::uint32_t FurtherNamespacesDump::add(std::uint32_t inode, const SeenProcess& process) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "criu/namespaces/namespace_dump.hpp"
@@ -37,6 +38,7 @@ private:
     kernel::NamespaceKind kind_;
     const DumpInputs& inputs_;
     std::vector<Space> spaces_;
+    std::map<HostPid, std::size_t> places_;  ///< of processes: which of them
 };
 
 }  // namespace criu::namespaces
