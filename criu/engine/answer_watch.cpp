@@ -45,10 +45,13 @@ bool asksFileSystem(long call) {
         SYS_faccessat2,
         SYS_getxattr,
         SYS_lgetxattr,
+        SYS_listxattr,
+        SYS_llistxattr,
         SYS_lseek,
         SYS_name_to_handle_at,
         SYS_open_by_handle_at,
         SYS_process_vm_readv,
+        SYS_recvmsg,
         SYS_wait4,
         SYS_waitid,
     };

@@ -8,6 +8,7 @@ import time
 
 from harness import processes
 import modes
+import rollbacks
 from subject import Failed
 
 
@@ -193,10 +194,35 @@ def held_in_namespace(subject, _task):
     subject.check()
 
 
+def rolled_back(subject, _task):
+    """A dump that is held while deleted files have temporary links takes them away, whether it ends by itself, is asked to,
+    or is killed."""
+    server = HoldingServer(subject)
+    for number in None, signal.SIGTERM, signal.SIGKILL:
+        name = number.name if number else "by-itself"
+        server.hold("READ")
+        pid = subject.ours.start("dump", subject.images(name), "dump.log",
+                                 ["-t", str(subject.root), "--timeout", "0" if number else "2", *subject.dump_options])
+        server.require_held(pid, name)
+        rollbacks.require_links(subject, name)
+        if number:
+            os.kill(pid, number)
+        code = subject.init.wait(pid, 15, f"criu dump, '{name}'").code
+        if code != (-number if number == signal.SIGKILL else 1):
+            raise Failed(f"{name}: the dump ended with {code}")
+        rollbacks.require_no_links(subject, name)  # while the request is still held
+        subject.require_running(name)
+        server.answer(name)
+        subject.require_unchanged(name, seconds=10, leftovers=True)
+        rollbacks.require_no_links(subject, name)
+    subject.check()
+
+
 SCENARIOS = [
     modes.Mode("server-stops", server_stops, scenario=True),
     modes.Mode("unanswered", unanswered, scenario=True, beyond_42=True),
     modes.Mode("request-held", request_held, scenario=True, beyond_42=True),
     modes.Mode("held-later", held_later, scenario=True, beyond_42=True),
+    modes.Mode("rolled-back", rolled_back, scenario=True, beyond_42=True),
     modes.Mode("held-in-namespace", held_in_namespace, scenario=True, beyond_42=True),
 ]

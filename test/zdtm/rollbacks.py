@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Mode in which a dump ends when all is written, but the tree hasn't been let go."""
+
+import ctypes
+import os
+import signal
+import socket
+
+from harness import processes
+import modes
+from subject import Failed
+
+# Says that it has begun, and goes on as told by the file "then".
+SCRIPT = """#!/bin/sh
+[ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0
+echo > {folder}/begun
+exec {folder}/then
+"""
+
+
+def sockets_in_repair(pid):
+    """How many of the TCP sockets of a process are in repair mode."""
+    pidfd_getfd, tcp_repair = 438, 19
+    libc = ctypes.CDLL(None, use_errno=True)
+    count = 0
+    held = os.pidfd_open(pid)
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            if os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+                with socket.socket(fileno=libc.syscall(pidfd_getfd, held, int(name), 0)) as copy:
+                    count += copy.getsockopt(socket.IPPROTO_TCP, tcp_repair)
+    finally:
+        os.close(held)
+    return count
+
+
+def _links(subject):
+    return [name for name in os.listdir(subject.folder) if name.startswith("link_remap.")]
+
+
+def require_links(subject, when):
+    """Deleted files have temporary links."""
+    if not _links(subject):
+        raise Failed(f"{when}: it isn't the moment: there is no temporary link")
+
+
+def require_no_links(subject, when):
+    """There are none soon: a criu that was killed leaves it to another process of its own to undo what it did."""
+    subject.init.until(lambda: not _links(subject), 10, f"{when}: the end of temporary links")
+
+
+def undone(subject, _task):
+    """A dump that fails, is asked to end, or is killed when connections are in repair mode and deleted files have temporary
+    links undoes both; the tree and its connections go on."""
+    folder = subject.images("script")
+    os.mkdir(folder)
+    script, then, begun = (os.path.join(folder, name) for name in ("script", "then", "begun"))
+
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    write(script, SCRIPT.format(folder=folder))
+    for name, number in ("failed", None), ("SIGTERM", signal.SIGTERM), ("SIGKILL", signal.SIGKILL):
+        go_on = os.path.join(folder, f"go-on-{name}")
+        write(then, f"#!/bin/sh\nwhile ! [ -e {go_on} ]; do sleep 0.05; done\nexit 1\n")
+        pid = subject.ours.start("dump", subject.images(name), "dump.log",
+                                 ["-t", str(subject.root), "--action-script", script, *subject.dump_options])
+        subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, 20, f"{name}: the script's begin")
+        if pid in subject.init.ended:
+            raise Failed(f"{name}: the dump ended by itself")
+        require_links(subject, name)
+        if sockets_in_repair(subject.root) == 0:
+            raise Failed(f"{name}: it isn't the moment: no connection is in repair mode")
+        if number:
+            os.kill(pid, number)
+        else:
+            write(go_on, "")
+        code = subject.init.wait(pid, 20, f"criu dump, '{name}'").code
+        if code != (-number if number == signal.SIGKILL else 1):
+            raise Failed(f"{name}: the dump ended with {code}")
+        require_no_links(subject, name)
+        subject.require_running(name)
+        subject.init.until(lambda: sockets_in_repair(subject.root) == 0, 10, f"{name}: the end of repair mode")
+        write(go_on, "")
+        os.unlink(begun)
+        own = {1, *processes.tree(subject.root)}
+        subject.init.until(lambda: own.issuperset(processes.pids()), 10, f"{name}: the end of the script")
+        subject.require_unchanged(name, seconds=5, leftovers=True)
+    subject.check()
+
+
+SCENARIOS = [modes.Mode("undone", undone, scenario=True)]
