@@ -14,6 +14,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/ready_wait.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/memory/page_server_protocol.hpp"
 #include "criu/memory/page_tls.hpp"
 #include "criu/model/options.hpp"
@@ -25,6 +26,8 @@ using memory::PageCommand;
 using memory::PageMessage;
 
 constexpr std::chrono::seconds kAnyTime{0};
+/// What somebody who has connected for content has to introduce himself.
+constexpr std::chrono::seconds kJoining{2};
 
 struct Address {
     sockaddr_storage storage{};
@@ -204,12 +207,17 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
     std::vector<memory::PageConnection> streams;
     while (streams.size() < count) {
         // What is patient with a sender whose processes go on isn't with one that has to do no more than connect.
-        memory::PageConnection stream =
-            secured({acceptOne(server.socket.get(), stop, options.timeout), stop, options.timeout}, true, options);
-        PageMessage join;
-        if (stream.receive(bytesOf(join)) && join.command() == PageCommand::Join && join.object == answer.object) {
-            stream.setPatience(kAnyTime);
-            streams.push_back(std::move(stream));
+        UniqueFd socket = acceptOne(server.socket.get(), stop, options.timeout);
+        try {
+            memory::PageConnection stream = secured({std::move(socket), stop, kJoining}, true, options);
+            PageMessage join;
+            if (stream.receive(bytesOf(join)) && join.command() == PageCommand::Join && join.object == answer.object) {
+                stream.setPatience(kAnyTime);
+                streams.push_back(std::move(stream));
+            }
+        } catch (const Error&) {
+            // A stranger, who leaves, says nothing or doesn't speak TLS: that is no reason to lose a dump.
+            stop.throwIfRequested();
         }
     }
     return streams;

@@ -169,6 +169,12 @@ class Streams:
         self.ticket = answer[24:]
         self.contents = []
 
+    def meet_strangers(self):
+        """One leaves at once, one says nothing."""
+        with self.server.connect() as leaving:
+            leaving.send(b"GET")
+        self.contents.append(self.server.connect())
+
     def join(self):
         """Both connections, after one of somebody who has no ticket."""
         for ticket in (bytes(8), self.ticket, self.ticket):
@@ -200,16 +206,18 @@ def strange_content(subject, _task):
         streams = Streams(subject, name)
         streams.join()
         streams.control.send(control)
-        streams.contents[2].send(sent)
+        streams.contents[-1].send(sent)
         streams.server.require_end(refusal)
         streams.close()
     for name, leaves, refusal in (("control", "control", "the sender has gone before it had sent all pages"),
                                   ("content", "contents", "the sender has gone|closed the connection within a message")):
         streams = Streams(subject, f"{name}-leaves")
+        if leaves == "contents":
+            streams.meet_strangers()
         streams.join()
         streams.control.send(add + message(0x1023))
-        streams.contents[1].send(content[:100])
-        leaving = streams.control if leaves == "control" else streams.contents[1]
+        streams.contents[-2].send(content[:100])
+        leaving = streams.control if leaves == "control" else streams.contents[-2]
         leaving.close()
         if leaves == "control":
             streams.server.stop()  # it waits for the content that was promised
