@@ -11,12 +11,11 @@
 #include "criu/image/written_sums.hpp"
 #include "criu/memory/page_check.hpp"
 #include "criu/memory/page_file_sinks.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/page_reader.hpp"
 #include "image_fixture.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
 #include "images/pagemap.hpp"
+#include "stored_pages.hpp"
 
 using namespace criu;
 using namespace criu::memory;
@@ -24,8 +23,8 @@ using Catch::Contains;
 
 namespace {
 
-constexpr MemoryObject kTask = MemoryObject::process(criu::TreePid(7));
-constexpr std::uint64_t kStart = 0x10000;
+constexpr MemoryObject kTask = test::kStoredTask;
+constexpr std::uint64_t kStart = test::kStoredStart;
 constexpr std::size_t kPages = 40;
 
 std::vector<std::byte> someContent() {
@@ -76,15 +75,7 @@ public:
     }
 
     [[nodiscard]] std::vector<std::byte> load(std::uint64_t from, std::uint64_t bytes, bool compares = true) const {
-        const PageSource source = FilePageSources(images, compares).openRequired(kTask);
-        PageReader reader(source);
-        std::vector<std::byte> loaded(bytes);
-        for (std::uint64_t done = 0; done < bytes;) {
-            const auto jobs = source.jobs(kStart + from + done, kStart + from + bytes);
-            reader.read(jobs.front(), std::span(loaded).subspan(done, jobs.front().bytes));
-            done += jobs.front().bytes;
-        }
-        return loaded;
+        return test::loadStored(images, from, bytes, compares);
     }
 
     /// What a check of all pages says.

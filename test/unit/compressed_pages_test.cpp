@@ -10,10 +10,9 @@
 
 #include "criu/memory/codec.hpp"
 #include "criu/memory/page_file_sinks.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/page_reader.hpp"
 #include "image_fixture.hpp"
 #include "images/pagemap.hpp"
+#include "stored_pages.hpp"
 
 using namespace criu;
 using namespace criu::memory;
@@ -21,8 +20,8 @@ using Catch::Contains;
 
 namespace {
 
-constexpr MemoryObject kTask = MemoryObject::process(criu::TreePid(7));
-constexpr std::uint64_t kStart = 0x10000;
+constexpr MemoryObject kTask = test::kStoredTask;
+constexpr std::uint64_t kStart = test::kStoredStart;
 
 Compression by(CodecKind kind, std::uint64_t block) {
     return kind == CodecKind::Lz4 ? Compression::lz4(1, block) : Compression::zstd(1, block);
@@ -65,18 +64,6 @@ void store(const ImageDir& images, const Compression& compression, std::span<con
     CHECK(sinks.extensions() == std::vector<std::string>{kCompressedPages});
 }
 
-std::vector<std::byte> load(const ImageDir& images, std::uint64_t from, std::uint64_t bytes) {
-    const PageSource source = FilePageSources(images).openRequired(kTask);
-    PageReader reader(source);
-    std::vector<std::byte> content(bytes);
-    for (std::uint64_t done = 0; done < bytes;) {
-        const auto jobs = source.jobs(kStart + from + done, kStart + from + bytes);
-        reader.read(jobs.front(), std::span(content).subspan(done, jobs.front().bytes));
-        done += jobs.front().bytes;
-    }
-    return content;
-}
-
 /// A pagemap of one range of three pages in blocks of two.
 void storeBlocks(const ImageDir& images, std::uint32_t codec, std::vector<std::uint32_t> sizes,
                  std::uint32_t pagesPerBlock, std::optional<std::uint64_t> payload, std::size_t fileSize) {
@@ -114,10 +101,11 @@ TEST_CASE("compressed content is what it was, whole and in parts") {
     CAPTURE(static_cast<int>(kind), block);
     const std::vector<std::byte> content = mixture(100);
     store(images, by(kind, block), content, 16);
-    CHECK(load(images, 0, content.size()) == content);
+    CHECK(test::loadStored(images, 0, content.size()) == content);
     for (const std::size_t page : {0U, 4U, 5U, 15U, 16U, 50U, 99U}) {
         const auto part = std::span(content).subspan(page * kImagePageSize, kImagePageSize);
-        CHECK(load(images, page * kImagePageSize, kImagePageSize) == std::vector<std::byte>(part.begin(), part.end()));
+        CHECK(test::loadStored(images, page * kImagePageSize, kImagePageSize) ==
+              std::vector<std::byte>(part.begin(), part.end()));
     }
     const auto pages = images.openRaw(ImageKind::Pages, 1, O_RDONLY);
     // A third is zeroes and takes nothing, a third gets much smaller.
@@ -133,16 +121,16 @@ TEST_CASE("content that was compressed and is damaged is an error") {
     const auto pages = images.openRaw(ImageKind::Pages, 1, O_RDWR);
     const std::vector<char> damage(64, '\x7f');
     REQUIRE(::pwrite(pages->get(), damage.data(), damage.size(), 0) == 64);
-    CHECK_THAT(test::errorOf([&] { (void)load(images, 0, content.size()); }), Contains("it is damaged"));
+    CHECK_THAT(test::errorOf([&] { (void)test::loadStored(images, 0, content.size()); }), Contains("it is damaged"));
     REQUIRE(::ftruncate(pages->get(), 10) == 0);
-    CHECK_THAT(test::errorOf([&] { (void)load(images, 0, content.size()); }),
+    CHECK_THAT(test::errorOf([&] { (void)test::loadStored(images, 0, content.size()); }),
                Contains("has 10 bytes, but its pagemap refers to"));
 }
 
 TEST_CASE("blocks that contradict their range are refused") {
     const test::TemporaryDir place;
     const ImageDir images = place.images();
-    const auto read = [&] { return test::errorOf([&] { (void)load(images, 0, 3 * kImagePageSize); }); };
+    const auto read = [&] { return test::errorOf([&] { (void)test::loadStored(images, 0, 3 * kImagePageSize); }); };
     storeBlocks(images, 1, {100, 100, 100}, 2, std::nullopt, 300);
     CHECK_THAT(read(), Contains("it has 3 blocks of 2 pages for 3 pages"));
     storeBlocks(images, 1, {100, 4097}, 2, std::nullopt, 8192);
