@@ -182,6 +182,10 @@ std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images) {
     return found;
 }
 
+bool freesWhatIsRead(const model::Options& options) noexcept {
+    return options.autoDedup || options.stream || options.streamFrom || options.decrypt;
+}
+
 int packStream(Run& run) {
     const ImageDir images = takeImages(run);
     if (images.openParent())

@@ -14,6 +14,10 @@ class ImageOutlet;
 class StreamerSupply;
 }  // namespace criu
 
+namespace criu::model {
+struct Options;
+}
+
 namespace criu::engine {
 
 struct Run;
@@ -65,5 +69,9 @@ struct IncomingImages {
 /// Verifies signature and encryption of what is in the images directory, as far as keys are given, and says what was
 /// found, a line each; none if the images have neither. Throws Error, also where a key is missing.
 [[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images);
+
+/// Whether a restore frees content of memory in images as soon as it has read it (--auto-dedup). What a stream has
+/// brought, or what was decrypted, is there for this restore only, and in memory.
+[[nodiscard]] bool freesWhatIsRead(const model::Options& options) noexcept;
 
 }  // namespace criu::engine

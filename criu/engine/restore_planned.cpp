@@ -75,6 +75,8 @@ PlannedRestore::PlannedRestore(Run& command)
       surroundings(parts_->surroundings),
       cgroups(parts_->cgroups),
       namespaces(parts_->namespaces) {
+    if (freesWhatIsRead(run.options))
+        segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
     files.make();
     files.planNames(surroundings.mountSpaceOf);

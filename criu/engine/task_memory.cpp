@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "criu/engine/image_transfer.hpp"
 #include "criu/engine/lazy_restore.hpp"
 #include "criu/engine/restore_control.hpp"
 #include "criu/engine/restore_images.hpp"
@@ -42,11 +43,6 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
            std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
 }
 
-/// What a stream has brought, or what was decrypted, is there for this restore only, and in memory.
-static bool freesWhatWasRead(const model::Options& options) noexcept {
-    return options.autoDedup || options.stream || options.streamFrom || options.decrypt;
-}
-
 void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
@@ -54,7 +50,7 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     *space_ =
         memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
     const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
-    space_->fill(pages, {late, freesWhatWasRead(run.options), run.control.watchReading(run.log)}, run.log);
+    space_->fill(pages, {late, freesWhatIsRead(run.options), run.control.watchReading(run.log)}, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

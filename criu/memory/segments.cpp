@@ -82,7 +82,7 @@ bool mapsForWriting(const VmaEntry& vma) {
 }  // namespace
 
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
-                                const std::function<void()>& checkStop, const ReadWatch& watch) {
+                                const std::function<void()>& checkStop, const ReadWatch& watch, bool frees) {
     if (pages == nullptr)
         return 0;
     if (pages->end() > pageAlignUp(memory.size()))
@@ -96,13 +96,16 @@ std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, st
         placed.push_back({job, at + job.address});
         total += job.bytes;
     });
-    PageReader(*pages, checkStop, watch).read(placed);
+    PageReader reader(*pages, checkStop, watch);
+    if (frees)
+        reader.freeWhatIsRead();
+    reader.read(placed);
     return total;
 }
 
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop) {
-    return fillSharedContent(pages, shmid, memory, checkStop, ReadWatch());
+    return fillSharedContent(pages, shmid, memory, checkStop, ReadWatch(), false);
 }
 
 Segments::Segment& Segments::add(std::uint64_t shmid, std::uint64_t size) {
@@ -175,7 +178,8 @@ void Segments::seal(const Segment& segment) {
         sys(::fcntl(segment.fd.get(), F_ADD_SEALS, seals), "seal memfd {} ({:#x})", segment.memfd->name, seals);
 }
 
-std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>& checkStop, const ReadWatch& watch) {
+std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>& checkStop,
+                             const ReadWatch& watch) const {
     if (!segment.content)
         return 0;
     const std::size_t mapped = pageAlignUp(segment.size);
@@ -183,7 +187,8 @@ std::uint64_t Segments::fill(const Segment& segment, const std::function<void()>
     if (at == MAP_FAILED)
         failErrno("map shared memory {} of {} bytes", segment.shmid, mapped);
     const Mapping mapping(at, mapped);
-    return fillSharedContent(&*segment.content, segment.shmid, {static_cast<std::byte*>(at), mapped}, checkStop, watch);
+    return fillSharedContent(&*segment.content, segment.shmid, {static_cast<std::byte*>(at), mapped}, checkStop, watch,
+                             frees_);
 }
 
 std::uint64_t Segments::fill(const std::function<void()>& checkStop, const ReadWatch& watch) {

@@ -41,6 +41,9 @@ public:
     void collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
+    /// From now on content is freed as soon as it has been read (--auto-dedup). Before create().
+    void freeWhatIsRead() noexcept { frees_ = true; }
+
     /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`. `checkStop` is
     /// called between pieces of content and throws if the work is to end; may be empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
@@ -67,9 +70,11 @@ private:
         bool sealLate = false;  ///< some process maps it for writing, which the seals wouldn't let it do again
     };
     static void seal(const Segment& segment);
-    static std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop, const ReadWatch& watch);
+    [[nodiscard]] std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop,
+                                     const ReadWatch& watch) const;
     Segment& add(std::uint64_t shmid, std::uint64_t size);
 
+    bool frees_ = false;
     std::uint64_t sealedBytes_ = 0;
     std::vector<Record<MemfdInodeEntry>> inodes_;
     std::map<std::uint64_t, Segment> byShmid_;
@@ -79,10 +84,10 @@ private:
 
 /// Fills memory of this process with the content of shared memory `shmid`; `pages` may be null if there is none. What
 /// isn't in the images is left as it is. Returns bytes read. Throws Error, also if there is content beyond `memory` up
-/// to the end of its last page, which must be mapped as well.
+/// to the end of its last page, which must be mapped as well. `frees`: storage of what was read is freed.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
-                                const std::function<void()>& checkStop, const ReadWatch& watch);
-/// The same, which nobody is told of.
+                                const std::function<void()>& checkStop, const ReadWatch& watch, bool frees);
+/// The same, which nobody is told of, and which leaves the storage as it is.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop);
 
