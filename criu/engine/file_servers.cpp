@@ -8,10 +8,13 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -66,19 +69,42 @@ dev_t sharedMemoryDevice() {
     return status.st_dev;
 }
 
+/// The FUSE file systems there are, mounted or not: the kernel has a list of its connections to servers, called by
+/// device numbers (fs/fuse/control.c). Nothing where that list isn't mounted, or there are none.
+std::set<dev_t> fuseConnections() {
+    constexpr decltype(statfs::f_type) kFuseControl = 0x65735543;  // FUSE_CTL_SUPER_MAGIC
+    const char* const list = "/sys/fs/fuse/connections";
+    struct statfs system {};
+    std::set<dev_t> devices;
+    if (::statfs(list, &system) != 0 || system.f_type != kFuseControl)
+        return devices;
+    std::error_code vanished;
+    for (const auto& entry : std::filesystem::directory_iterator(list, vanished)) {
+        const std::string name = entry.path().filename();
+        unsigned number = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc{})
+            devices.insert(makedev(0, number));
+    }
+    return devices;
+}
+
 /// The mount namespaces of the tree, and which file systems in them have servers.
 class Served {
 public:
     /// `others`: the tree is of others, who may hide a file system: unmount it while they have files of it, or get such
     /// files from elsewhere. What is mounted neither in the tree's namespaces nor in criu's, and isn't the kernel's
-    /// own, is then taken to have a server, and so are overlays in others' namespaces: a layer may have one.
+    /// own, is then taken to have a server, and so are overlays in others' namespaces: a layer may have one. In trees
+    /// of root only FUSE file systems are looked for that are mounted in none of these namespaces.
     Served(FrozenTree& tree, bool others) : seesHidden_(others) {
+        if (!others)
+            unmounted_ = fuseConnections();
+        const bool readsAll = others || !unmounted_.empty();
         const kernel::ProcPid self = kernel::ProcDir().self();
         const std::uint64_t own = spaceOf(self, "ns/mnt");
-        if (others) {
+        if (others)
             mounted_.insert(sharedMemoryDevice());
+        if (readsAll)
             note(self.read("mountinfo", buffer_));
-        }
         for (const auto& task : tree.tasks()) {
             if (!task->alive())
                 continue;
@@ -87,7 +113,7 @@ public:
                 continue;
             // The text is looked at first: usually there is none in it.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
-            if (!others && !kernel::anyMountIs(text, kernel::asksOthers))
+            if (!readsAll && !kernel::anyMountIs(text, kernel::asksOthers))
                 continue;
             for (const kernel::MountInfo& mount : kernel::parseMountInfo(text)) {
                 const dev_t device = makedev(mount.devMajor, mount.devMinor);
@@ -103,17 +129,22 @@ public:
                     mountedInTree_ = task->describe() + " has a FUSE file system mounted in its namespace";
             }
         }
+        for (const dev_t device : mounted_)
+            unmounted_.erase(device);
     }
 
-    [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_; }
+    [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_ && unmounted_.empty(); }
     /// Files may be of file systems that aren't seen.
     [[nodiscard]] bool layered() const noexcept { return layered_; }
     /// Devices of file systems that are mounted somewhere have major numbers, or are known. Anonymous memory has none.
     [[nodiscard]] bool mayBeHidden(dev_t device) const {
-        return seesHidden_ && device != 0 && major(device) == 0 && !mounted_.contains(device);
+        return unmounted_.contains(device) ||
+               (seesHidden_ && device != 0 && major(device) == 0 && !mounted_.contains(device));
     }
     void addHidden(dev_t device, const std::string& path) {
         names_.try_emplace(device, fmt::format("{} (which is mounted nowhere)", path));
+        if (unmounted_.contains(device))
+            ofProcesses_.insert(device);
     }
     [[nodiscard]] bool has(dev_t device) const { return names_.contains(device); }
     /// A process answers for it, and no other machine.
@@ -129,7 +160,8 @@ private:
 
     bool seesHidden_;
     bool layered_ = false;
-    std::set<dev_t> mounted_;  ///< all there are, if hidden ones are looked for
+    std::set<dev_t> mounted_;    ///< all there are, if hidden ones are looked for
+    std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in no namespace looked at
     kernel::ProcBuffer buffer_;
     std::set<std::uint64_t> spaces_;
     std::map<dev_t, std::string> names_;

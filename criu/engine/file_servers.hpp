@@ -19,7 +19,8 @@ class FrozenTree;
 ///
 /// Such file systems that processes of the tree use: open files, mappings, directories, programs, or a mount of FUSE in
 /// a mount namespace that isn't criu's. If the tree isn't root's, file systems count as well that are mounted nowhere,
-/// and overlays, since nobody knows who answers for them.
+/// and overlays, since nobody knows who answers for them. In trees of root those of FUSE are found that are mounted
+/// nowhere, if the kernel's list of them is mounted (fusectl at /sys/fs/fuse/connections).
 class FileServers {
 public:
     /// Nothing that is done here has the kernel ask a server. Throws Error if a server may be one of the tree: if one
