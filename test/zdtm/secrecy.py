@@ -151,6 +151,6 @@ def encrypted_damaged(subject, task):
 
 
 MODES = [
-    modes.Mode("encrypted", encrypted, beyond_42=True, of_memory=True),
+    modes.Mode("encrypted", encrypted, scenario=True, beyond_42=True),
     modes.Mode("encrypted-damaged", encrypted_damaged, scenario=True, beyond_42=True),
 ]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also encrypted
 #include "zdtm.hpp"
 
 ZDTM("private anonymous memory keeps its content, zero pages and holes included") {
