@@ -45,15 +45,6 @@ bool isListening() {
     return code == 0 || code == EPROTOTYPE;
 }
 
-/// Who gets descriptors of processes, or sends them, has to be the same user.
-void requireOwnUser(int socket) {
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "look who is at the other end");
-    if (peer.uid != ::geteuid())
-        failWith(EPERM, "{}: the other end is user {}'s", kName, peer.uid);
-}
-
 void awaitInput(int socket, StopRequest& stop) {
     for (;;) {
         stop.throwIfRequested();
@@ -66,6 +57,14 @@ void awaitInput(int socket, StopRequest& stop) {
 }
 
 }  // namespace
+
+void requireOwnUser(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "look who is at the other end");
+    if (peer.uid != ::geteuid())
+        failWith(EPERM, "the other end of the socket for pages is user {}'s", peer.uid);
+}
 
 LazyLink LazyLink::connect() {
     UniqueFd socket = makeSocket(SOCK_SEQPACKET);

@@ -25,11 +25,16 @@ struct LazyMessage {
         Begin,    ///< all were sent; answered by Ready when faults are being served
         Ready,    ///< by the daemon
         Done,     ///< the processes run
+        File,     ///< by the keeper of clones, first of all: with the file that they map
     };
     Kind kind{};
     std::int32_t inside = 0;   ///< the process, as images call it
     std::int32_t outside = 0;  ///< and as criu does
 };
+
+/// Throws Error unless the process at the other end is the same user's: it gets descriptors of processes, or sends
+/// them.
+void requireOwnUser(int socket);
 
 /// One end.
 class LazyLink {

@@ -58,6 +58,10 @@ void LazyProcesses::forget(TreePid inside) noexcept {
     std::erase_if(processes_, [inside](const LazyProcess& process) { return process.inside == inside; });
 }
 
+void LazyProcesses::dropEnded() {
+    std::erase_if(processes_, [](const LazyProcess& process) { return process.process.waitExit(); });
+}
+
 void LazyProcesses::end(Log& log) noexcept {
     if (processes_.empty())
         return;

@@ -31,6 +31,10 @@ public:
 
     [[nodiscard]] std::vector<LazyProcess>& all() noexcept { return processes_; }
 
+    void add(LazyProcess process) { processes_.push_back(std::move(process)); }
+    /// Those that have ended aren't kept any more. Throws Error.
+    void dropEnded();
+
     /// A process has all its pages: its descriptor isn't kept any more, or the kernel would go on to ask for pages.
     void closeMemory(TreePid inside) noexcept;
     /// It and all that it has created have their pages.

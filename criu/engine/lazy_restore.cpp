@@ -13,10 +13,13 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/clone_link.hpp"
 #include "criu/engine/lazy_link.hpp"
 #include "criu/engine/restore_images.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/missing_pages.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/memory/clone_file.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/page_source.hpp"
 #include "criu/model/process_tree.hpp"
@@ -56,6 +59,17 @@ bool hasIoUring(const model::Task& task) {
                        [](const model::FdSlot& slot) { return slot.type == FD_TYPES__IO_URING; });
 }
 
+memory::TouchedMemory touchedBy(const model::Task& task) {
+    memory::TouchedMemory touched(**task.mm);
+    for (const model::Thread& thread : task.threads) {
+        const CoreEntry& core = **thread.core;
+        touched.addStack(stackPointerOf(core));
+        if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
+            touched.addRseq(rseq->rseq_abi_pointer, rseq->rseq_abi_size);
+    }
+    return touched;
+}
+
 /// Makes a userfaultfd in a process that stands still, takes it over, and closes it there.
 UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
     compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
@@ -71,14 +85,14 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
 
 memory::LateAreas lateAreasOf(const model::Task& task) {
     const MmEntry& mm = **task.mm;
-    memory::TouchedMemory touched(mm);
-    for (const model::Thread& thread : task.threads) {
-        const CoreEntry& core = **thread.core;
-        touched.addStack(stackPointerOf(core));
-        if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
-            touched.addRseq(rseq->rseq_abi_pointer, rseq->rseq_abi_size);
-    }
-    return {mm, touched};
+    return {mm, touchedBy(task)};
+}
+
+memory::LateAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages) {
+    if (hasIoUring(task))
+        return {};
+    const std::vector<const VmaEntry*> mappings = memory::mappingsOfClones(**task.mm, pages);
+    return {mappings, touchedBy(task)};
 }
 
 struct LazyRestore::State {
@@ -87,10 +101,11 @@ struct LazyRestore::State {
     Log& log;
     const RestoreImages& images;
     bool possible = false;
+    UniqueFd file;  ///< of clones; invalid without --map-pages
 };
 
 LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
-    : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images})) {
+    : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images, false, {}})) {
     int code = kernel::tryMissingPages();
     if (code == 0 && ownUsers)
         code = EPERM;  // the right that it takes is one in the first user namespace
@@ -106,21 +121,60 @@ LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest
     log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
 }
 
+/// Before anything is started that couldn't do anything.
+static void requireEveryTouch(bool ownUsers) {
+    const int code = ownUsers ? EPERM : kernel::tryEveryTouch();
+    if (code == 0)
+        return;
+    Error error(code, "--map-pages: no userfaultfd that sees every touch of a page can be had for these processes");
+    error.addHint(ownUsers ? "they live in a user namespace of their own"
+                           : "it takes Linux 5.14 with CONFIG_HAVE_ARCH_USERFAULTFD_MINOR, and CAP_SYS_PTRACE");
+    throw error;
+}
+
+LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
+                         Log& log) {
+    requireAllPages(images);
+    requireEveryTouch(ownUsers);
+    ClonesLink clones = connectToKeeper(images, directory, stop, log);
+    state_ = std::make_unique<State>(State{std::move(clones.link), stop, log, images, true, std::move(clones.file)});
+    log.warn(
+        "Memory is mapped of the file of a keeper process, which has to live as long as the restored processes do");
+}
+
 LazyRestore::~LazyRestore() = default;
+
+std::size_t LazyRestore::descriptors() const noexcept {
+    return state_->file ? 1 : 0;
+}
+
+void LazyRestore::share(kernel::FdStore& store) {
+    if (state_->file)
+        state_->file = store.inherit(kernel::FdKey::SharedMemory, std::move(state_->file));
+}
+
+std::optional<memory::CloneFile> LazyRestore::fileOf(const model::Task& task) const {
+    if (!state_->file)
+        return std::nullopt;
+    const auto& tasks = state_->images.tree.tasks;
+    const auto at = std::find_if(tasks.begin(), tasks.end(), [&](const auto& other) { return other.get() == &task; });
+    return memory::CloneFile{state_->file.get(), static_cast<std::size_t>(at - tasks.begin()), areasOf(task)};
+}
 
 memory::LateAreas LazyRestore::areasOf(const model::Task& task) const {
     if (!state_->possible || hasIoUring(task))
         return {};
-    return lateAreasOf(task);
+    return state_->file ? cloneAreasOf(task, *state_->images.pages.at(task.pid)) : lateAreasOf(task);
 }
 
 void LazyRestore::handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area,
                            const model::Task& task) {
     const memory::LateAreas areas = areasOf(task);
     const memory::PageSource& pages = *state_->images.pages.at(task.pid);
+    const bool clones = static_cast<bool>(state_->file);
     std::vector<Range> late;
     for (const Range& mapping : areas.mappings()) {
-        bool any = false;
+        bool any = clones;  // the file must never show through
         pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
             areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
         });
@@ -130,10 +184,12 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     if (late.empty())
         return;
     const UniqueFd fd = makeInside(process, area);
-    if (const int code = kernel::enableMissingPages(fd.get()); code != 0)
+    const auto enable = clones ? kernel::enableEveryTouch : kernel::enableMissingPages;
+    const auto registerFor = clones ? kernel::registerForEveryTouch : kernel::registerForMissing;
+    if (const int code = enable(fd.get()); code != 0)
         failWith(code, "ask a userfaultfd for events");
     for (const Range& mapping : late)
-        if (const int code = kernel::registerForMissing(fd.get(), mapping.start, mapping.size()); code != 0)
+        if (const int code = registerFor(fd.get(), mapping.start, mapping.size()); code != 0)
             failWith(code, "register the memory at {:#x} for pages that come later", mapping.start);
     LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     state_->link.send(message, fd.get());
@@ -147,11 +203,11 @@ void LazyRestore::begin() {
     UniqueFd none;
     const auto answer = state_->link.receive(none, state_->stop);
     if (!answer || answer->kind != LazyMessage::Kind::Ready)
-        fail("the lazy-pages daemon has gone: its log says why");
+        fail("who supplies pages has gone: its log says why");
 }
 
 void LazyRestore::done() {
-    const ErrorContext context([] { return "the lazy-pages daemon doesn't learn that the processes run"; });
+    const ErrorContext context([] { return "who supplies pages doesn't learn that the processes run"; });
     state_->link.send({LazyMessage::Kind::Done});
 }
 

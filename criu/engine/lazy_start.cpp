@@ -11,6 +11,8 @@ namespace criu::engine {
 std::shared_ptr<LazyRestore> PlannedRestore::startLazily() {
     if (options().lazyPages)
         return std::make_shared<LazyRestore>(content, surroundings.ids.isOwnNamespace(), run.stop, log());
+    if (options().mapPages)
+        return std::make_shared<LazyRestore>(content, images, surroundings.ids.isOwnNamespace(), run.stop, log());
     requireAllPages(content);
     return nullptr;
 }

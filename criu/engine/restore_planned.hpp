@@ -74,8 +74,8 @@ public:
     void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
     /// No image is wanted any more: with --stream its other side may end.
     void dismissStreamer() noexcept;
-    /// With --lazy-pages: connects to the daemon that supplies pages; in lazy_start.cpp. Null without; then Error if
-    /// the images lack pages. Throws Error.
+    /// With --lazy-pages: connects to the daemon that supplies pages; with --map-pages to the keeper of clones. In
+    /// lazy_start.cpp. Null without either; then Error if the images lack pages. Throws Error.
     [[nodiscard]] std::shared_ptr<LazyRestore> startLazily();
     /// Throws Error (ENOENT) that lists all files that processes need and that aren't there, as far as the tree has its
     /// files where criu has them; in missing_files.cpp. Links of the dump are noted.

@@ -32,7 +32,8 @@ public:
     void commit() noexcept;
 
     PlannedRestore& planned;
-    std::shared_ptr<LazyRestore> lazy;  ///< null without --lazy-pages; connected before anything is made
+    std::shared_ptr<LazyRestore>
+        lazy;  ///< null without --lazy-pages and --map-pages; connected before anything is made
     OwnLimits limits;
     ServiceFds service;  ///< what processes don't have open is there
     RestoreControl control;

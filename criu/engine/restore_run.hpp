@@ -54,7 +54,7 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
-    LazyRestore* lazy;  ///< null without --lazy-pages
+    LazyRestore* lazy;  ///< null without --lazy-pages and --map-pages
 };
 
 }  // namespace criu::engine

@@ -4,6 +4,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/trace.hpp"
 #include "criu/device/restore_devices.hpp"
+#include "criu/engine/lazy_restore.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/engine/service_fds.hpp"
@@ -15,8 +16,8 @@
 
 namespace criu::engine {
 
-ServiceFds takeService(PlannedRestore& planned, int limit) {
-    std::size_t more = planned.devices.descriptors();
+ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, int limit) {
+    std::size_t more = planned.devices.descriptors() + (lazy != nullptr ? lazy->descriptors() : 0);
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
     const ServiceFds service = planned.files.chooseServiceFds(limit, more);
@@ -28,6 +29,8 @@ ServiceFds takeService(PlannedRestore& planned, int limit) {
     planned.moveImages(inherited(kernel::FdKey::Images));
     planned.log().move(inherited(kernel::FdKey::Log));
     planned.log().trace().move(inherited(kernel::FdKey::Log));
+    if (lazy != nullptr)
+        lazy->share(store);
     planned.joined.inherit(store);
     planned.files.takeInherited(store);
     planned.devices.share(store);

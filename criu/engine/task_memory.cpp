@@ -11,6 +11,7 @@
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/task_files.hpp"
 #include "criu/memory/address_space.hpp"
+#include "criu/memory/clone_file.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/page_reader.hpp"
 #include "criu/model/birth_plan.hpp"
@@ -47,8 +48,9 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
-    *space_ =
-        memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files, run.log);
+    const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
+    *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files,
+                                          clones ? &*clones : nullptr, run.log);
     const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
     space_->fill(pages, {late, freesWhatIsRead(run.options), run.control.watchReading(run.log)}, run.log);
 }

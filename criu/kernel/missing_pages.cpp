@@ -57,6 +57,20 @@ Supplied resultOf(int returned, std::int64_t done) noexcept {
     return {0, code};
 }
 
+int enable(int userfaultfd, std::uint64_t features) noexcept {
+    uffdio_api api{};
+    api.api = UFFD_API;
+    api.features = features;
+    return ::ioctl(userfaultfd, UFFDIO_API, &api) == 0 ? 0 : errno;
+}
+
+int registerFor(std::uint64_t mode, int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+    uffdio_register area{};
+    area.range = {start, bytes};
+    area.mode = mode;
+    return ::ioctl(userfaultfd, UFFDIO_REGISTER, &area) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 int missingPagesFlags() noexcept {
@@ -64,10 +78,7 @@ int missingPagesFlags() noexcept {
 }
 
 int enableMissingPages(int userfaultfd) noexcept {
-    uffdio_api api{};
-    api.api = UFFD_API;
-    api.features = kAllEvents;
-    return ::ioctl(userfaultfd, UFFDIO_API, &api) == 0 ? 0 : errno;
+    return enable(userfaultfd, kAllEvents);
 }
 
 int tryMissingPages() noexcept {
@@ -75,11 +86,21 @@ int tryMissingPages() noexcept {
     return fd ? enableMissingPages(fd.get()) : errno;
 }
 
+int enableEveryTouch(int userfaultfd) noexcept {
+    return enable(userfaultfd, kAllEvents | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM);
+}
+
+int tryEveryTouch() noexcept {
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, missingPagesFlags())));
+    return fd ? enableEveryTouch(fd.get()) : errno;
+}
+
 int registerForMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
-    uffdio_register area{};
-    area.range = {start, bytes};
-    area.mode = UFFDIO_REGISTER_MODE_MISSING;
-    return ::ioctl(userfaultfd, UFFDIO_REGISTER, &area) == 0 ? 0 : errno;
+    return registerFor(UFFDIO_REGISTER_MODE_MISSING, userfaultfd, start, bytes);
+}
+
+int registerForEveryTouch(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+    return registerFor(UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, userfaultfd, start, bytes);
 }
 
 std::vector<MemoryEvent> readMemoryEvents(int userfaultfd) {
@@ -111,6 +132,13 @@ Supplied supplyZeroes(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
     zero.range = {at, bytes};
     const int returned = ::ioctl(userfaultfd, UFFDIO_ZEROPAGE, &zero);
     return resultOf(returned, zero.zeropage);
+}
+
+Supplied mapFilePages(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+    uffdio_continue request{};
+    request.range = {at, bytes};
+    const int returned = ::ioctl(userfaultfd, UFFDIO_CONTINUE, &request);
+    return resultOf(returned, request.mapped);
 }
 
 void wakeFaults(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {

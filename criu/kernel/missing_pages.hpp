@@ -23,8 +23,17 @@ namespace criu::kernel {
 /// Whether this process may have such descriptors, by trying: 0 or the errno.
 [[nodiscard]] int tryMissingPages() noexcept;
 
+/// The same two for registerForEveryTouch(): also EINVAL before Linux 5.14.
+[[nodiscard]] int enableEveryTouch(int userfaultfd) noexcept;
+[[nodiscard]] int tryEveryTouch() noexcept;
+
 /// From now on pages that a range of mappings lacks are waited for. Returns 0 or the errno.
 [[nodiscard]] int registerForMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
+
+/// The same for private mappings of files in memory (tmpfs, memfd): threads wait at the first touch of a page whether
+/// the file has it (a minor fault) or not. So the kernel shows no byte of the file by itself, and memory that its
+/// process has given up can be made zero as anonymous memory would be.
+[[nodiscard]] int registerForEveryTouch(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
 /// What has happened in the memory that a descriptor belongs to.
 struct MemoryEvent {
@@ -55,6 +64,9 @@ struct Supplied {
 [[nodiscard]] Supplied supplyPages(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept;
 /// The same with pages of zeroes.
 [[nodiscard]] Supplied supplyZeroes(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
+/// Maps pages that the mapped file has there, and wakes whoever waits for them: the kernel copies a page when it is
+/// written to. EFAULT if the file hasn't got one. After registerForEveryTouch().
+[[nodiscard]] Supplied mapFilePages(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 /// Has threads that wait for pages of a range touch them again.
 void wakeFaults(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 

@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
+#include "criu/memory/clone_file.hpp"
 #include "criu/memory/mapping_kind.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vma_pages.hpp"
@@ -52,6 +53,8 @@ bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
         std::lower_bound(old.begin(), old.end(), vma.start,
                          [](const PlacedVma& placed, std::uint64_t start) { return placed.vma->start < start; });
     if (at == old.end() || !at->mapped)
+        return false;
+    if (at->ofClones)
         return false;
     const VmaEntry& other = *at->vma;
     const bool same = other.start == vma.start && other.end == vma.end && other.flags == vma.flags &&
@@ -125,15 +128,32 @@ void AddressSpace::add(const VmaEntry& vma, int protection, Room& room, FileCach
         const int flags = static_cast<int>(vma.flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
         placed.protection = placed.kind->map({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, files);
     }
+    addPlaced(placed, room, log);
+}
+
+void AddressSpace::addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log) {
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.kind = &mappingKindOf(vma);
+    placed.ofClones = true;
+    room.place(placed);
+    const int flags = static_cast<int>(vma.flags) & ~(MAP_ANONYMOUS | MAP_POPULATE | MAP_NONBLOCK);
+    placed.protection =
+        mapFile({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, clones.fd, clones.offsetOf(vma.start));
+    addPlaced(placed, room, log);
+}
+
+void AddressSpace::addPlaced(PlacedVma placed, Room& room, Log& log) {
     placed.mapped = true;
     room.take(placed);
     if (placed.moved())
-        log.debug("memory of {:#x} is built at {:#x}", vma.start, placed.at);
+        log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
     vmas_.push_back(placed);
 }
 
 AddressSpace AddressSpace::build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                                 MappedFiles& files, Log& log) {
+                                 MappedFiles& files, const CloneFile* clones, Log& log) {
+    const auto isOfClones = [clones](const VmaEntry& vma) { return clones != nullptr && clones->has(vma); };
     AddressSpace space;
     const MmEntry& mm = **task.mm;
     space.vmas_.reserve(mm.n_vmas);
@@ -146,7 +166,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
         const MapStage stage = mappingKindOf(*vma).stage();
         if (stage == MapStage::Elsewhere || stage == MapStage::Files)
             continue;
-        if (!space.takeOver(*vma, previous))
+        if (isOfClones(*vma) || !space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
     space.unmapOthers(previous);
@@ -156,7 +176,10 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     for (const VmaEntry* vma : fresh) {
         // Content is written through the mapping; what has none gets its final protection at once.
         const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
-        space.add(*vma, protection, room, cache, log);
+        if (isOfClones(*vma))
+            space.addOfClones(*vma, protection, *clones, room, log);
+        else
+            space.add(*vma, protection, room, cache, log);
     }
     space.sort();
     return space;

@@ -20,6 +20,7 @@ namespace criu::memory {
 
 class LateAreas;
 class MappingKind;
+struct CloneFile;
 
 /// One mapping of the image in the process that is being restored.
 struct PlacedVma {
@@ -28,6 +29,7 @@ struct PlacedVma {
     std::uint64_t at = 0;  ///< where it is now; the final place is vma->start
     bool mapped = false;
     bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
+    bool ofClones = false;   ///< maps the file that clones have in common
     bool filled = false;  ///< some pages of it are private: this process, or one that it inherited it from, made them
     int protection = 0;   ///< what it has now
 
@@ -47,9 +49,10 @@ public:
     AddressSpace() = default;
 
     /// Maps everything of `task` that has content (and what is common with children to come). `pages`: its private
-    /// pages; `previous`: what the process inherited from its creator at fork.
+    /// pages; `previous`: what the process inherited from its creator at fork; `clones`: what is mapped of a file that
+    /// other restores of the same images map, too, instead of being filled (--map-pages), or null.
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                              MappedFiles& files, Log& log);
+                              MappedFiles& files, const CloneFile* clones, Log& log);
 
     /// Maps the memory of devices, which are there once the process' files are open. After fill().
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
@@ -92,6 +95,8 @@ private:
     class Room;
 
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
+    void addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log);
+    void addPlaced(PlacedVma placed, Room& room, Log& log);
     void unmapOthers(const AddressSpace& previous) const;
     void installGuards() const;
     void sort();

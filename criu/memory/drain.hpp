@@ -76,6 +76,9 @@ public:
     /// All at once.
     void drain(const DrainSource& source, PageSink& sink, std::span<const DrainJob> jobs);
 
+    /// Whether Options::stopWanted() says so.
+    [[nodiscard]] bool stopWanted() const { return options_.stopWanted && options_.stopWanted(); }
+
     /// Memory taken for buffers so far.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
     /// Bytes of zero pages that took no storage, in all finished runs.

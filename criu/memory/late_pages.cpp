@@ -87,6 +87,23 @@ LatePages::Order LatePages::take(const Piece& piece) {
     return {number, piece.source, piece.bytes};
 }
 
+std::optional<Piece> LatePages::waitingAt(std::uint64_t address, std::uint64_t most) const {
+    const auto found = find(address);
+    if (found == waiting_.end())
+        return std::nullopt;
+    const std::uint64_t before = address - found->first;
+    return Piece{address, std::min(most, found->second.bytes - before), found->second.source + before};
+}
+
+std::optional<Piece> LatePages::waitingFrom(std::uint64_t address, std::uint64_t most) const {
+    if (auto here = waitingAt(address, most))
+        return here;
+    const auto next = waiting_.lower_bound(address);
+    if (next == waiting_.end())
+        return std::nullopt;
+    return waitingAt(next->first, most);
+}
+
 std::optional<LatePages::Order> LatePages::takeAt(std::uint64_t address, std::uint64_t most) {
     const std::uint64_t page = address & ~(kImagePageSize - 1);
     const auto found = find(page);

@@ -35,6 +35,11 @@ public:
 
     [[nodiscard]] State stateOf(std::uint64_t address) const noexcept;
 
+    /// Pages that wait, from that of `address` on, at most so many bytes; they go on waiting. Nothing if it doesn't.
+    [[nodiscard]] std::optional<Piece> waitingAt(std::uint64_t address, std::uint64_t most) const;
+    /// The first of those that wait at or behind an address.
+    [[nodiscard]] std::optional<Piece> waitingFrom(std::uint64_t address, std::uint64_t most) const;
+
     /// Takes pages that wait, from that of `address` on, at most so many bytes; nothing if it doesn't wait. What lies
     /// behind is the next that takeNext() finds.
     [[nodiscard]] std::optional<Order> takeAt(std::uint64_t address, std::uint64_t most);

@@ -12,9 +12,9 @@ namespace criu::memory {
 std::span<const MappingKind* const> mappingKinds() {
     // Kinds that a name gives away come first: whether a file is a device takes a look at the file.
     static const MappingKind* const kinds[] = {
-        &uprobesMapping(), &kernelAreaMapping(), &guardMapping(),   &unsupportedMapping(),
-        &aioRingMapping(), &packetRingMapping(), &ioUringMapping(), &sysvMapping(),
-        &segmentMapping(), &deviceMapping(),     &fileMapping(),    &anonymousMapping(),
+        &uprobesMapping(), &kernelAreaMapping(), &guardMapping(),     &clonesMapping(), &unsupportedMapping(),
+        &aioRingMapping(), &packetRingMapping(), &ioUringMapping(),   &sysvMapping(),   &segmentMapping(),
+        &deviceMapping(),  &fileMapping(),       &anonymousMapping(),
     };
     return kinds;
 }

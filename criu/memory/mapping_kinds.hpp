@@ -9,6 +9,7 @@ namespace criu::memory {
 const MappingKind& uprobesMapping();      ///< the area where the kernel's user-space probes keep instructions
 const MappingKind& kernelAreaMapping();   ///< vDSO, its data, vsyscall page
 const MappingKind& guardMapping();        ///< guard regions: parts of mappings, entries of their own in images
+const MappingKind& clonesMapping();       ///< of restore --map-pages
 const MappingKind& unsupportedMapping();  ///< what can't be dumped or restored
 const MappingKind& aioRingMapping();
 const MappingKind& packetRingMapping();

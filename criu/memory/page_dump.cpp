@@ -8,6 +8,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/kernel/pagemap.hpp"
+#include "criu/memory/clone_content.hpp"
+#include "criu/memory/clone_file.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/ranges.hpp"
 #include "criu/memory/write_tracking.hpp"
@@ -32,13 +34,17 @@ bool isWhole(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::AioRing);
 }
 
+bool isOfClones(const DumpedVma& vma) {
+    return vma.source != nullptr && memory::isOfClones(*vma.source);
+}
+
 bool hasPagesToDump(const VmaEntry& vma) {
     return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
 /// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.
 bool isTouched(const kernel::Vma& vma) {
-    return vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
+    return memory::isOfClones(vma) || vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
 /// Pages copied on write that a relative of the process still has in common with it; smaps shows only those that are
@@ -63,6 +69,7 @@ std::uint64_t expectedBytes(const DumpedMemory& memory) {
     for (const DumpedVma& vma : memory.vmas)
         if (vma.source != nullptr && hasPagesToDump(*vma.entry))
             bytes += vma.source->flags.has(kernel::VmFlag::HugeTlb) ? vma.entry->end - vma.entry->start
+                     : isOfClones(vma)                              ? vma.source->rss + vma.source->swap
                                                                     : vma.source->anonymous + vma.source->swap;
     return bytes;
 }
@@ -73,8 +80,13 @@ public:
     /// Takes pages as they are found, ascending by address. It may change the list, which is emptied afterwards.
     using Taker = std::function<void(std::vector<DrainJob>&)>;
 
-    PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker)
-        : task_(task), memory_(memory), scanner_(task.process, task.mode), taker_(std::move(taker)) {}
+    /// `stopWanted`: asked while something is waited for.
+    PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker, std::function<bool()> stopWanted)
+        : task_(task),
+          memory_(memory),
+          scanner_(task.process, task.mode),
+          taker_(std::move(taker)),
+          stopWanted_(std::move(stopWanted)) {}
 
     void run() {
         const auto& vmas = memory_.vmas;
@@ -160,14 +172,17 @@ private:
     }
 
     void addWhole(const DumpedVma& vma) {
-        if (isWhole(*vma.entry))
+        if (isOfClones(vma))
+            for (const Range& range : contentOfClone(task_.process, scanner_, *vma.source, stopWanted_))
+                addPages(vma, range.start, range.end);
+        else if (isWhole(*vma.entry))
             addPages(vma, vma.entry->start, vma.entry->end);
     }
 
     void add(const DumpedVma& vma, const PageRange& found) {
         if (any(found.categories & PageIs::Guard))
             addGuard(found.start, found.end);
-        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry)) {
+        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry) && !isOfClones(vma)) {
             if (usesParent() && isClean(vma, found))
                 addFromParent(vma, found.start, found.end);
             else
@@ -204,7 +219,8 @@ private:
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
         // Pages that processes have in common come at once, so that they have them in common again.
-        const bool late = mayComeLate(*vma.entry) && vma.source->inCommon == 0;
+        // Clones have pages in common with strangers.
+        const bool late = mayComeLate(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
         if (!late || task_.staying == nullptr)
             return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
         PageJob pages;
@@ -221,7 +237,8 @@ private:
 
     void addContent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end, PageFlags flags) {
         waiting_ += (end - start) / kImagePageSize;
-        addJob({{start, end - start, flags}, hasSharedPages(*vma.source)});
+        // What of clones isn't mapped yet can't be had through /proc/PID/mem, which waits for no userfaultfd.
+        addJob({{start, end - start, flags}, hasSharedPages(*vma.source) && !isOfClones(vma)});
     }
 
     void addJob(const DrainJob& job) {
@@ -240,6 +257,7 @@ private:
     const DumpedMemory& memory_;
     kernel::PagemapScanner scanner_;
     Taker taker_;
+    std::function<bool()> stopWanted_;
     std::vector<DrainJob> jobs_;
     std::uint64_t waiting_ = 0;  ///< pages of `jobs_` with content
     std::vector<Range> guards_;
@@ -259,7 +277,8 @@ DumpedVma guardEntry(const Range& range, Arena& arena) {
 
 /// Mappings of which a pre-dump takes nothing: those that are dumped whole, and those that can't be tracked.
 bool isLeftToDump(const DumpedVma& vma) {
-    return isWhole(*vma.entry) || !hasPagesToDump(*vma.entry) || (vma.entry->flags & MAP_HUGETLB) != 0;
+    return isWhole(*vma.entry) || isOfClones(vma) || !hasPagesToDump(*vma.entry) ||
+           (vma.entry->flags & MAP_HUGETLB) != 0;
 }
 
 }  // namespace
@@ -275,7 +294,9 @@ PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSin
         };
     }
     Drainer::Run copying(drainer, source, *sink);
-    PageSearch search(task, memory, [&copying](std::vector<DrainJob>& jobs) { copying.add(jobs); });
+    PageSearch search(
+        task, memory, [&copying](std::vector<DrainJob>& jobs) { copying.add(jobs); },
+        [&drainer] { return drainer.stopWanted(); });
     PageDumpResult result;
     const auto start = Clock::now();
     search.run();
@@ -297,9 +318,10 @@ FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory) {
     std::copy_if(memory.vmas.begin(), memory.vmas.end(), std::back_inserter(wanted.vmas),
                  [](const DumpedVma& vma) { return !isLeftToDump(vma); });
     FoundPages found;
-    PageSearch search(task, wanted, [&found](std::vector<DrainJob>& jobs) {
-        found.jobs.insert(found.jobs.end(), jobs.begin(), jobs.end());
-    });
+    PageSearch search(
+        task, wanted,
+        [&found](std::vector<DrainJob>& jobs) { found.jobs.insert(found.jobs.end(), jobs.begin(), jobs.end()); },
+        [] { return false; });
     search.run();
     found.scanned = search.scanned();
     found.inParent = search.inParent();

@@ -61,6 +61,14 @@ public:
         return at != ranges_.begin() && std::prev(at)->second >= range.end;
     }
 
+    /// All of them, ascending.
+    [[nodiscard]] std::vector<Range> ranges() const {
+        std::vector<Range> all;
+        for (const auto& [start, end] : ranges_)
+            all.push_back({start, end});
+        return all;
+    }
+
     /// Start of a range of `size` bytes that is free, at or above `from`; nothing if there is none below `limit`.
     [[nodiscard]] std::optional<std::uint64_t> findHole(std::uint64_t size, std::uint64_t from,
                                                         std::uint64_t limit = taskSize()) const {

@@ -202,6 +202,7 @@ struct Options {
     bool trackMemory = false;
     bool autoDedup = false;
     bool lazyPages = false;
+    bool mapPages = false;               ///< memory is mapped of a file that clones of the images have in common
     bool background = false;             ///< memory is written when the tree runs again
     std::uint64_t backgroundMemory = 0;  ///< bytes that this may take meanwhile; 0: any number
     PreDumpMode preDumpMode = PreDumpMode::Splice;

@@ -199,6 +199,16 @@ static void requireStreamCommand(const Invocation& invocation) {
     fail("--stream can't be used with {}", commandName(command));
 }
 
+/// What --map-pages doesn't go with.
+static void requireMappable(const model::Options& options) {
+    if (options.lazyPages)
+        fail("--map-pages and --lazy-pages exclude each other: pages come from one place");
+    if (options.autoDedup)
+        fail("--map-pages and --auto-dedup exclude each other: other clones want the same images");
+    if (options.stream || options.streamFrom)
+        fail("--map-pages and streams exclude each other: other clones couldn't read the stream again");
+}
+
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
@@ -219,6 +229,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("--restore-sibling needs --restore-detached");
     if (!forRestore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
         fail("--inherit-fd is for restore only");
+    if (forRestore && options.mapPages)
+        requireMappable(options);
     if (command == Command::PreDump && options.lazyPages)
         fail("pre-dump can't be combined with --lazy-pages: its memory goes on to change");
     if (command == Command::Dump && options.lazyPages && options.pageServer)

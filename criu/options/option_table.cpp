@@ -369,6 +369,10 @@ constexpr OptionRow kTable[] = {
      "write nothing that CRIU of this version can't read: 4.2", compat},
     {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Built, "move memory on demand after the restore",
      flag<&O::lazyPages>, "lazy_pages"},
+    {Memory, "map-pages", 0, None, "", NoNo, OnRestore, Built,
+     "have memory in common with other restores of the same images, copy-on-write: it is mapped instead of read, and a "
+     "process that is started for that lives as long as they do",
+     flag<&O::mapPages>, "map_pages"},
     {Transfer,
      "page-server",
      0,

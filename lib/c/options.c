@@ -144,6 +144,7 @@ FLAG(checksum, checksum)
 FLAG(background, background)
 FLAG(stream, stream)
 FLAG(lazy_pages, lazy_pages)
+FLAG(map_pages, map_pages)
 FLAG(tls, tls)
 FLAG(tls_no_cn_verify, tls_no_cn_verify)
 

@@ -56,6 +56,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_background(opts, true);
     criu_local_set_stream(opts, true);
     criu_local_set_lazy_pages(opts, true);
+    criu_local_set_map_pages(opts, true);
     criu_local_set_tls(opts, true);
     criu_local_set_tls_no_cn_verify(opts, true);
 }

@@ -40,6 +40,16 @@ TEST_CASE("pages that follow each other, with their content, are one piece") {
     CHECK_FALSE(pages.complete());
 }
 
+TEST_CASE("pages that wait can be looked at without being taken") {
+    LatePages pages = tenPages();
+    pages.forget(0x12000, kPage);
+    CHECK(pages.waitingAt(0x11000, 8 * kPage) == Piece{0x11000, kPage, 0x11000});
+    CHECK(pages.waitingAt(0x12000, kPage) == std::nullopt);
+    CHECK(pages.waitingFrom(0x12000, 2 * kPage) == Piece{0x13000, 2 * kPage, 0x13000});
+    CHECK(pages.waitingFrom(0x1a000, kPage) == std::nullopt);
+    CHECK(pages.waitingBytes() == 9 * kPage);
+}
+
 TEST_CASE("what is taken next lies behind what was wanted, and then comes the beginning") {
     LatePages pages = tenPages();
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);

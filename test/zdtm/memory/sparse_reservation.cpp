@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also map-pages-again
 #include "zdtm.hpp"
 
 ZDTM("huge reservations (1 TiB) with a few pages in use cost nothing") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also map-pages-again
 // zdtm: ignore tree, .*
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Restores that have memory in common (--map-pages)."""
+
+import os
+import re
+import shutil
+import signal
+
+from harness import processes
+from subject import Failed
+import modes
+
+CLONES = 20
+
+
+def restore(subject, name):
+    """A restore with --map-pages; mappings look different from before."""
+    before = subject.restore_options
+    subject.restore_options = [*before, "--map-pages"]
+    run = subject.try_restore(subject.ours, subject.images(name))
+    subject.restore_options = before
+    subject.require_success(run)
+    subject.init.until(lambda: processes.tree(subject.root), 10, "the clone")
+
+
+def map_pages(subject, _task):
+    """The program finds all its memory."""
+    subject.dump(subject.ours, "images")
+    restore(subject, "images")
+    subject.check()
+
+
+def map_pages_again(subject, _task):
+    """A clone is dumped, completely: its images don't need those that it was restored from, and its program finds all its
+    memory after an ordinary restore."""
+    subject.dump(subject.ours, "images")
+    restore(subject, "images")
+    subject.require_success(subject.ours.run("dump", subject.images("again"), "dump.log",
+                                             ["-t", str(subject.root), *subject.dump_options]))
+    shutil.rmtree(subject.images("images"))
+    subject.await_free_ids()
+    subject.restore(subject.ours, "again")
+    subject.check()
+
+
+def keepers():
+    """The processes of keepers, those that supply last."""
+    found = []
+    for pid in sorted(processes.pids()):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if re.match(rb"[^ ]+: clones: (watch|supply)", file.read()):
+                    found.append(pid)
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def memory_of(pid):
+    """Of a process, in KiB: its share of all memory that it has mapped, and how much it has mapped."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        words = dict(line.split()[:2] for line in file.read().splitlines()[1:])
+    return int(words["Pss:"]), int(words["Rss:"])
+
+
+def map_pages_many(subject, _task):
+    """Many clones at once use the memory of one and little more; all find their memory. When the keeper is killed, they
+    end."""
+    subject.dump(subject.ours, "images")
+    roots = []
+    for _ in range(CLONES):
+        restore(subject, "images")
+        roots.append(subject.root)
+    if len(keepers()) != 2:
+        raise Failed(f"one keeper, of two processes, was expected: {keepers()}")
+    least = sum(os.path.getsize(os.path.join(subject.images("images"), file))
+                for file in os.listdir(subject.images("images")) if file.startswith("pages-")) >> 10
+    subject.init.until(lambda: all(memory_of(root)[1] >= least * 0.9 for root in roots), 60,
+                       "all pages of all clones to be mapped")
+    most = max(memory_of(root)[1] for root in roots)
+    shares = sum(memory_of(root)[0] for root in roots)
+    if shares > most * 1.2:
+        raise Failed(f"{CLONES} clones of {most} KiB have {shares} KiB in common")
+    for root in roots[:2]:
+        os.kill(root, signal.SIGTERM)
+        ended = subject.init.wait(root, subject.CHECK_SECONDS, "the check of a clone")
+        if ended.code != 0:
+            raise Failed(f"a clone ended with {ended.code}: {subject.output}")
+    os.kill(keepers()[-1], signal.SIGKILL)
+    for root in roots[2:]:
+        subject.init.until(lambda root=root: root not in processes.pids(), 20, "the end of clones without keeper")
+
+
+MODES = [
+    modes.Mode("map-pages", map_pages, beyond_42=True, of_memory=True),
+    modes.Mode("map-pages-again", map_pages_again, scenario=True, beyond_42=True),
+    modes.Mode("map-pages-many", map_pages_many, scenario=True, beyond_42=True),
+]
