@@ -53,7 +53,7 @@ std::uint64_t LateMemory::waitingBytes() const {
 
 bool LateMemory::complete() const {
     const std::lock_guard lock(mutex_);
-    return pages_.complete() && !hasZeroes_;
+    return pages_.complete() && !hasFaults_;
 }
 
 LateMemory::News LateMemory::takeEvents() {
@@ -64,7 +64,7 @@ LateMemory::News LateMemory::takeEvents() {
         for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
             for (kernel::MemoryEvent& event : events)
                 apply(event, news);
-        serveZeroes(news);
+        answerFaults(news);
     } catch (...) {
         gate_.leaveTaking();
         throw;
@@ -77,21 +77,16 @@ void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
     using Kind = kernel::MemoryEvent::Kind;
     const std::lock_guard lock(mutex_);
     switch (event.kind) {
-        case Kind::Fault: {
-            const std::uint64_t page = event.start & ~(kImagePageSize - 1);
-            const LatePages::State state = pages_.stateOf(page);
-            if (state == LatePages::State::Waiting)
-                news.wanted.push_back(page);
-            else if (state == LatePages::State::Unknown)
-                zeroes_.push_back(page);
+        case Kind::Fault:
+            faults_.push_back(event.start & ~(kImagePageSize - 1));
             return;
-        }
         case Kind::Fork:
             news.children.push_back(
                 std::make_unique<LateMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
             return;
         case Kind::Move:
             pages_.move(event.start, event.target, event.bytes);
+            kernel::wakeFaults(fd_.get(), event.target, event.bytes);
             break;
         case Kind::Remove:
         case Kind::Unmap:
@@ -102,8 +97,13 @@ void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
     kernel::wakeFaults(fd_.get(), event.start, event.bytes);
 }
 
-void LateMemory::serveZeroes(News& news) {
-    std::erase_if(zeroes_, [this](std::uint64_t page) {
+void LateMemory::answerFaults(News& news) {
+    std::erase_if(faults_, [&](std::uint64_t page) {
+        const LatePages::State state = stateOf(page);
+        if (state == LatePages::State::Waiting)
+            news.wanted.push_back(page);
+        if (state != LatePages::State::Unknown)
+            return true;
         const kernel::Supplied result = kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
         if (result.code == EAGAIN && result.bytes == 0)
             return false;
@@ -113,8 +113,13 @@ void LateMemory::serveZeroes(News& news) {
             kernel::wakeFaults(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
         return true;
     });
-    hasZeroes_ = !zeroes_.empty();
-    news.again = hasZeroes_;
+    hasFaults_ = !faults_.empty();
+    news.again = hasFaults_;
+}
+
+LatePages::State LateMemory::stateOf(std::uint64_t page) const {
+    const std::lock_guard lock(mutex_);
+    return pages_.stateOf(page);
 }
 
 void LateMemory::lose() {

@@ -72,7 +72,10 @@ private:
     };
 
     void apply(kernel::MemoryEvent& event, News& news);
-    void serveZeroes(News& news);
+    /// When no event is left: the kernel hands out faults before events that tell of what came first, and so a page may
+    /// have been moved to where somebody waits for it.
+    void answerFaults(News& news);
+    [[nodiscard]] LatePages::State stateOf(std::uint64_t page) const;
     /// Puts the beginning of one piece. False if the kernel wants an event to be read first.
     bool put(const LatePages::Order& order, const LatePages::Piece& piece, std::span<const std::byte> content,
              std::uint64_t& most);
@@ -84,8 +87,8 @@ private:
     Gate gate_;
     mutable std::mutex mutex_;  ///< for pages_
     LatePages pages_;
-    std::vector<std::uint64_t> zeroes_;  ///< pages that somebody waits for and that have no content
-    std::atomic<bool> hasZeroes_{false};
+    std::vector<std::uint64_t> faults_;  ///< pages that somebody waits for, and of which nothing is known yet
+    std::atomic<bool> hasFaults_{false};
     std::atomic<std::uint64_t> supplied_{0};
 };
 
