@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -12,6 +13,7 @@ from crit import json_stream
 from crit.words import printable, size
 from criu_ns.arguments import Arguments, UsageError
 from pycriu import images
+from pycriu.images.kinds import KINDS
 from programs import BUILD, crit, run
 
 TREE = {"magic": "PSTREE", "entries": [{"pid": 7, "ppid": 0, "pgid": 7, "sid": 7, "threads": [7, 8]},
@@ -96,6 +98,26 @@ class Refusals(Scratch):
         self.assertEqual(result.returncode, 1, text)
         self.assertIn(says, text)
         self.assertNotIn("Traceback", text)
+
+    def test_encrypted_images(self):
+        folder = self.file("images")
+        os.mkdir(folder)
+        head = {"version": 1, "id": "aWQ=\n", "recipients": [{"share": "c2hhcmU=\n", "wrapped": "a2V5\n"}], "mac": "bWFj\n"}
+        magics = struct.pack("<II", images.by_name["IMG_COMMON"], KINDS["ENCRYPTED"].magic)
+        self.file("images/inventory.img", images.dumps({"magic": "INVENTORY", "entries": [
+            {"img_version": 4200, "fdinfo_per_id": True, "extensions": ["encrypted"]}]}))
+        self.file("images/encryption.img", images.dumps({"magic": "ENCRYPTION", "entries": [head]}))
+        for number in range(3):
+            self.file(f"images/encrypted-{number}.img", magics + os.urandom(100))
+        for words in (["x", folder, "ps"], ["x", folder, "fds"], ["x", folder, "mems"], ["explain", folder]):
+            result = crit(*words)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn(b"are encrypted, which crit doesn't undo", result.stderr, words)
+        for words in (["info"], ["show"], ["decode", "-i"]):
+            result = crit(*words, self.file("images/encrypted-1.img"))
+            self.assertEqual((result.returncode, result.stdout), (1, b""), words)
+            self.assertIn(b"The image is encrypted", result.stderr, words)
+        self.assertEqual(json.loads(crit("show", self.file("images/encryption.img")).stdout)["entries"], [head])
 
     def test_texts(self):
         self.refused("decode", data=b"\xef\xbe\xad\xde" * 4, says="Unknown magic 0xdeadbeef")

@@ -57,7 +57,7 @@ class RoundTrips(unittest.TestCase):
 
     def test_every_kind_with_every_field(self):
         for kind in KINDS.values():
-            if kind.content is None and not kind.first:
+            if kind.content is None and not kind.first and kind.tag != "ENCRYPTED":
                 self.check(kind.tag, self.filled(kind.message), self.filled(kind.message))
 
     def test_pagemaps(self):

@@ -5,14 +5,9 @@ import os
 import re
 import shutil
 
+from harness import keys
 from subject import Failed
 import modes
-
-# Key pairs as openssl genpkey writes them: whose the images are, and a stranger's.
-KEYS = {"recipient": ("MC4CAQAwBQYDK2VuBCIEIEj6cpm8+R3lnUCNojl4ocUUN0ztRnjhEgm0TJ6vppFF", "MCowBQYDK2VuAyEA94Epnoa0DO91uRpzd1IGZGORyullkQaNZDudNpzmewc="),
-        "stranger": ("MC4CAQAwBQYDK2VuBCIEIPjEsiWQuCDtEAbf3vwaK1TnKRmk8sFnLob94IRAuOxo", "MCowBQYDK2VuAyEA5nMtdu932uS5KA70OGxRUm3hfbWtv9EHkcb5Z/QCdnE="),
-        "signer": ("MC4CAQAwBQYDK2VwBCIEIPD2klfRtCjh1bQC7OPA0A/K2FNr3y5aAfwLc+eV2uxm", "MCowBQYDK2VwAyEAI7IAwNyDHlz8qmrXgFCshJAdo0GyQp5PrdLFreq2G5Y="),
-        "forger": ("MC4CAQAwBQYDK2VwBCIEID9I679BhBlJZYlC59qb9IyBUoXXIvDYPIs42ozrdHmY", "MCowBQYDK2VwAyEA0UycI7LIXPL2NjZxnxEpmrrqUlzZqPLxdsQoxHtM7y8=")}
 
 
 class Keys:
@@ -20,13 +15,7 @@ class Keys:
 
     def __init__(self, subject):
         self.folder = subject.images("keys")
-        os.makedirs(self.folder, exist_ok=True)
-        for name, pair in KEYS.items():
-            for half, label, text in zip(("key", "pub"), ("PRIVATE", "PUBLIC"), pair):
-                path = os.path.join(self.folder, f"{name}.{half}")
-                with open(path, "w", encoding="ascii") as file:
-                    file.write(f"-----BEGIN {label} KEY-----\n{text}\n-----END {label} KEY-----\n")
-                os.chmod(path, 0o600)
+        keys.write(self.folder)
 
     def encrypt(self, name="recipient"):
         """For a dump."""
@@ -69,23 +58,36 @@ def require_refused(subject, name, options, pattern):
     subject.require_nothing_left(f"after a restore with {options}")
 
 
+def pack(subject, name):
+    """Puts images into a stream, and out of that into another directory: path of the stream and the name of the directory."""
+    path, unpacked = subject.images(f"{name}.stream"), f"{name}-unpacked"
+    subject.require_success(subject.ours.run("stream", subject.images(name), "pack.log", ["pack", "--stream-to", path]))
+    subject.require_success(subject.ours.run("stream", subject.images(unpacked), "unpack.log", ["unpack", "--stream-from", path]))
+    return path, unpacked
+
+
 def encrypted(subject, _task):
     """Encrypted and signed images in a directory, compressed and as a stream."""
-    keys = Keys(subject)
-    subject.dump(subject.ours, "images", [*keys.encrypt("stranger"), *keys.encrypt(), *keys.sign()])
+    own = Keys(subject)
+    subject.dump(subject.ours, "images", [*own.encrypt("stranger"), *own.encrypt(), *own.sign()])
     folder = subject.images("images")
     if others := [name for name in os.listdir(folder) if name.endswith(".img") and
                   not re.fullmatch(r"encrypted-\d+\.img|encryption\.img|inventory\.img|signature\.img", name)]:
         raise Failed(f"not encrypted: {others}")
-    verified = subject.ours.run("verify", folder, "verify.log", [*keys.decrypt(), *keys.signed_by()])
+    verified = subject.ours.run("verify", folder, "verify.log", [*own.decrypt(), *own.signed_by()])
     subject.require_success(verified)
     require_refused(subject, "images", [], "are encrypted")
-    require_restored(subject, "images", [*keys.decrypt(), *keys.signed_by()])
-    subject.dump(subject.ours, "packed", [*keys.encrypt(), "--compress", "--checksum"])
-    require_restored(subject, "packed", keys.decrypt())
+    stream, unpacked = pack(subject, "images")
+    require_refused(subject, unpacked, [], "are encrypted")
+    require_refused(subject, unpacked, [*own.decrypt(), *own.signed_by("forger")], "by somebody else")
+    require_refused(subject, "streamed", [*own.decrypt(), *own.signed_by("forger"), "--stream-from", stream], "by somebody else")
+    require_restored(subject, "streamed", [*own.decrypt(), *own.signed_by(), "--stream-from", stream])
+    subject.dump(subject.ours, "compressed", [*own.encrypt(), *own.sign(), "--compress", "--checksum"])
+    _, unpacked = pack(subject, "compressed")
+    require_restored(subject, unpacked, [*own.decrypt(), *own.signed_by()])
     stream = subject.images("checkpoint.stream")
-    subject.dump(subject.ours, "streamed", [*keys.encrypt(), "--stream-to", stream])
-    require_restored(subject, "streamed", [*keys.decrypt(), "--stream-from", stream])
+    subject.dump(subject.ours, "streamed", [*own.encrypt(), "--stream-to", stream])
+    require_restored(subject, "streamed", [*own.decrypt(), "--stream-from", stream])
     subject.check()
 
 
@@ -110,12 +112,12 @@ def changes(folder, other, name):
 
 def encrypted_damaged(subject, task):
     """Every file of a checkpoint removed, changed, cut, and of another dump: each is found before anything is made."""
-    keys = Keys(subject)
-    subject.dump(subject.ours, "other", [*keys.encrypt(), *keys.sign(), "--leave-running"])
-    subject.dump(subject.ours, "images", [*keys.encrypt(), *keys.sign()])
+    own = Keys(subject)
+    subject.dump(subject.ours, "other", [*own.encrypt(), *own.sign(), "--leave-running"])
+    subject.dump(subject.ours, "images", [*own.encrypt(), *own.sign()])
     whole = subject.images("images")
     names = sorted(name for name in os.listdir(whole) if name.endswith(".img"))
-    both = [*keys.decrypt(), *keys.signed_by()]
+    both = [*own.decrypt(), *own.signed_by()]
     # Those of the images are alike: of some each is changed in one way, the ways in turn.
     single = [name for name in names if re.fullmatch(r"encrypted-[1-9]\d*\.img", name)][task["seed"] % 5::5][:5]
     for name in [*single, *(name for name in names if not re.fullmatch(r"encrypted-[1-9]\d*\.img", name))]:
@@ -127,26 +129,31 @@ def encrypted_damaged(subject, task):
             shutil.copytree(whole, bad)
             dict(changes(bad, subject.images("other"), name))[what]()
             if name.startswith("encrypted-"):
-                require_refused(subject, "bad", keys.decrypt(), re.escape(name))
+                require_refused(subject, "bad", own.decrypt(), re.escape(name))
             elif name == "encryption.img":
-                require_refused(subject, "bad", keys.decrypt(), r"encryption\.img|encrypted-0\.img")
+                require_refused(subject, "bad", own.decrypt(), r"encryption\.img|encrypted-0\.img")
             # The signature of another dump is one, but of other files.
             require_refused(subject, "bad", both, "signed|sign" if name == "signature.img" else re.escape(name))
     shutil.rmtree(subject.images("bad"))
     shutil.copytree(whole, subject.images("bad"))
     shutil.copyfile(os.path.join(whole, "encrypted-1.img"), os.path.join(subject.images("bad"), "pages-9.img"))
-    require_refused(subject, "bad", keys.decrypt(), r"pages-9\.img: it isn't of this dump")
+    require_refused(subject, "bad", own.decrypt(), r"pages-9\.img: it isn't of this dump")
     require_refused(subject, "bad", both, r"pages-9\.img: it wasn't signed")
-    require_refused(subject, "images", keys.decrypt("stranger"), "for none of the keys given")
-    require_refused(subject, "images", [*keys.decrypt(), *keys.signed_by("forger")], "by somebody else")
+    require_refused(subject, "images", own.decrypt("stranger"), "for none of the keys given")
+    require_refused(subject, "images", [*own.decrypt(), *own.signed_by("forger")], "by somebody else")
     require_refused(subject, "images", [], "are encrypted")
-    os.chmod(keys.decrypt()[1], 0o644)
-    require_refused(subject, "images", keys.decrypt(), "others may use the file")
-    os.chmod(keys.decrypt()[1], 0o600)
+    os.chmod(own.decrypt()[1], 0o644)
+    require_refused(subject, "images", own.decrypt(), "others may use the file")
+    os.chmod(own.decrypt()[1], 0o600)
     require_restored(subject, "images", both)
-    subject.dump(subject.ours, "plain", keys.sign())
-    require_refused(subject, "plain", keys.decrypt(), "aren't encrypted, but --decrypt is given")
-    require_restored(subject, "plain", keys.signed_by())
+    subject.dump(subject.ours, "plain", own.sign())
+    require_refused(subject, "plain", own.decrypt(), "aren't encrypted, but --decrypt is given")
+    require_refused(subject, "plain", both, "aren't encrypted, but --decrypt is given")
+    shutil.rmtree(subject.images("bad"))
+    shutil.copytree(subject.images("plain"), subject.images("bad"))
+    os.unlink(os.path.join(subject.images("bad"), "signature.img"))
+    require_refused(subject, "bad", own.signed_by(), "aren't signed, but --signed-by is given")
+    require_restored(subject, "plain", own.signed_by())
     subject.check()
 
 

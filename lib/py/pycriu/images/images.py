@@ -59,6 +59,8 @@ class ImageReader:
         if number not in BY_MAGIC:
             raise MagicException(number)
         self._kind = BY_MAGIC[number]
+        if self._kind.tag == "ENCRYPTED":
+            raise ImageError("The image is encrypted: criu restore and criu verify decrypt it, with --decrypt")
         self.magic = self._kind.tag
 
     def _word(self) -> int:
