@@ -21,7 +21,6 @@ using crypto::PublicKey;
 using crypto::SecretBytes;
 
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kIdSize = 16;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
 /// More than anybody has; each costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
@@ -94,6 +93,7 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretBytes> identities
     copyTo(mac, head->mac, name, "MAC");
 
     bool found = false;
+    const ErrorContext context([&] { return name; });
     for (const SecretBytes& identity : identities) {
         const PublicKey own = curves_.publicOf(identity.bytes());
         for (const Recipient& each : recipients) {
@@ -104,12 +104,12 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretBytes> identities
         }
     }
     if (!found) {
-        Error error(0, fmt::format("{}: the images are encrypted, and for none of the keys given", name));
+        Error error(0, "the images are encrypted, and for none of the keys given");
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
     if (macOf(symmetric_, key_, id_, recipients) != mac)
-        fail("{}: it isn't what was written: damaged, or changed", name);
+        fail("it isn't what was written: damaged, or changed");
 }
 
 std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
