@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -87,6 +88,17 @@ UniqueFd decryptList(const ImageDir& images, const DumpKey& key, const std::stri
     return list;
 }
 
+/// Threads decrypt blocks in any order: of two that overlap, either could be what remains.
+void requireApart(const EncryptedFileEntry& entry) {
+    std::vector<std::size_t> order(entry.n_sizes);
+    std::iota(order.begin(), order.end(), std::size_t{});
+    std::sort(order.begin(), order.end(),
+              [&entry](std::size_t a, std::size_t b) { return entry.offsets[a] < entry.offsets[b]; });
+    for (std::size_t i = 1; i < order.size(); ++i)
+        if (entry.offsets[order[i]] - entry.offsets[order[i - 1]] < entry.sizes[order[i - 1]])
+            fail("two blocks are at {:#x}", entry.offsets[order[i]]);
+}
+
 void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::less<>>& names, const std::string& list) {
     if (!stream::isFileName(entry.name) || !names.insert(entry.name).second)
         fail("{}: \"{}\" is no name of an image, or is there twice", list, entry.name);
@@ -99,6 +111,7 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
         if (entry.sizes[i] == 0 || entry.sizes[i] > kEncryptedBlock || entry.offsets[i] > entry.size ||
             entry.sizes[i] > entry.size - entry.offsets[i])
             fail("a block of {} bytes is at {:#x} of {}", entry.sizes[i], entry.offsets[i], entry.size);
+    requireApart(entry);
 }
 
 /// What lies there must have been written by the dump: all images, and no others.
