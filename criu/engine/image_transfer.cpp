@@ -40,8 +40,9 @@ ImageDir receive(Run& run) {
     return spool;
 }
 
-/// The signature is looked at if the user has said whose it has to be. Whether it was.
-bool verifySignature(Run& run, const ImageDir& images) {
+/// The signature is looked at if the user has said whose it has to be. Whether it was. `into` gets a copy of what was
+/// signed; null: nothing does.
+bool verifySignature(Run& run, const ImageDir& images, const ImageDir* into) {
     if (run.keys.signers.empty()) {
         if (images.exists(ImageKind::Signature))
             run.log.info("The images in {} are signed; --signed-by compares that", images.name());
@@ -50,7 +51,7 @@ bool verifySignature(Run& run, const ImageDir& images) {
     if (images.openParent())
         fail("the images in {} build on earlier ones, which their signature doesn't know", images.name());
     run.log.stage("signature");
-    requireSigned(images, run.keys.signers, [&run] { run.stop.throwIfRequested(); });
+    requireSigned(images, run.keys.signers, into, [&run] { run.stop.throwIfRequested(); });
     run.log.info("The images in {} are as they were signed", images.name());
     return true;
 }
@@ -74,14 +75,25 @@ std::optional<DumpKey> keyOf(Run& run, const ImageDir& images) {
 
 /// What encrypted images are in clear, in memory; nothing if they aren't encrypted.
 std::optional<ImageDir> decrypted(Run& run, const ImageDir& images) {
-    (void)verifySignature(run, images);
     const std::optional<DumpKey> key = keyOf(run, images);
     if (!key)
         return std::nullopt;
     run.log.stage("decrypt");
-    ImageDir spool = makeSpool(run.options.streamMemory);
+    ImageDir spool = makeSpool(run.options.streamMemory, images.name());
     const DecryptedAmounts amounts = decryptImages(images, *key, &spool, [&run] { run.stop.throwIfRequested(); });
     run.log.info("{} has {} encrypted files of {} bytes", images.name(), amounts.files, amounts.bytes);
+    return spool;
+}
+
+/// A copy in memory of images that somebody has signed whom the user trusts; nothing if no signature is asked for.
+/// Nobody can exchange them between the look at their signature and their use.
+std::optional<ImageDir> copyOfSigned(Run& run, const ImageDir& images) {
+    if (run.keys.signers.empty()) {
+        (void)verifySignature(run, images, nullptr);
+        return std::nullopt;
+    }
+    ImageDir spool = makeSpool(run.options.streamMemory, images.name());
+    (void)verifySignature(run, images, &spool);
     return spool;
 }
 
@@ -163,6 +175,8 @@ IncomingImages openIncoming(Run& run) {
     std::optional<ImageDir> spool;
     if (options.streamFrom)
         spool = receive(run);
+    if (auto same = copyOfSigned(run, spool ? *spool : place))
+        spool = std::move(same);
     if (auto plain = decrypted(run, spool ? *spool : place))
         spool = std::move(plain);
     if (!spool)
@@ -172,7 +186,7 @@ IncomingImages openIncoming(Run& run) {
 
 std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images) {
     std::vector<std::string> found;
-    if (verifySignature(run, images))
+    if (verifySignature(run, images, nullptr))
         found.push_back(fmt::format("{}: all files are as they were signed", images.name()));
     if (const std::optional<DumpKey> key = keyOf(run, images)) {
         const DecryptedAmounts amounts = decryptImages(images, *key, nullptr, [&run] { run.stop.throwIfRequested(); });
@@ -183,7 +197,7 @@ std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images) {
 }
 
 bool freesWhatIsRead(const model::Options& options) noexcept {
-    return options.autoDedup || options.stream || options.streamFrom || options.decrypt;
+    return options.autoDedup || options.stream || options.streamFrom || options.decrypt || options.signedBy;
 }
 
 int packStream(Run& run) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -44,75 +45,98 @@ std::vector<std::string> signedNames(const ImageDir& images) {
     return names;
 }
 
-/// A file while threads hash pieces of it; it is opened by the first.
-class Hashing {
-public:
-    Hashing(const ImageDir& images, std::string name, std::uint64_t size)
-        : images_(images), name_(std::move(name)), size_(size), pieces_((size + kPiece - 1) / kPiece) {}
+/// A file that lies there.
+struct PresentFile {
+    std::string name;
+    std::uint64_t size = 0;
 
-    [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size(); }
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
-
-    void hashPiece(const crypto::Symmetric& symmetric, std::size_t number, std::span<std::byte> buffer) {
-        std::call_once(opened_, [this] {
-            auto file = images_.openNamed(name_, O_RDONLY);
-            if (!file)
-                failWith(ENOENT, "open {} in {}", name_, images_.name());
-            file_ = std::move(*file);
-        });
-        const ErrorContext context([this] { return fmt::format("{}/{}", images_.name(), name_); });
-        const std::uint64_t offset = number * kPiece;
-        const auto piece = buffer.first(std::min<std::uint64_t>(kPiece, size_ - offset));
-        readAt(file_.get(), piece, offset);
-        pieces_[number] = symmetric.hash(piece);
-    }
-
-    /// All pieces were hashed.
-    [[nodiscard]] HashedFile finish() { return {name_, size_, std::move(pieces_)}; }
-
-private:
-    const ImageDir& images_;
-    const std::string name_;
-    const std::uint64_t size_;
-    std::once_flag opened_;
-    UniqueFd file_;
-    std::vector<Hash> pieces_;
+    [[nodiscard]] std::size_t pieces() const noexcept { return size / kPiece + (size % kPiece != 0 ? 1 : 0); }
 };
 
-std::vector<HashedFile> hashAll(const ImageDir& images, const crypto::Symmetric& symmetric,
-                                const CheckStop& checkStop) {
-    std::vector<std::shared_ptr<Hashing>> files;
-    for (const std::string& name : signedNames(images)) {
-        const auto file = images.openNamed(name, O_RDONLY);
-        if (!file)
-            failWith(ENOENT, "open {} in {}", name, images.name());
-        struct stat status {};
-        sys(::fstat(file->get(), &status), "look at {}", name);
-        if (!S_ISREG(status.st_mode))
-            fail("{}/{} isn't a regular file", images.name(), name);
-        files.push_back(std::make_shared<Hashing>(images, name, static_cast<std::uint64_t>(status.st_size)));
+PresentFile presentFile(const ImageDir& images, const std::string& name) {
+    const auto file = images.openNamed(name, O_RDONLY);
+    if (!file)
+        failWith(ENOENT, "open {} in {}", name, images.name());
+    struct stat status {};
+    sys(::fstat(file->get(), &status), "look at {}", name);
+    if (!S_ISREG(status.st_mode))
+        fail("{}/{} isn't a regular file", images.name(), name);
+    return {name, static_cast<std::uint64_t>(status.st_size)};
+}
+
+/// A file while threads read pieces of it. It is opened by the first of them, and closed after the last.
+class Reading {
+public:
+    /// `into`: where a copy is made; null: nowhere.
+    Reading(const ImageDir& images, const PresentFile& file, const ImageDir* into)
+        : images_(images), into_(into), file_(file) {}
+
+    [[nodiscard]] std::span<const std::byte> piece(std::size_t number, std::span<std::byte> buffer) {
+        std::call_once(opened_, [this] { open(); });
+        const ErrorContext context([this] { return fmt::format("{}/{}", images_.name(), file_.name); });
+        const std::uint64_t offset = number * kPiece;
+        const auto bytes = buffer.first(std::min<std::uint64_t>(kPiece, file_.size - offset));
+        readAt(from_.get(), bytes, offset);
+        return bytes;
     }
-    std::vector<HashedFile> out(files.size());
+
+    /// Puts a piece into the copy, whose size is the file's from the beginning on: zeroes needn't be written.
+    void store(std::size_t number, std::span<const std::byte> bytes) const {
+        if (into_ == nullptr ||
+            std::all_of(bytes.begin(), bytes.end(), [](std::byte each) { return each == std::byte{}; }))
+            return;
+        try {
+            writeAt(to_.get(), bytes, number * kPiece);
+        } catch (Error& error) {
+            if (error.code() == ENOSPC)
+                error.addHint("signed images are held in memory until they are restored: raise --stream-memory");
+            throw;
+        }
+    }
+
+private:
+    void open() {
+        auto from = images_.openNamed(file_.name, O_RDONLY);
+        if (!from)
+            failWith(ENOENT, "open {} in {}", file_.name, images_.name());
+        from_ = std::move(*from);
+        if (into_ == nullptr)
+            return;
+        to_ = into_->createNamed(file_.name);
+        sys(::ftruncate(to_.get(), static_cast<off_t>(file_.size)), "size {} to {} bytes", file_.name, file_.size);
+    }
+
+    const ImageDir& images_;
+    const ImageDir* const into_;
+    const PresentFile& file_;
+    std::once_flag opened_;
+    UniqueFd from_;
+    UniqueFd to_;
+};
+
+/// Gets a piece of a file, both by number, and its hash. Called by any thread.
+using TakePiece = std::function<void(std::size_t file, std::size_t number, const Hash& hash)>;
+
+/// Reads all pieces of all files once, with all cores. What `take` doesn't throw at is copied into `into`.
+void hashAll(const ImageDir& images, std::span<const PresentFile> files, const ImageDir* into,
+             const CheckStop& checkStop, const TakePiece& take) {
+    const crypto::Symmetric symmetric;
     BufferPool buffers(kPiece);
-    std::mutex mutex;
     ThreadPool pool(availableCores());  // last: its threads use the others
     for (std::size_t i = 0; i < files.size(); ++i) {
-        const auto left = std::make_shared<std::size_t>(files[i]->pieces());
-        if (*left == 0)
-            out[i] = files[i]->finish();
-        for (std::size_t piece = 0; piece < files[i]->pieces(); ++piece)
-            pool.submit([&, i, piece, left, file = files[i]] {
+        if (files[i].pieces() == 0 && into != nullptr)
+            (void)into->createNamed(files[i].name);
+        const auto reading = std::make_shared<Reading>(images, files[i], into);
+        for (std::size_t number = 0; number < files[i].pieces(); ++number)
+            pool.submit([&, i, number, reading] {
                 checkStop();
                 BufferPool::Use buffer(buffers);
-                file->hashPiece(symmetric, piece, buffer.first(kPiece));
-                const std::lock_guard lock(mutex);
-                if (--*left == 0)
-                    out[i] = file->finish();
+                const auto bytes = reading->piece(number, buffer.first(kPiece));
+                take(i, number, symmetric.hash(bytes));
+                reading->store(number, bytes);
             });
-        files[i].reset();  // it is closed when its last piece is done
     }
     pool.wait();
-    return out;
 }
 
 /// The bytes that are signed.
@@ -179,12 +203,40 @@ std::vector<HashedFile> readSigned(const ImageDir& images, std::span<const crypt
     return files;
 }
 
+/// The files that lie there, which must be those that were signed, as long as they were. Nothing is read of a file that
+/// has another size: it may be one of exabytes, all of them a hole.
+std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<const HashedFile> expected) {
+    const std::vector<std::string> names = signedNames(images);
+    std::vector<PresentFile> present;
+    auto next = names.begin();
+    for (const HashedFile& file : expected) {
+        if (next != names.end() && *next < file.name)
+            break;
+        if (next == names.end() || *next != file.name)
+            failWith(ENOENT, "open {}/{}, which was signed", images.name(), file.name);
+        present.push_back(presentFile(images, file.name));
+        if (present.back().size != file.size)
+            fail("{}/{}: it has {} bytes, but {} were signed", images.name(), file.name, present.back().size,
+                 file.size);
+        ++next;
+    }
+    if (next != names.end())
+        fail("{}/{}: it wasn't signed with the others", images.name(), *next);
+    return present;
+}
+
 }  // namespace
 
 void signImages(const ImageDir& images, crypto::Bytes secret, const CheckStop& checkStop) {
-    const crypto::Symmetric symmetric;
     const crypto::Curves curves;
-    const std::vector<HashedFile> files = hashAll(images, symmetric, checkStop);
+    std::vector<PresentFile> present;
+    std::vector<HashedFile> files;
+    for (const std::string& name : signedNames(images)) {
+        present.push_back(presentFile(images, name));
+        files.push_back({name, present.back().size, std::vector<Hash>(present.back().pieces())});
+    }
+    hashAll(images, present, nullptr, checkStop,
+            [&files](std::size_t file, std::size_t number, const Hash& hash) { files[file].pieces[number] = hash; });
     const crypto::PublicKey signer = curves.signerOf(secret);
     const crypto::Signature signature = curves.sign(secret, statementOf(files));
     std::vector<::SignedFile> entries(files.size(), SIGNED_FILE__INIT);
@@ -207,25 +259,15 @@ void signImages(const ImageDir& images, crypto::Bytes secret, const CheckStop& c
     image.finish();
 }
 
-void requireSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers, const CheckStop& checkStop) {
+void requireSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers, const ImageDir* into,
+                   const CheckStop& checkStop) {
     const std::vector<HashedFile> expected = readSigned(images, signers);
-    const std::vector<HashedFile> present = hashAll(images, crypto::Symmetric(), checkStop);
-    auto next = present.begin();
-    for (const HashedFile& file : expected) {
-        if (next != present.end() && next->name < file.name)
-            break;
-        if (next == present.end() || next->name != file.name)
-            failWith(ENOENT, "open {}/{}, which was signed", images.name(), file.name);
-        if (next->size != file.size)
-            fail("{}/{}: it has {} bytes, but {} were signed", images.name(), file.name, next->size, file.size);
-        const auto bad = std::mismatch(file.pieces.begin(), file.pieces.end(), next->pieces.begin()).first;
-        if (bad != file.pieces.end())
+    const std::vector<PresentFile> present = requireSameFiles(images, expected);
+    hashAll(images, present, into, checkStop, [&](std::size_t file, std::size_t number, const Hash& hash) {
+        if (expected[file].pieces[number] != hash)
             fail("{}/{}: the piece at offset {:#x} isn't what was signed: damaged, or changed", images.name(),
-                 file.name, static_cast<std::uint64_t>(bad - file.pieces.begin()) * kPiece);
-        ++next;
-    }
-    if (next != present.end())
-        fail("{}/{}: it wasn't signed with the others", images.name(), next->name);
+                 present[file].name, number * kPiece);
+    });
 }
 
 }  // namespace criu

@@ -15,9 +15,10 @@ class ImageDir;
 /// thread, and throws if the work is to end. Throws Error.
 void signImages(const ImageDir& images, crypto::Bytes secret, const std::function<void()>& checkStop);
 
-/// Reads all images there, with all cores. Throws Error, which names file and offset, unless all are as one of the
-/// signers has signed them, and no others are there.
-void requireSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers,
+/// Reads all images there once, with all cores. Throws Error, which names file and offset, unless all are as one of the
+/// signers has signed them, and no others are there. `into` gets a copy of what was read (null: nothing does), without
+/// the signature: whoever uses that has what was signed, even if somebody changes the images meanwhile.
+void requireSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers, const ImageDir* into,
                    const std::function<void()>& checkStop);
 
 }  // namespace criu

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/image/spool.hpp"
 
+#include <utility>
+
 #include "criu/base/error.hpp"
 #include "criu/kernel/mount_calls.hpp"
 
 namespace criu {
 
-ImageDir makeSpool(std::optional<std::uint64_t> limit) {
+ImageDir makeSpool(std::optional<std::uint64_t> limit, std::string name) {
     const ErrorContext context([] { return "a directory in memory for images on their way"; });
     kernel::FileSystemParts parts{"tmpfs", "", "mode=0700", 0};
     if (limit)
         parts.options += fmt::format(",size={}", *limit);
-    return {kernel::mountFileSystem(parts), "the stream"};
+    return {kernel::mountFileSystem(parts), std::move(name)};
 }
 
 }  // namespace criu

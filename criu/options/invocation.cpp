@@ -207,6 +207,9 @@ static void requireMappable(const model::Options& options) {
         fail("--map-pages and --auto-dedup exclude each other: other clones want the same images");
     if (options.stream || options.streamFrom)
         fail("--map-pages and streams exclude each other: other clones couldn't read the stream again");
+    if (options.decrypt || options.signedBy)
+        fail("--map-pages and {} exclude each other: each restore has a copy of the images of its own",
+             options.decrypt ? "--decrypt" : "--signed-by");
 }
 
 void validate(Invocation& invocation, std::vector<std::string> words) {

@@ -152,7 +152,8 @@ TEST_CASE("what can't go through a stream is refused with it") {
             CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
     }
     CHECK_THROWS_WITH(validated({"restore", "--stream", "--lazy-pages"}), Contains("exclude each other"));
-    for (const char* other : {"--lazy-pages", "--auto-dedup", "--stream", "--stream-from=7"})
+    for (const char* other :
+         {"--lazy-pages", "--auto-dedup", "--stream", "--stream-from=7", "--decrypt=key", "--signed-by=key"})
         CHECK_THROWS_WITH(validated({"restore", "--map-pages", other}), Contains("--map-pages and"));
     CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("can't be used with dedup"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream-to", "-", "-o", "-"}), Contains("standard output"));

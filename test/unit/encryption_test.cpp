@@ -16,6 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/image/directory_outlet.hpp"
+#include "criu/image/encrypted_format.hpp"
 #include "criu/image/encrypting_outlet.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/key_files.hpp"
@@ -193,6 +194,89 @@ TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken
     }
 }
 
+TEST_CASE("a list of encrypted files that a recipient's public key has made isn't trusted") {
+    Encrypted dump;
+    const ImageDir from = dump.images.images();
+    const DumpKey key(from, dump.identities);
+    // Entry of pages-1.img: its size, and places and sizes of its blocks.
+    const auto listed = [&](std::uint64_t size, std::vector<std::uint64_t> offsets, std::vector<std::uint32_t> sizes,
+                            std::string name = "pages-1.img") {
+        EncryptedFileEntry entry = ENCRYPTED_FILE_ENTRY__INIT;
+        entry.name = name.data();
+        entry.size = size;
+        entry.n_offsets = offsets.size();
+        entry.offsets = offsets.data();
+        entry.n_sizes = sizes.size();
+        entry.sizes = sizes.data();
+        const std::vector<std::byte> list = imageOf(ImageKind::Encrypted, entry.base);
+        std::string file(8 + list.size() + crypto::kTagSize, '\0');
+        const auto sealed = std::as_writable_bytes(std::span(file));
+        const auto head = encrypted::head();
+        std::copy(head.begin(), head.end(), sealed.begin());
+        key.ciphers().seal(key.ofFile(encrypted::kListFile).bytes(), {0, encrypted::kLastOfList}, {}, list,
+                           sealed.subspan(head.size()));
+        write(dump.path("encrypted-0.img"), file);
+        return dump.damage();
+    };
+    constexpr std::uint32_t kBlock = 1U << 20;
+    CHECK_THAT(listed(10, {0, 5}, {6, 5}), Contains("pages-1.img: two blocks are at 0x5"));
+    CHECK_THAT(listed(10, {5, 0}, {5, 6}), Contains("pages-1.img: two blocks are at 0x5"));
+    CHECK_THAT(listed(10, {3, 3}, {1, 1}), Contains("pages-1.img: two blocks are at 0x3"));
+    CHECK_THAT(listed(10, {0, 5}, {5}), Contains("2 blocks have a place, and 1 a size"));
+    CHECK_THAT(listed(10, {8}, {3}), Contains("a block of 3 bytes is at 0x8 of 10"));
+    CHECK_THAT(listed(10, {~0ULL}, {1}), Contains("a block of 1 bytes"));
+    CHECK_THAT(listed(10, {0}, {0}), Contains("a block of 0 bytes"));
+    CHECK_THAT(listed(kBlock * 2, {0}, {kBlock + 1}), Contains("a block of 1048577 bytes"));
+    CHECK_THAT(listed(~0ULL, {}, {}), Contains("bytes are more than a file has"));
+    for (const char* name : {"../pages-1.img", "/etc/x.img", "parent", "", ".img", "pages-1"})
+        CHECK_THAT(listed(0, {}, {}, name), Contains("is no name of an image"));
+}
+
+TEST_CASE("a head of encrypted images that nobody has made is refused") {
+    Encrypted dump;
+    const ImageDir from = dump.images.images();
+    std::vector<std::uint8_t> zeroes(64);
+    const auto refused = [&](std::size_t id, std::size_t recipients, std::size_t share, std::size_t wrapped,
+                             std::size_t mac, std::uint32_t version = 1) {
+        EncryptionRecipient one = ENCRYPTION_RECIPIENT__INIT;
+        one.share = {share, zeroes.data()};
+        one.wrapped = {wrapped, zeroes.data()};
+        std::vector<EncryptionRecipient*> all(recipients, &one);
+        EncryptionHead head = ENCRYPTION_HEAD__INIT;
+        head.version = version;
+        head.id = {id, zeroes.data()};
+        head.n_recipients = all.size();
+        head.recipients = all.data();
+        head.mac = {mac, zeroes.data()};
+        const std::vector<std::byte> image = imageOf(ImageKind::Encryption, head.base);
+        write(dump.path("encryption.img"), std::string(reinterpret_cast<const char*>(image.data()), image.size()));
+        return errorOf([&] { (void)DumpKey(from, dump.identities); });
+    };
+    CHECK_THAT(refused(16, 1, 32, 48, 32), Contains("encryption.img: a public key is one that has no secret"));
+    CHECK_THAT(refused(16, 0, 32, 48, 32), Contains("encryption.img") && Contains("for none of the keys given"));
+    CHECK_THAT(refused(15, 1, 32, 48, 32), Contains("its id has 15 bytes instead of 16"));
+    CHECK_THAT(refused(16, 1, 33, 48, 32), Contains("its share has 33 bytes"));
+    CHECK_THAT(refused(16, 1, 32, 0, 32), Contains("its wrapped key has 0 bytes"));
+    CHECK_THAT(refused(16, 1, 32, 48, 64), Contains("its MAC has 64 bytes"));
+    CHECK_THAT(refused(16, 257, 32, 48, 32), Contains("it has 257 recipients"));
+    CHECK_THAT(refused(16, 1, 32, 48, 32, 2), Contains("in a way that this criu doesn't know: 2"));
+}
+
+TEST_CASE("no dump has a key or an id of another one, whoever it is for") {
+    Encrypted dump;
+    TemporaryDir other;
+    dump.dump(other);
+    for (const char* name : {"encryption.img", "encrypted-0.img", "encrypted-1.img", "encrypted-2.img"}) {
+        const std::string one = contentOf(dump.path(name));
+        const std::string two = contentOf(other.path() + "/" + name);
+        CAPTURE(name);
+        REQUIRE(one.size() > 40);
+        // The content is the same; with a key and nonce that were used twice the bytes would be, too.
+        CHECK(one.substr(8, 32) != two.substr(8, 32));
+        CHECK(one.substr(one.size() - 16) != two.substr(two.size() - 16));
+    }
+}
+
 TEST_CASE("an encryption that fails leaves nothing") {
     TemporaryDir folder;
     const ImageDir directory = folder.images();
@@ -213,7 +297,7 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
     const ImageDir images = dump.images.images();
     const std::vector<crypto::PublicKey> good{crypto::PublicKey{}, signer};
     const auto problem = [&](const std::vector<crypto::PublicKey>& by) {
-        return errorOf([&] { requireSigned(images, by, kGoOn); });
+        return errorOf([&] { requireSigned(images, by, nullptr, kGoOn); });
     };
     CHECK_THAT(problem(good), Contains("aren't signed"));
     signImages(images, secret.bytes(), kGoOn);
@@ -228,6 +312,23 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
     SECTION("truncated") {
         fs::resize_file(dump.path("encrypted-2.img"), 100);
         CHECK_THAT(problem(good), Contains("encrypted-2.img: it has 100 bytes"));
+    }
+    SECTION("what is used is what was looked at") {
+        TemporaryDir target;
+        const ImageDir copy = target.images();
+        const std::string pages = contentOf(dump.path("encrypted-2.img"));
+        requireSigned(images, good, &copy, kGoOn);
+        write(dump.path("encrypted-2.img"), "exchanged afterwards");
+        CHECK(contentOf(target.path() + "/encrypted-2.img") == pages);
+        CHECK_FALSE(fs::exists(target.path() + "/signature.img"));
+        TemporaryDir plain;
+        const ImageDir to = plain.images();
+        CHECK(decryptImages(copy, DumpKey(copy, dump.identities), &to, kGoOn).files == 3);
+        CHECK(contentOf(plain.path() + "/pages-1.img") == dump.large);
+    }
+    SECTION("made larger by a hole that nobody could read to its end") {
+        fs::resize_file(dump.path("encrypted-2.img"), std::uintmax_t{1} << 40);
+        CHECK_THAT(problem(good), Contains("encrypted-2.img: it has 1099511627776 bytes, but"));
     }
     SECTION("removed") {
         REQUIRE(::unlink(dump.path("encrypted-1.img").c_str()) == 0);
@@ -247,6 +348,26 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
             CHECK_FALSE(problem(good).empty());
         }
     }
+}
+
+TEST_CASE("the copy of signed images has empty files, and holes as zeroes") {
+    TemporaryDir signedOnes;
+    TemporaryDir target;
+    crypto::SecretBytes secret(crypto::kKeySize);
+    crypto::randomize(secret.bytes());
+    const ImageDir images = signedOnes.images();
+    std::string content(5U << 20, '\0');
+    content[content.size() - 1] = content[3U << 20] = 'x';
+    write(signedOnes.path() + "/pages-1.img", content);
+    write(signedOnes.path() + "/empty.img", "");
+    write(signedOnes.path() + "/note.txt", "not an image");
+    signImages(images, secret.bytes(), kGoOn);
+    const ImageDir copy = target.images();
+    const std::vector<crypto::PublicKey> good{crypto::Curves().signerOf(secret.bytes())};
+    requireSigned(images, good, &copy, kGoOn);
+    CHECK(contentOf(target.path() + "/pages-1.img") == content);
+    CHECK(fs::exists(target.path() + "/empty.img"));
+    CHECK_FALSE(fs::exists(target.path() + "/note.txt"));
 }
 
 TEST_CASE("keys are taken as other programs write them") {
