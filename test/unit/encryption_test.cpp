@@ -163,6 +163,10 @@ TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken
         write(dump.path(name), "x");
         CHECK_THAT(dump.damage(), Contains(name + ": it isn't of this dump"));
     }
+    SECTION("what criu cpuinfo dump has written there") {
+        write(dump.path("cpuinfo.img"), "x");
+        CHECK(dump.damage().empty());
+    }
     SECTION("exchanged") {
         fs::rename(dump.path("encrypted-1.img"), dump.path("x"));
         fs::rename(dump.path("encrypted-2.img"), dump.path("encrypted-1.img"));
@@ -230,6 +234,39 @@ TEST_CASE("a list of encrypted files that a recipient's public key has made isn'
     CHECK_THAT(listed(~0ULL, {}, {}), Contains("bytes are more than a file has"));
     for (const char* name : {"../pages-1.img", "/etc/x.img", "parent", "", ".img", "pages-1"})
         CHECK_THAT(listed(0, {}, {}, name), Contains("is no name of an image"));
+}
+
+TEST_CASE("a list of encrypted files that was cut where one of its pieces ends isn't taken for a whole one") {
+    TemporaryDir folder;
+    const ImageDir directory = folder.images();
+    std::vector<crypto::SecretBytes> identities;
+    identities.emplace_back(crypto::kKeySize);
+    crypto::randomize(identities.front().bytes());
+    {
+        EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory),
+                             {crypto::Curves().publicOf(identities.front().bytes())});
+        const auto file = out.create("pages-1.img");
+        // Each block takes 8 bytes in the list: 7 of its place, 1 of its size.
+        constexpr std::uint64_t kFar = std::uint64_t{1} << 43;
+        constexpr std::uint64_t kBlocks = kEncryptedBlock / 8 + 1;
+        for (std::uint64_t i = 0; i < kBlocks; ++i)
+            file->write(kFar + i, bytesOf("x"));
+        file->finish(kFar + kBlocks);
+        out.finish();
+    }
+    const std::string path = folder.path() + "/encrypted-0.img";
+    const std::string whole = contentOf(path);
+    constexpr std::size_t kFirst = 8 + kEncryptedBlock + crypto::kTagSize;
+    REQUIRE(whole.size() > kFirst);
+    const DumpKey key(directory, identities);
+    const auto damage = [&] { return errorOf([&] { decryptImages(directory, key, nullptr, kGoOn); }); };
+    CHECK(damage().empty());
+    write(path, whole.substr(0, kFirst));
+    CHECK_THAT(damage(), Contains("encrypted-0.img: the 1048592 bytes at offset 0x8 aren't what was written"));
+    write(path, whole.substr(0, 8) + whole.substr(kFirst));
+    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("aren't what was written"));
+    write(path, whole + whole.substr(kFirst));
+    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("aren't what was written"));
 }
 
 TEST_CASE("a head of encrypted images that nobody has made is refused") {
