@@ -110,6 +110,26 @@ def changes(folder, other, name):
         yield "changed in its middle", lambda: flip(os.path.getsize(path) // 2)
 
 
+def exchanging(subject, name):
+    """The path of an action script that overwrites all pages as soon as it is told that a restore begins, which is after criu
+    has looked at their signature."""
+    path = subject.images("exchange.sh")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n[ \"$CRTOOLS_SCRIPT_ACTION\" = pre-restore ] || exit 0\ncd '{subject.images(name)}' || exit 1\n"
+                   "for file in pages-*.img; do\n    size=$(stat -c %s \"$file\")\n"
+                   "    yes 'not what was signed' | head -c \"$size\" | dd of=\"$file\" conv=notrunc status=none || exit 1\ndone\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+def contents(folder, beginning):
+    """The bytes of each file whose name begins so."""
+    for name in sorted(os.listdir(folder)):
+        if name.startswith(beginning):
+            with open(os.path.join(folder, name), "rb") as file:
+                yield file.read()
+
+
 def encrypted_damaged(subject, task):
     """Every file of a checkpoint removed, changed, cut, and of another dump: each is found before anything is made."""
     own = Keys(subject)
@@ -153,7 +173,9 @@ def encrypted_damaged(subject, task):
     shutil.copytree(subject.images("plain"), subject.images("bad"))
     os.unlink(os.path.join(subject.images("bad"), "signature.img"))
     require_refused(subject, "bad", own.signed_by(), "aren't signed, but --signed-by is given")
-    require_restored(subject, "plain", own.signed_by())
+    require_restored(subject, "plain", [*own.signed_by(), "--action-script", exchanging(subject, "plain")])
+    if not any(b"not what was signed" in each for each in contents(subject.images("plain"), "pages-")):
+        raise Failed("the images weren't exchanged during the restore")
     subject.check()
 
 
