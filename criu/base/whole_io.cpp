@@ -30,4 +30,9 @@ void writeAt(int fd, std::span<const std::byte> from, std::uint64_t offset) {
     }
 }
 
+void closeWritten(UniqueFd file, std::string_view name) {
+    if (::close(file.release()) < 0)
+        failErrno("{}: close", name);
+}
+
 }  // namespace criu

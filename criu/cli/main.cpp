@@ -56,6 +56,7 @@ void print(std::string_view text) {
 [[noreturn]] void become(const std::vector<std::string>& command) {
     const ArgumentVector arguments(command);
     ::signal(SIGPIPE, SIG_DFL);
+    ::signal(SIGXFSZ, SIG_DFL);
     ::execvp(command.front().c_str(), arguments.data());
     failErrno("run {}", command.front());
 }
@@ -138,6 +139,8 @@ int run(std::vector<std::string> words, Log& log) {
     ::signal(SIGCHLD, SIG_DFL);
     // Pipes and sockets that lose their reader are errors to report, not reasons to die.
     ::signal(SIGPIPE, SIG_IGN);
+    // So are files that may not grow (RLIMIT_FSIZE): EFBIG.
+    ::signal(SIGXFSZ, SIG_IGN);
     StopRequest stop;
     if (invocation.command == options::Command::Swrk || invocation.command == options::Command::Service) {
         const int status = serveRequests(invocation, log, stop);

@@ -20,6 +20,10 @@ void FileContents::read(std::uint64_t position, std::span<std::byte> into) const
     readAt(file_.get(), into, start_ + position);
 }
 
+void FileContents::finish(std::string_view name) {
+    closeWritten(std::move(file_), name);
+}
+
 SavedPages::SavedPages(memory::PageSinks& pages, std::uint32_t object, std::uint64_t size)
     : sink_(pages.open(memory::MemoryObject::device(object), size)) {
     const memory::PageRun all{0, size, PageFlags::Present};

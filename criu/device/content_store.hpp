@@ -40,6 +40,8 @@ public:
 class FileContents final : public ContentStore {
 public:
     FileContents(UniqueFd file, std::uint64_t start) noexcept : file_(std::move(file)), start_(start) {}
+    /// All was written; without it what a file system says late is missed. `name`: for messages. Throws Error.
+    void finish(std::string_view name);
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
     void read(std::uint64_t position, std::span<std::byte> into) const override;
 

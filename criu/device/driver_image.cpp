@@ -9,6 +9,7 @@
 #include <span>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 
 namespace criu::device {
 
@@ -17,10 +18,11 @@ void writeDriverImage(const ImageDir& images, const std::string& name, const Pro
     std::vector<std::byte> bytes(kDriverImageStart + size);
     std::memcpy(bytes.data(), &size, sizeof(size));
     ::protobuf_c_message_pack(&message, reinterpret_cast<std::uint8_t*>(bytes.data() + kDriverImageStart));
-    const UniqueFd fd = images.createNamed(name);
+    UniqueFd fd = images.createNamed(name);
     for (std::span<const std::byte> rest = bytes; !rest.empty();)
         rest =
             rest.subspan(static_cast<std::size_t>(sys(::write(fd.get(), rest.data(), rest.size()), "write {}", name)));
+    closeWritten(std::move(fd), name);
 }
 
 std::optional<std::vector<std::byte>> readDriverImageBytes(const ImageDir& images, const std::string& name) {

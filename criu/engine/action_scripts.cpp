@@ -22,6 +22,7 @@ public:
         sigset_t standard;
         ::sigemptyset(&standard);
         ::sigaddset(&standard, SIGPIPE);
+        ::sigaddset(&standard, SIGXFSZ);
         ::posix_spawnattr_setsigdefault(&attributes_, &standard);
         ::posix_spawnattr_setsigmask(&attributes_, &mask);
         ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);

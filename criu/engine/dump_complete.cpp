@@ -61,18 +61,18 @@ CompletePhase::CompletePhase(CapturedPhase& captured)
 
 void CompletePhase::completeImages() {
     frozen_.pages().finish();
-    writeInventory(captured_);
-    frozen_.sendImages();
+    try {
+        writeInventory(captured_);
+        frozen_.sendImages();
+    } catch (...) {
+        frozen_.revokeImages();  // a constructor that fails has no destructor
+        throw;
+    }
 }
 
 CompletePhase::~CompletePhase() {
-    if (stays_)
-        return;
-    try {
+    if (!stays_)
         frozen_.revokeImages();
-    } catch (const std::exception& error) {
-        frozen_.log().error("{}", error.what());
-    }
 }
 
 int CompletePhase::conclude() {

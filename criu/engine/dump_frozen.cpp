@@ -173,8 +173,12 @@ void FrozenPhase::sendImages() {
     parts_->outgoing.complete(run_);
 }
 
-void FrozenPhase::revokeImages() {
-    parts_->outgoing.revoke(run_);
+void FrozenPhase::revokeImages() noexcept {
+    try {
+        parts_->outgoing.revoke(run_);
+    } catch (const std::exception& error) {
+        run_.log.error("{}", error.what());
+    }
 }
 
 DumpStatistics& FrozenPhase::statistics() noexcept {

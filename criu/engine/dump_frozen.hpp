@@ -77,8 +77,8 @@ public:
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
     /// All images are made: they go where they are to go (--stream, --stream-to). Throws Error.
     void sendImages();
-    /// The dump has failed: what there is of it is no checkpoint. Throws Error.
-    void revokeImages();
+    /// The dump has failed: what there is of it is no checkpoint. What goes wrong in that is logged.
+    void revokeImages() noexcept;
     [[nodiscard]] const ImageDir& images() const noexcept;
     /// What all phases together took and moved.
     [[nodiscard]] DumpStatistics& statistics() noexcept;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/image_transfer.hpp"
 
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 #include <utility>
 
 #include "criu/base/byte_stream.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/names.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
@@ -21,10 +27,23 @@
 #include "criu/image/spool.hpp"
 #include "criu/image/stream_reader.hpp"
 #include "criu/image/stream_writer.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
 namespace {
+
+/// Whether the directory's path, as the kernel knows it now, leads to the directory. That of one that was unmounted or
+/// removed doesn't, nor that of one in another mount namespace.
+bool isReachable(const ImageDir& directory) {
+    const std::string link = fmt::format("/proc/self/fd/{}", directory.fd());
+    std::array<char, PATH_MAX> path{};
+    const auto rights = directory.takeRights();
+    struct stat here {};
+    struct stat there {};
+    return ::readlink(link.c_str(), path.data(), path.size() - 1) > 0 && ::fstat(directory.fd(), &here) == 0 &&
+           ::stat(path.data(), &there) == 0 && Inode::of(here) == Inode::of(there);
+}
 
 ByteStream streamOf(Run& run) {
     return {run.stream.take(), run.stop, run.stream.patience(), run.stream.name()};
@@ -102,6 +121,7 @@ std::optional<ImageDir> copyOfSigned(Run& run, const ImageDir& images) {
 OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at)
     : place(std::move(at)), outlet(std::move(to)), images(std::move(made)) {
     images.setOutlet(outlet.get());
+    reachable_ = isReachable(directory());
 }
 
 OutgoingImages::~OutgoingImages() = default;
@@ -112,7 +132,11 @@ void OutgoingImages::complete(Run& run) {
         outlet->finish();
     }
     if (run.keys.signer)
-        signImages(place ? *place : images, run.keys.signer->bytes(), [&run] { run.stop.throwIfRequested(); });
+        signImages(directory(), run.keys.signer->bytes(), [&run] { run.stop.throwIfRequested(); });
+    // What is written into a file system that is unmounted is lost when criu ends, and no call reports that.
+    if (reachable_ && !isReachable(directory()))
+        fail("image directory {}: it was unmounted or removed while images were written, nobody would find them",
+             directory().name());
 }
 
 void OutgoingImages::revoke(const Run& run) {

@@ -29,7 +29,8 @@ struct OutgoingImages {
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
 
-    /// All images are made: returns when they are where they go to, and signed, if they are to be. Throws Error.
+    /// All images are made: returns when they are where they go to, and signed, if they are to be. Throws Error, also
+    /// where nobody would find them, since the images directory was unmounted or removed meanwhile.
     void complete(Run& run);
     /// The dump has failed: what there is is no checkpoint. Throws Error.
     void revoke(const Run& run);
@@ -37,6 +38,11 @@ struct OutgoingImages {
     std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
     std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
     ImageDir images;
+
+private:
+    [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
+
+    bool reachable_;  ///< the images directory had a path that leads to it
 };
 
 /// Of a dump or pre-dump, as its options say (--stream, --stream-to, or just the images directory with its parents).

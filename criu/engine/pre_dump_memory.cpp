@@ -141,8 +141,13 @@ void PreDumpMemory::Work::write() {
     }
     frozen_.statistics().bufferBytes = drainer.bufferBytes();
     sinks.finish();
-    writeInventory();
-    frozen_.sendImages();
+    try {
+        writeInventory();
+        frozen_.sendImages();
+    } catch (...) {
+        frozen_.revokeImages();
+        throw;
+    }
     frozen_.tracking().commit();
 }
 

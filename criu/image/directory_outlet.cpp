@@ -23,8 +23,7 @@ public:
 
     void finish(std::uint64_t size) override {
         sys(::ftruncate(file_.get(), static_cast<off_t>(size)), "size {} to {} bytes", name_, size);
-        if (::close(file_.release()) < 0)
-            failErrno("close {}", name_);
+        closeWritten(std::move(file_), name_);
     }
 
 private:

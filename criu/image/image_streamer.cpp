@@ -263,7 +263,7 @@ void StreamerSupply::receive(UniqueFd pipe, const std::string& name) const {
     constexpr std::size_t kBuffer = std::size_t{1} << 20;
     const StreamerConnection& connection = link_->talk.connection;
     ByteStream in(std::move(pipe), connection.stop, connection.patience, "the image streamer's " + name);
-    const UniqueFd file = into_->createNamed(name);
+    UniqueFd file = into_->createNamed(name);
     std::vector<std::byte> buffer(kBuffer);
     for (std::uint64_t end = 0;;) {
         const std::size_t got = in.read(buffer);
@@ -275,6 +275,7 @@ void StreamerSupply::receive(UniqueFd pipe, const std::string& name) const {
     // The end of a pipe looks the same whether all was written or the streamer has died.
     if (!link_->talk.isAlive())
         fail("the image streamer has gone, so the file may be incomplete");
+    closeWritten(std::move(file), name);
 }
 
 }  // namespace criu

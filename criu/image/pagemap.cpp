@@ -175,7 +175,7 @@ std::optional<Pagemap> Pagemap::load(const ImageDir& dir, ImageKind kind, std::u
     auto file = dir.openRead(kind, id);
     if (!file)
         return std::nullopt;
-    return Pagemap(std::move(*file));
+    return inContext([&] { return dir.name(); }, [&] { return Pagemap(std::move(*file)); });
 }
 
 std::span<const PagemapRange> Pagemap::from(std::uint64_t vaddr) const noexcept {
@@ -203,7 +203,7 @@ std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
         struct stat status {};
         sys(::fstat(pages->get(), &status), "{}: fstat", name);
         if (static_cast<std::uint64_t>(status.st_size) < size)
-            fail("{}: has {} bytes, but its pagemap refers to {}", name, status.st_size, size);
+            fail("{}/{}: has {} bytes, but its pagemap refers to {}", dir.name(), name, status.st_size, size);
         files.push_back(std::move(*pages));
     }
     return files;

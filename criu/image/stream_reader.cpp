@@ -60,6 +60,7 @@ private:
     struct Open {
         UniqueFd fd;
         std::uint64_t end = 0;  ///< of what came
+        std::string name;
     };
 
     void readHead() {
@@ -151,7 +152,7 @@ private:
         struct stat status {};
         sys(::fstat(file.get(), &status), "look at {}", name);
         made_.emplace(name, Inode::of(status));
-        open_.emplace(files_++, Open{std::move(file), 0});
+        open_.emplace(files_++, Open{std::move(file), 0, std::string(name)});
     }
 
     Open& find(const RecordHead& head) {
@@ -165,6 +166,7 @@ private:
         Open& file = find(head);
         if (head.offset > stream::kLongestFile)
             damaged(fmt::format("something is at {:#x} of a file", head.offset));
+        const ErrorContext context([&file] { return file.name; });
         try {
             writeAt(file.fd.get(), payload, head.offset);
         } catch (Error& error) {
@@ -178,10 +180,12 @@ private:
     }
 
     void complete(const RecordHead& head) {
-        const Open& file = find(head);
+        Open& file = find(head);
         if (head.offset < file.end || head.offset > stream::kLongestFile)
             damaged(fmt::format("file {} has {} bytes, but {} came", head.file, head.offset, file.end));
-        sys(::ftruncate(file.fd.get(), static_cast<off_t>(head.offset)), "size a file to {} bytes", head.offset);
+        sys(::ftruncate(file.fd.get(), static_cast<off_t>(head.offset)), "{}: size to {} bytes", file.name,
+            head.offset);
+        closeWritten(std::move(file.fd), file.name);
         open_.erase(head.file);
     }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/image/written_sums.hpp"
 
 namespace criu {
@@ -103,9 +104,7 @@ void ImageWriter::finish() {
     writeOut();
     if (summing_)
         sums_->add(summing_->finish(name_));
-    // close(2) reports what network file systems put off. The descriptor is gone even then.
-    if (::close(fd_.release()) < 0)
-        failErrno("{}: close", name_);
+    closeWritten(std::move(fd_), name_);
 }
 
 void ImageWriter::writeAll(std::span<const std::byte> bytes) {

@@ -149,14 +149,15 @@ private:
 
 class FileLayer final : public PageLayer {
 public:
-    FileLayer(const ImageDir& images, Pagemap pagemap, bool compares)
-        : images_(images), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {
+    FileLayer(const ImageDir& images, std::string name, Pagemap pagemap, bool compares)
+        : images_(images), name_(std::move(name)), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {
         if (compares && !pagemap_.checksums().empty())
             checksum_ = std::make_shared<const Checksum>();
     }
 
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
 
+    [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] bool compares() const noexcept override { return checksum_ != nullptr; }
     [[nodiscard]] std::unique_ptr<PageContent> open() const override { return openFor(O_RDONLY); }
     [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override { return openFor(O_RDWR); }
@@ -174,6 +175,7 @@ private:
     }
 
     const ImageDir& images_;
+    const std::string name_;
     Pagemap pagemap_;
     /// Null: it isn't compressed. Loaded here, since restored processes may have other files.
     std::shared_ptr<const Codec> codec_;
@@ -183,6 +185,13 @@ private:
 bool needsParent(std::span<const PagemapRange> ranges) {
     return std::any_of(ranges.begin(), ranges.end(),
                        [](const PagemapRange& range) { return has(range.flags, PageFlags::Parent); });
+}
+
+/// Whether there is content that every restore reads. Other content may never be asked for here.
+bool needsContent(std::span<const PagemapRange> ranges) {
+    return std::any_of(ranges.begin(), ranges.end(), [](const PagemapRange& range) {
+        return has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Lazy);
+    });
 }
 
 }  // namespace
@@ -236,22 +245,29 @@ std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {
 }
 
 std::optional<PageSource> FilePageSources::open(const MemoryObject& object) const {
+    const std::string file = imageName(pagemapOf(object), object.id);
     std::vector<std::unique_ptr<const PageLayer>> layers;
+    std::string end;
     for (const ImageDir* dir = &images_; dir != nullptr; dir = dir->parent()) {
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
-        if (!pagemap)
+        if (!pagemap) {
+            end = fmt::format("{} has no {}", dir->name(), file);
             break;
+        }
+        end = fmt::format("{} has no parent", dir->name());
         // Who reads them may be in a user namespace, and not allowed to put files into the directory.
         for (const std::uint32_t number : pagemap->stripes().files)
             dir->fetch(imageName(ImageKind::Pages, number));
-        layers.push_back(std::make_unique<FileLayer>(*dir, std::move(*pagemap), compares_));
+        // A file that is lost or cut short is to be known before any process is made.
+        if (needsContent(pagemap->ranges()))
+            (void)pagemap->openPages(*dir, O_RDONLY | O_CLOEXEC);
+        layers.push_back(std::make_unique<FileLayer>(*dir, dir->name() + "/" + file, std::move(*pagemap), compares_));
         if (!needsParent(layers.back()->ranges()))
             break;
     }
     if (layers.empty())
         return std::nullopt;
-    return inContext([&] { return imageName(pagemapOf(object), object.id); },
-                     [&] { return PageSource(std::move(layers)); });
+    return inContext([&] { return file; }, [&] { return PageSource(std::move(layers), std::move(end)); });
 }
 
 std::string FilePageSources::describe(const MemoryObject& object) const {

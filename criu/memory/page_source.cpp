@@ -37,7 +37,8 @@ PageJob PageJob::from(std::uint64_t start) const noexcept {
     return rest;
 }
 
-PageSource::PageSource(std::vector<std::unique_ptr<const PageLayer>> layers) : layers_(std::move(layers)) {
+PageSource::PageSource(std::vector<std::unique_ptr<const PageLayer>> layers, std::string end)
+    : layers_(std::move(layers)), end_(std::move(end)) {
     // What is in a parent is looked for once now, so that a missing one is known before any process is made.
     for (const PagemapRange& range : layers_.front()->ranges())
         if (has(range.flags, PageFlags::Parent))
@@ -47,12 +48,12 @@ PageSource::PageSource(std::vector<std::unique_ptr<const PageLayer>> layers) : l
 void PageSource::visitLayer(std::size_t layer, std::uint64_t start, std::uint64_t end,
                             const std::function<void(const PageJob&)>& visit) const {
     if (layer >= layers_.size())
-        fail("the content of {:#x} is in a parent dump, which hasn't got such memory", start);
+        fail("the content of {:#x} is in a parent dump, but {}", start, end_);
     const auto gap = [&](std::uint64_t from, std::uint64_t to) {
         if (from >= to)
             return;
         if (layer != 0)
-            fail("the content of {:#x} should be in a parent dump, but isn't", from);
+            fail("the content of {:#x} should be in {}, but isn't", from, layers_[layer]->name());
         visit(absent(from, to));
     };
     std::uint64_t done = start;

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] virtual std::span<const PagemapRange> ranges() const = 0;
     /// Opens the content for the calling process, and checks that there is enough of it. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<PageContent> open() const = 0;
+    /// Which pagemap that is, for messages.
+    [[nodiscard]] virtual std::string name() const { return "a parent dump"; }
     /// Whether content is compared with checksums as it is read.
     [[nodiscard]] virtual bool compares() const noexcept { return false; }
     /// The same as open(), for content that may be freed when it was read.
@@ -76,7 +78,8 @@ public:
 class PageSource {
 public:
     /// Throws Error if the last layer says of pages that they are in its parent, or if any parent hasn't got them.
-    explicit PageSource(std::vector<std::unique_ptr<const PageLayer>> layers);
+    /// `end`: why there is no further layer, for messages.
+    explicit PageSource(std::vector<std::unique_ptr<const PageLayer>> layers, std::string end = "there is none");
 
     /// Visits all of an address range in ascending order, cut where something changes.
     void forEach(std::uint64_t start, std::uint64_t end, const std::function<void(const PageJob&)>& visit) const;
@@ -96,6 +99,7 @@ private:
                     const std::function<void(const PageJob&)>& visit) const;
 
     std::vector<std::unique_ptr<const PageLayer>> layers_;
+    std::string end_;
 };
 
 /// Opens the sources of one checkpoint.

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/turns.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/image_outlet.hpp"
 #include "criu/memory/pages_writer.hpp"
@@ -21,15 +22,16 @@ namespace {
 /// A file of an image directory.
 class FileStore final : public PagesStore {
 public:
-    explicit FileStore(UniqueFd file) : file_(std::move(file)), writer_(file_.get()) {}
+    FileStore(UniqueFd file, std::string name) : name_(std::move(name)), file_(std::move(file)), writer_(file_.get()) {}
 
     void resize(std::uint64_t size) override {
-        sys(::ftruncate(file_.get(), static_cast<off_t>(size)), "size a pages file to {} bytes", size);
+        sys(::ftruncate(file_.get(), static_cast<off_t>(size)), "{}: size to {} bytes", name_, size);
     }
 
     void share() override { writer_.share(); }
 
     std::uint64_t write(std::uint64_t offset, std::span<const std::byte> pages) override {
+        const ErrorContext context([this] { return name_; });
         return writer_.write(offset, pages);
     }
 
@@ -39,13 +41,16 @@ public:
             const ssize_t done = ::pwritev(file_.get(), pieces.data(), count, static_cast<off_t>(offset));
             if (done < 0 && errno == EINTR)
                 continue;
-            sys(done, "write at {:#x} of the pages file", offset);
+            sys(done, "{}: write at {:#x}", name_, offset);
             offset += static_cast<std::uint64_t>(done);
             (void)takeFront(pieces, static_cast<std::uint64_t>(done));
         }
     }
 
+    void finish() override { closeWritten(std::move(file_), name_); }
+
 private:
+    const std::string name_;
     UniqueFd file_;
     PagesWriter writer_;
 };
@@ -102,7 +107,8 @@ private:
 std::unique_ptr<PagesStore> createPagesStore(const ImageDir& images, std::uint32_t number) {
     if (images.outlet() != nullptr)
         return std::make_unique<OutletStore>(*images.outlet(), imageName(ImageKind::Pages, number));
-    return std::make_unique<FileStore>(images.createRaw(ImageKind::Pages, number));
+    return std::make_unique<FileStore>(images.createRaw(ImageKind::Pages, number),
+                                       fmt::format("{}/{}", images.name(), imageName(ImageKind::Pages, number)));
 }
 
 }  // namespace criu::memory

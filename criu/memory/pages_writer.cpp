@@ -67,7 +67,7 @@ void PagesWriter::put(std::uint64_t offset, std::span<const std::byte> bytes) co
         const ssize_t done = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR)
             continue;
-        sys(done, "write {} bytes at {:#x} of the pages file", bytes.size(), offset);
+        sys(done, "write {} bytes at {:#x}", bytes.size(), offset);
         offset += static_cast<std::uint64_t>(done);
         bytes = bytes.subspan(static_cast<std::size_t>(done));
     }

@@ -18,6 +18,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/nanoseconds.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -527,12 +528,13 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
                                                 int opened, StopRequest& stop) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
-    const UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
+    UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
     FileContents apart;
     const bool isApart = outputs.pages.takes(memory::MemoryObject::Kind::Files) &&
                          usedBytes(directory.get()) >= FileContents::kWorthwhile;
     auto sockets = FileArchives().pack(directory.get(), image.get(), ids, isApart ? &apart : nullptr, stop);
+    closeWritten(std::move(image), imageName(ImageKind::TmpfsDev, mount.device));
     apart.write(directory.get(), outputs.images, mount.device, outputs.pages, stop);
     return sockets;
 }

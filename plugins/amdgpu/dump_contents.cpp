@@ -23,8 +23,8 @@ device::ContentStore& DumpContents::openPages(std::uint32_t& object, std::uint64
 }
 
 device::ContentStore& DumpContents::openFile(const std::string& name, std::uint64_t size) {
-    return *files_.emplace_back(
-        std::make_unique<device::FileContents>(createContent(context_.images, name, size), kContentStart));
+    auto content = std::make_unique<device::FileContents>(createContent(context_.images, name, size), kContentStart);
+    return *files_.emplace_back(name, std::move(content)).second;
 }
 
 void DumpContents::expect(std::uint64_t bytes) const {
@@ -45,6 +45,8 @@ void DumpContents::save(DumpedTree& tree, std::uint64_t bufferLimit) {
     mover.finish();
     for (const auto& pages : pages_)
         pages->finish();
+    for (const auto& [name, file] : files_)
+        file->finish(name);
     mover.report(context_.log);
 }
 

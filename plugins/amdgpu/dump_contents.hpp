@@ -43,8 +43,8 @@ private:
     Kernel& kernel_;
     const device::Context& context_;
     const Topology& topology_;
-    std::vector<std::unique_ptr<device::SavedPages>> pages_;  ///< object 1 first
-    std::vector<std::unique_ptr<device::FileContents>> files_;
+    std::vector<std::unique_ptr<device::SavedPages>> pages_;                            ///< object 1 first
+    std::vector<std::pair<std::string, std::unique_ptr<device::FileContents>>> files_;  ///< with their names
 };
 
 }  // namespace criu::amdgpu
