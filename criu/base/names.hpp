@@ -13,8 +13,8 @@
 ///
 /// Directories are everybody's: between two calls that are given the same path, somebody else may have put another file
 /// or a link there. So nothing outside of this file and created_name makes, removes, renames or changes what a path
-/// leads to (scripts/check-names holds everybody to it). What is made is made exclusively, and changed through a
-/// descriptor of it; what is removed is compared before.
+/// leads to (scripts/check-layers, rule `names`, holds everybody to it). What is made is made exclusively, and changed
+/// through a descriptor of it; what is removed is compared before.
 namespace criu {
 
 /// Which file it is, as long as somebody holds it or it has a name.

@@ -30,8 +30,8 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
         std::vector<HostPid> threads;
         for (const compel::FrozenThread& thread : task->process->threads())
             threads.emplace_back(thread.tracee.tid());
-        seen.processes.push_back({task->dir, task->pid(), task->treePid(), task->status.name, std::move(threads),
-                                  kernel::readNamespaceIds(task->dir)});
+        seen.processes.push_back(
+            {task->dir, task->pid(), task->treePid(), task->status.name, std::move(threads), task->namespaces()});
     }
     return seen;
 }

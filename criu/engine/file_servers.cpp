@@ -21,9 +21,12 @@
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/nslinks.hpp"
 
 namespace criu::engine {
 namespace {
+
+using kernel::NamespaceKind;
 
 /// Of /dev/fuse, the kernel's list of devices.
 constexpr unsigned kFuseMajor = 10;
@@ -45,19 +48,14 @@ std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& l
                                                                           status.stx_rdev_minor == kFuseMinor};
 }
 
-std::uint64_t spaceOf(const kernel::ProcPid& process, const char* link) {
-    struct stat status {};
-    return ::fstatat(process.fd(), link, &status, 0) == 0 ? status.st_ino : 0;
-}
-
 /// Whether somebody but root can have given the tree its files.
 bool isOfOthers(FrozenTree& tree) {
     const kernel::ProcPid self = kernel::ProcDir().self();
-    const std::uint64_t own = spaceOf(self, "ns/user");
+    const auto own = kernel::readNamespaceId(self, NamespaceKind::User);
     return std::any_of(tree.tasks().begin(), tree.tasks().end(), [own](const auto& task) {
         const kernel::CredentialIds& uid = task->status.uid;
         return task->alive() && (uid.real != 0 || uid.effective != 0 || uid.saved != 0 || uid.filesystem != 0 ||
-                                 spaceOf(task->dir, "ns/user") != own);
+                                 task->namespaceOf(NamespaceKind::User) != own);
     });
 }
 
@@ -100,7 +98,7 @@ public:
             unmounted_ = fuseConnections();
         const bool readsAll = others || !unmounted_.empty();
         const kernel::ProcPid self = kernel::ProcDir().self();
-        const std::uint64_t own = spaceOf(self, "ns/mnt");
+        const auto own = kernel::readNamespaceId(self, NamespaceKind::Mount);
         if (others)
             mounted_.insert(sharedMemoryDevice());
         if (readsAll)
@@ -108,7 +106,7 @@ public:
         for (const auto& task : tree.tasks()) {
             if (!task->alive())
                 continue;
-            const std::uint64_t space = spaceOf(task->dir, "ns/mnt");
+            const auto space = task->namespaceOf(NamespaceKind::Mount);
             if (!spaces_.insert(space).second)
                 continue;
             // The text is looked at first: usually there is none in it.
@@ -163,7 +161,7 @@ private:
     std::set<dev_t> mounted_;    ///< all there are, if hidden ones are looked for
     std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in no namespace looked at
     kernel::ProcBuffer buffer_;
-    std::set<std::uint64_t> spaces_;
+    std::set<std::optional<std::uint32_t>> spaces_;
     std::map<dev_t, std::string> names_;
     std::set<dev_t> ofProcesses_;
     std::optional<std::string> mountedInTree_;
@@ -177,9 +175,9 @@ struct Part {
 };
 
 /// `samples`: gets one file of each.
-Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& samples) {
+Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& samples, kernel::ProcBuffer& buffer) {
     Part part;
-    const auto note = [&](const std::string& what, const std::string& link, dev_t device) {
+    const auto note = [&](const auto& what, const std::string& link, dev_t device) {
         // What is the kernel's own, such as a pipe, has no path.
         if (served.mayBeHidden(device))
             if (const std::string path = task.dir.readLink(link); path.starts_with('/'))
@@ -188,25 +186,24 @@ Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& s
             return;
         part.usesAny = true;
         if (!part.use && served.isOfProcess(device))
-            part.use = fmt::format("{} of {} is on {}", what, task.describe(), served.names().at(device));
+            part.use = fmt::format("{} of {} is on {}", what(), task.describe(), served.names().at(device));
         if (UniqueFd& sample = samples[device]; !sample)
             sample = task.dir.open(link, O_PATH);
     };
     for (const int fd : task.dir.numbers("fd")) {
         const std::string link = fmt::format("fd/{}", fd);
         if (const auto found = lookAt(task.dir, link)) {
-            note(fmt::format("fd {}", fd), link, found->device);
+            note([fd] { return fmt::format("fd {}", fd); }, link, found->device);
             if (found->isFuseDevice && !part.server)
                 part.server = fmt::format("fd {} of {}", fd, task.describe());
         }
     }
     for (const char* const link : {"cwd", "root", "exe"})
         if (const auto found = lookAt(task.dir, link))
-            note(link, link, found->device);
-    for (const kernel::Vma& mapping : kernel::readMaps(task.dir))
-        note(fmt::format("a mapping at {:#x}", mapping.start),
-             fmt::format("map_files/{:x}-{:x}", mapping.start, mapping.end),
-             makedev(mapping.devMajor, mapping.devMinor));
+            note([link] { return link; }, link, found->device);
+    for (const kernel::MappedFileSystem& mapped : kernel::parseMappedFileSystems(task.dir.read("maps", buffer)))
+        note([&] { return fmt::format("a mapping at {:#x}", mapped.start); },
+             fmt::format("map_files/{:x}-{:x}", mapped.start, mapped.end), mapped.device);
     return part;
 }
 
@@ -218,10 +215,11 @@ FileServers::FileServers(FrozenTree& tree) {
         return;
     std::optional<std::string> use = served.mountedInTree();
     std::optional<std::string> server;
+    kernel::ProcBuffer buffer;
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
-        const Part part = partOf(*task, served, samples_);
+        const Part part = partOf(*task, served, samples_, buffer);
         used_ = used_ || part.usesAny;
         if (!use)
             use = part.use;

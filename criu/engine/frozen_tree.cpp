@@ -14,6 +14,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/freezer.hpp"
 #include "criu/engine/stopped.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/tasks.hpp"
 
 namespace criu::engine {
@@ -49,6 +50,19 @@ void announceGroup(const std::string& path, const std::function<void(HostPid)>& 
 }
 
 }  // namespace
+
+FrozenTask::FrozenTask(kernel::ProcPid directory)
+    : dir(std::move(directory)), namespaces_(std::make_unique<kernel::FixedNamespaces>()) {}
+
+FrozenTask::~FrozenTask() = default;
+
+std::optional<std::uint32_t> FrozenTask::namespaceOf(kernel::NamespaceKind kind) {
+    return namespaces_->of(dir, kind);
+}
+
+kernel::NamespaceIds FrozenTask::namespaces() {
+    return namespaces_->all(dir);
+}
 
 std::string FrozenTask::describe() const {
     return fmt::format("process {} ({})", pid(), status.name);

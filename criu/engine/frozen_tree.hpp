@@ -27,6 +27,12 @@ namespace criu::cgroup {
 class Freezer;
 }
 
+namespace criu::kernel {
+class FixedNamespaces;
+struct NamespaceIds;
+enum class NamespaceKind : std::uint8_t;
+}  // namespace criu::kernel
+
 namespace criu::task {
 enum class LabelModule : std::uint8_t;
 }
@@ -35,7 +41,10 @@ namespace criu::engine {
 
 /// A process of the tree that is dumped.
 struct FrozenTask {
-    explicit FrozenTask(kernel::ProcPid directory) : dir(std::move(directory)) {}
+    explicit FrozenTask(kernel::ProcPid directory);
+    ~FrozenTask();
+    FrozenTask(const FrozenTask&) = delete;
+    FrozenTask& operator=(const FrozenTask&) = delete;
 
     kernel::ProcPid dir;
     kernel::TaskStat stat;
@@ -54,10 +63,15 @@ struct FrozenTask {
     [[nodiscard]] TreePid group() const noexcept { return innermost(status.nsPgid, stat.pgrp); }
     [[nodiscard]] TreePid session() const noexcept { return innermost(status.nsSid, stat.session); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
+    /// The inode of one of its namespaces, as kernel::NamespaceIds has it, and all of them; each is read once only.
+    [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
+    [[nodiscard]] kernel::NamespaceIds namespaces();
     /// "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
 
 private:
+    std::unique_ptr<kernel::FixedNamespaces> namespaces_;
+
     /// /proc lists the numbers in all pid namespaces from criu's to the task's own; none without CONFIG_PID_NS.
     static TreePid innermost(const std::vector<pid_t>& nested, pid_t outside) noexcept {
         return TreePid(nested.empty() ? outside : nested.back());

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -101,12 +100,6 @@ private:
     bool changed_ = false;
 };
 
-std::set<pid_t> childrenOf(const kernel::ProcPid& process, pid_t thread) {
-    kernel::ProcBuffer buffer;
-    const std::vector<pid_t> children = kernel::readChildren(process, thread, buffer);
-    return {children.begin(), children.end()};
-}
-
 }  // namespace
 
 /// A clone that criu traces from its birth. Killed by the destructor: let go it would run.
@@ -146,15 +139,16 @@ private:
 
     static compel::Tracee birth(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags) {
         const pid_t parent = calls.tracee().tid();
-        const std::set<pid_t> before = childrenOf(process, parent);
         // A clone that criu loses, by being killed before the kernel is told to kill the clone with it, faults at once:
         // there is no stack at this address, and code around system calls doesn't go far without one.
         constexpr std::uint64_t kNoStack = 8;
-        calls.checkedCall("clone", SYS_clone, {flags | CLONE_PTRACE | SIGCHLD, kNoStack});
-        for (const pid_t child : childrenOf(process, parent))
-            if (!before.contains(child))
-                return compel::Tracee::bornTraced(child, calls.tracee().options());
-        fail("a clone has vanished");
+        const std::uint64_t number = calls.checkedCall("clone", SYS_clone, {flags | CLONE_PTRACE | SIGCHLD, kNoStack});
+        kernel::ProcBuffer buffer;
+        const auto child =
+            kernel::findTracedChild(kernel::ProcDir(), process, parent, static_cast<pid_t>(number), buffer);
+        if (!child)
+            fail("a clone has vanished");
+        return compel::Tracee::bornTraced(*child, calls.tracee().options());
     }
 
     compel::Tracee tracee_;

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -149,6 +151,32 @@ void MapsParser::field(std::string_view line) {
         vma.flags = parseFlags(scan.rest());
     else if (std::uint64_t Vma::*const member = sizeField(key); member != nullptr)
         vma.*member += scan.needNumber<std::uint64_t>(key) * 1024;
+}
+
+std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text) {
+    std::vector<MappedFileSystem> found;
+    Scanner lines(text);
+    std::string_view line;
+    while (lines.line(line)) {
+        MappedFileSystem mapped;
+        std::uint32_t major = 0;
+        std::uint32_t minor = 0;
+        Scanner scan(line);
+        scan.needNumber(mapped.start, "start address", 16);
+        scan.need('-', "a dash");
+        scan.needNumber(mapped.end, "end address", 16);
+        scan.word();  // access rights
+        scan.word();  // offset
+        scan.needNumber(major, "major device number", 16);
+        scan.need(':', "a colon");
+        scan.needNumber(minor, "minor device number", 16);
+        mapped.device = makedev(major, minor);
+        const auto same = [&](const MappedFileSystem& other) { return other.device == mapped.device; };
+        // Mappings of one file follow each other, so the last is the likeliest.
+        if (mapped.device != 0 && std::none_of(found.rbegin(), found.rend(), same))
+            found.push_back(mapped);
+    }
+    return found;
 }
 
 std::vector<Vma> parseMaps(std::string_view text) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -120,6 +122,16 @@ private:
 
     std::vector<Vma> vmas_;
 };
+
+/// A file system that a process has mapped files of, and one of these mappings.
+struct MappedFileSystem {
+    dev_t device = 0;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
+/// Each once, of the text of maps; less work than parseMaps(). Throws Error on a malformed line.
+[[nodiscard]] std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text);
 
 /// Both for maps and smaps.
 [[nodiscard]] std::vector<Vma> parseMaps(std::string_view text);

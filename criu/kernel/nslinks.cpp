@@ -70,12 +70,25 @@ std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind 
 }
 
 NamespaceIds readNamespaceIds(const ProcPid& task) {
+    return FixedNamespaces().all(task);
+}
+
+NamespaceIds FixedNamespaces::all(const ProcPid& task) {
     NamespaceIds ids;
     for (std::size_t kind = 0; kind < kNamespaceKinds; ++kind)
-        ids.kinds[kind] = readId(task, kKinds[kind].name);
+        ids.kinds[kind] = of(task, static_cast<NamespaceKind>(kind));
     ids.pidForChildren = readId(task, "pid_for_children");
     ids.timeForChildren = readId(task, "time_for_children");
     return ids;
+}
+
+std::optional<std::uint32_t> FixedNamespaces::of(const ProcPid& task, NamespaceKind kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    if (!asked_[index]) {
+        known_.kinds[index] = readNamespaceId(task, kind);
+        asked_[index] = true;
+    }
+    return known_.kinds[index];
 }
 
 }  // namespace criu::kernel

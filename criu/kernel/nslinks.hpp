@@ -40,4 +40,16 @@ struct NamespaceIds {
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
 
+/// The namespaces of a process that can't change them, since it stands still: the kernel is asked once for each.
+class FixedNamespaces {
+public:
+    /// `task` is the same in all calls.
+    [[nodiscard]] std::optional<std::uint32_t> of(const ProcPid& task, NamespaceKind kind);
+    [[nodiscard]] NamespaceIds all(const ProcPid& task);
+
+private:
+    NamespaceIds known_;
+    std::array<bool, kNamespaceKinds> asked_{};
+};
+
 }  // namespace criu::kernel

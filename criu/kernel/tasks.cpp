@@ -5,6 +5,7 @@
 
 #include "criu/kernel/scan.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/kernel/status.hpp"
 
 namespace criu::kernel {
 
@@ -33,6 +34,28 @@ std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& b
     const std::string name = fmt::format("task/{}/children", tid);
     const ErrorContext context([&] { return process.path() + '/' + name; });
     return parseChildren(process.read(name, buffer));
+}
+
+std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid, pid_t returned,
+                                     ProcBuffer& buffer) {
+    const TaskStatus parent = readThreadStatus(process, tid, buffer);
+    const auto isIt = [&](const TaskStatus& child) {
+        // /proc lists the numbers from the outermost namespace inwards; a child may be in one further inside than its
+        // parent. There are none without CONFIG_PID_NS.
+        const std::size_t depth = parent.nsPid.size();
+        const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
+        return asParentSees == returned && child.tracerPid == parent.tracerPid;
+    };
+    for (const pid_t number : readChildren(process, tid, buffer)) {
+        try {
+            if (isIt(readStatus(proc.open(number), buffer)))
+                return number;
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;  // otherwise it has ended, and been reaped
+        }
+    }
+    return std::nullopt;
 }
 
 std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer) {

@@ -120,6 +120,8 @@ mkdir -m 777 plugins
 : >plugins/some.so
 run 1 restore -D images --no-default-config --libdir plugins
 has "$err" "*Error*plugins may be changed by others (mode 777)*"
+CRIU_LIBS_DIR=plugins run 1 restore -D images --no-default-config
+has "$err" "*Error*plugins may be changed by others (mode 777)*"
 if [[ $(id -u) = 0 ]]; then
     chown 65534 chosen.conf
     run 1 restore -D images --no-default-config --config chosen.conf
@@ -135,6 +137,9 @@ if [[ $(id -u) = 0 ]]; then
         CRIU_CONFIG_FILE=named.conf setpriv --reuid 65534 --clear-groups ./lent-criu restore -D images \
             --no-default-config >lent.out 2>&1
         [[ ! -e images/named.log ]] || complain "\$CRIU_CONFIG_FILE was used by a program with rights of its file"
+        CRIU_LIBS_DIR=plugins setpriv --reuid 65534 --clear-groups ./lent-criu restore -D images \
+            --no-default-config >lent.out 2>&1
+        [[ $(<lent.out) != *plugins* ]] || complain "\$CRIU_LIBS_DIR was used by a program with rights of its file"
     fi
     rm lent-criu
 fi

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The readers on the test program's own /proc: what the kernel really writes must parse, and agree with system calls.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -295,6 +298,10 @@ TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
     REQUIRE(::stat("/proc/self/ns/net", &net) == 0);
     CHECK(ids.of(NamespaceKind::Net) == net.st_ino);
     CHECK(ids == readNamespaceIds(ProcDir().self()));
+    FixedNamespaces fixed;
+    CHECK(fixed.of(self, NamespaceKind::Net) == ids.of(NamespaceKind::Net));
+    CHECK(fixed.of(self, NamespaceKind::Net) == ids.of(NamespaceKind::Net));
+    CHECK(fixed.all(self) == ids);
     const auto auxv = readAuxv(self);
     CHECK(auxv.size() > 10);
     CHECK(auxv[auxv.size() - 2] == 0);
@@ -349,6 +356,71 @@ TEST_CASE("threads and children are found") {
     CHECK(threads.size() >= 2);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("the child that clone(2) returned is found by what its parent calls it, and by its tracer") {
+    // What a child of this test that is the first process of a pid namespace says: what fork(2) returned to it.
+    struct Numbers {
+        pid_t elsewhere = 0;  // has another tracer than its parent
+        pid_t first = 0;
+        pid_t second = 0;
+    };
+    int channel[2];
+    REQUIRE(::pipe2(channel, O_CLOEXEC) == 0);
+    const UniqueFd in(channel[0]);
+    UniqueFd out(channel[1]);
+    const auto parent = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (parent < 0) {
+        WARN("skipped: no right to make a pid namespace");
+        return;
+    }
+    if (parent == 0) {
+        Numbers numbers;
+        for (pid_t* const number : {&numbers.elsewhere, &numbers.first, &numbers.second}) {
+            *number = ::fork();
+            if (*number == 0) {
+                ::pause();
+                ::_exit(0);
+            }
+        }
+        const ssize_t written = ::write(out.get(), &numbers, sizeof(numbers));
+        ::pause();
+        ::_exit(written == sizeof(numbers) ? 0 : 1);
+    }
+    out.reset();
+    Numbers numbers;
+    CHECK(::read(in.get(), &numbers, sizeof(numbers)) == sizeof(numbers));
+    const ProcDir proc;
+    const ProcPid process = proc.open(parent);
+    ProcBuffer buffer;
+    const std::vector<pid_t> children = readChildren(process, parent, buffer);
+    CHECK(children.size() == 3);
+    const auto find = [&](pid_t returned) { return findTracedChild(proc, process, parent, returned, buffer); };
+    if (children.size() == 3) {
+        CHECK(find(numbers.first) == children[1]);
+        CHECK(find(numbers.second) == children[2]);
+        CHECK(find(children[2]) == std::nullopt);  // a number outside, and none in there
+        CHECK(find(numbers.elsewhere) == children[0]);
+        CHECK(::ptrace(PTRACE_SEIZE, children[0], nullptr, nullptr) == 0);
+        CHECK(find(numbers.elsewhere) == std::nullopt);
+        ::kill(children[0], SIGKILL);
+        ::waitpid(children[0], nullptr, __WALL);  // its namespace doesn't end before its tracer has taken notice
+    }
+    // A child of this process, from which what it has made since is told apart by its number alone.
+    const pid_t own = ::fork();
+    if (own == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const ProcPid self = proc.open(::getpid());
+    CHECK(findTracedChild(proc, self, ::gettid(), own, buffer) == own);
+    // Its pid namespace is further inside, but it has a number here, too.
+    CHECK(findTracedChild(proc, self, ::gettid(), parent, buffer) == parent);
+    CHECK(findTracedChild(proc, self, ::gettid(), ::getpid(), buffer) == std::nullopt);
+    for (const pid_t child : {parent, own}) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    }
 }
 
 TEST_CASE("processors in a list are counted") {

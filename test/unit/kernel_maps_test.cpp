@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/sysmacros.h>
 
 #include <catch2/catch.hpp>
 
@@ -45,6 +46,25 @@ TEST_CASE("maps: each column, and names with blanks, newlines and \" (deleted)\"
     CHECK(vmas[4].name == "/a\\040b\\134");  // not escapes: the kernel escapes newlines only here
     CHECK(vmas[5].end == 0xffffffffff601000);
     CHECK(vmas[5].name == "[vsyscall]");
+}
+
+TEST_CASE("maps: the file systems that files are mapped of, each once with its first mapping") {
+    const auto mapped = parseMappedFileSystems(
+        "00400000-00452000 r-xp 00001000 fe:00 173521                             /usr/bin/dbus daemon\n"
+        "00452000-00453000 r--p 00053000 fe:00 173521                             /usr/bin/dbus daemon\n"
+        "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n"
+        "7f0000001000-7f0000002000 rw-s 00000000 00:2a 7                          /mnt/a 00:2b 7\n"
+        "7f0000002000-7f0000003000 r--p 00000000 fe:00 8                          /usr/lib/x\n"
+        "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]");
+    REQUIRE(mapped.size() == 2);
+    CHECK(mapped[0].device == makedev(0xfe, 0));
+    CHECK(mapped[0].start == 0x400000);
+    CHECK(mapped[0].end == 0x452000);
+    CHECK(mapped[1].device == makedev(0, 0x2a));
+    CHECK(mapped[1].start == 0x7f0000001000);
+    CHECK(parseMappedFileSystems("").empty());
+    CHECK_THROWS_AS(parseMappedFileSystems("00400000-00452000 r-xp 00001000 fe 1 /x\n"), criu::Error);
+    CHECK_THROWS_AS(parseMappedFileSystems("00400000 r-xp 00001000 fe:00 1 /x\n"), criu::Error);
 }
 
 TEST_CASE("smaps: sizes in bytes, flags by mnemonic, unknown ones noted") {
