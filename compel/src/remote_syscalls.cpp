@@ -140,6 +140,10 @@ void RemoteSyscalls::runToSyscallStop() {
                 // run on; a fault means that the instruction isn't there.
                 if (stop.signal != SIGSTOP) {
                     tracee_.swallowSignal();
+                    if (stop.signal == SIGSYS)
+                        fail("thread ", tracee_.tid(),
+                             ": its system calls become signals (by syscall user dispatch, which others can suspend "
+                             "since Linux 6.4, or by a seccomp filter)");
                     fail("thread ", tracee_.tid(), " got signal ", stop.signal, " at the system call instruction at ",
                          Hex{instruction_});
                 }
