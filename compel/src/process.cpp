@@ -229,4 +229,13 @@ void FrozenProcess::kill() {
     release();
 }
 
+void FrozenProcess::killAtExit() {
+    SeizeOptions options = leader().options();
+    options.killOnExit = true;
+    leader().setOptions(options);
+    for (FrozenThread& thread : threads_)
+        thread.tracee.disown();
+    release();
+}
+
 }  // namespace compel

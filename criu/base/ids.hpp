@@ -26,9 +26,9 @@ struct StrongId {
 /// Identifies one open file description in a set of images (files.img, one counter over all kinds, from 1).
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;
 
-/// A process, thread, process group or session as the tree itself calls it, and so as images and plans do. It is also
-/// what the processes of a restore, which live in the tree's pid namespace, give to their system calls and get from
-/// them; criu outside of that namespace translates by engine::PidMap (restore) or model::TreePids (dump). Zero: none.
+/// A process, thread, process group or session as the pid namespace of the tree's root calls it, and so images and
+/// plans do; processes of a restore give these numbers to system calls there, those in namespaces below what
+/// model::NestedPids says. criu translates by engine::PidMap (restore) or model::TreePids (dump). Zero: none.
 using TreePid = StrongId<struct TreePidTag, pid_t>;
 
 /// The same as criu's own pid namespace calls it: what criu may give to ptrace(2), kill(2) and /proc. Zero: none.

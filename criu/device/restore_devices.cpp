@@ -68,6 +68,22 @@ void RestoreDevices::prepare(files::FileRestore& files) {
         const ErrorContext context([&] { return part.subsystem->name(); });
         part.restore->prepare(files);
     }
+    requireKnownGpus();
+}
+
+/// Each subsystem takes what --gpu-map says of its own GPUs, so only all of them together know of a name that is wrong.
+void RestoreDevices::requireKnownGpus() const {
+    using GpuName = DeviceRestore::GpuName;
+    for (const model::GpuMapping& mapping : context_.options.gpuMap) {
+        bool unknown = false;
+        const bool known = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+            const GpuName answer = part.restore->findGpu(mapping.from);
+            unknown = unknown || answer == GpuName::Unknown;
+            return answer == GpuName::Known;
+        });
+        if (!known && unknown)
+            fail("--gpu-map {}={}: the images have no GPU '{}', or several", mapping.from, mapping.to, mapping.from);
+    }
 }
 
 void RestoreDevices::share(kernel::FdStore& store) {
@@ -77,10 +93,10 @@ void RestoreDevices::share(kernel::FdStore& store) {
     }
 }
 
-void RestoreDevices::visitGroups(const InGroupsOf& inGroupsOf) {
+void RestoreDevices::visitGroups(const ProcessGroups& groups) {
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
-        part.restore->visitGroups(inGroupsOf);
+        part.restore->visitGroups(groups);
     }
 }
 

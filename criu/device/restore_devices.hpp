@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
-    void visitGroups(const InGroupsOf& inGroupsOf);
+    void visitGroups(const ProcessGroups& groups);
     /// Has subsystems begin what they do beside the processes. That ends with the returned object, which must not
     /// outlive this one, nor what watch() was given.
     [[nodiscard]] std::unique_ptr<DeviceWork> forked();
@@ -58,6 +58,8 @@ private:
     };
     RestoreDevices(const model::ProcessTree& tree, const model::Options& options, Log& log, const ImageDir& images,
                    const memory::PageSources& pages, StopRequest& stop, kernel::FdStore& store);
+
+    void requireKnownGpus() const;
 
     Inventory inventory_;
     std::unique_ptr<memory::ReadWatch> watch_;

@@ -151,9 +151,14 @@ struct Relocated {
     UniqueFd fd;  ///< of what; empty: of the path
 };
 
-/// Runs a function in a process of its own, which is in the control groups of a restored process and in criu's own
-/// namespaces. What it finds out has to go into shared memory. Throws Error if it throws.
-using InGroupsOf = std::function<void(TreePid, const std::function<void()>&)>;
+/// The control groups that restored processes will be in.
+struct ProcessGroups {
+    /// A number that processes have in common if all their control groups are the same.
+    std::function<std::uint32_t(TreePid)> setOf;
+    /// Runs a function in a process of its own, which is in the control groups of a restored process and in criu's own
+    /// namespaces. What it finds out has to go into shared memory. Throws Error if it throws.
+    std::function<void(TreePid, const std::function<void()>&)> visit;
+};
 
 /// A process that is about to be let go.
 struct ResumedProcess {
@@ -169,6 +174,10 @@ public:
 
     /// Master: images can be read; no process exists.
     virtual void prepare(files::FileRestore&) {}
+    enum class GpuName { NoGpus, Unknown, Known };
+    /// Master, after prepare(): whether the images have a GPU of this subsystem that --gpu-map calls so. Mappings of
+    /// others are passed over.
+    [[nodiscard]] virtual GpuName findGpu(const std::string& /*name*/) const { return GpuName::NoGpus; }
     /// Master: descriptors that targets shall have are to be made now, and inherited or stored.
     virtual void share(kernel::FdStore&) {}
     /// How many descriptors share() and targets put among the inherited ones, at most.
@@ -183,7 +192,7 @@ public:
     /// begin to work for it.
     [[nodiscard]] virtual bool early(FileId) const { return false; }
     /// Master: control groups exist, processes don't. For what depends on the devices that a group lets a process use.
-    virtual void visitGroups(const InGroupsOf&) {}
+    virtual void visitGroups(const ProcessGroups&) {}
     /// Master: the tree is being created. Threads may be started.
     virtual void forked() {}
     /// Master: the restore is over, well or not, and what forked() was called for is about to be taken apart. No thread

@@ -16,13 +16,14 @@ void becomeSubreaper(bool on) {
     sys(::prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0), "{} child subreaper", on ? "become" : "cease to be");
 }
 
-void awaitChild(TreePid pid, TreePid self) {
+/// `number`: what `self` calls the child.
+void awaitChild(TreePid pid, pid_t number, TreePid self) {
     constexpr auto kPatience = std::chrono::seconds(10);
     constexpr auto kPause = std::chrono::microseconds(200);
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
         siginfo_t info{};
-        if (::waitid(P_PID, static_cast<id_t>(pid.value), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
+        if (::waitid(P_PID, static_cast<id_t>(number), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0)
             return;
         if (errno != ECHILD)
             failErrno("look for child {}", pid);
@@ -36,7 +37,8 @@ void awaitChild(TreePid pid, TreePid self) {
 
 // Each turn has two steps: its process is the subreaper; it has its children.
 
-void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control) {
+void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
+                 const RestoreControl& control) {
     const std::optional<std::size_t> turn = births.turnOf(self.pid);
     if (!turn)
         return;
@@ -45,7 +47,7 @@ void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const
     control.continueAdoption();
     for (const model::Birth& other : births.all())
         if (other.adopted && other.parent == self.pid)
-            awaitChild(other.pid, self.pid);
+            awaitChild(other.pid, model::NestedPids::numberIn(nested.of(self.pid), other.pid), self.pid);
     becomeSubreaper(false);
     control.continueAdoption();
 }

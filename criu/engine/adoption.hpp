@@ -3,6 +3,7 @@
 
 #include "criu/engine/restore_control.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
 
 /// Processes whose parent isn't their creator: the creator is a helper, and when it ends the kernel gives its children
 /// to the nearest ancestor that is a subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). So that each is given to the right
@@ -11,7 +12,8 @@ namespace criu::engine {
 
 /// In a restored process that is alive: has its turn, if it adopts somebody, and waits for its new children. Throws
 /// Error if they don't come.
-void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
+void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
+                 const RestoreControl& control);
 
 /// When all have had theirs: the process is a subreaper again, as it was.
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control);

@@ -3,65 +3,38 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/clone_service.hpp"
+#include "criu/engine/keeper_process.hpp"
 #include "criu/engine/lazy_link.hpp"
 #include "criu/engine/lazy_processes.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/limits.hpp"
 #include "criu/kernel/pidfd.hpp"
 
 namespace criu::engine {
 namespace {
-
-/// Of all descriptors that the calling process has, only these stay open; standard streams lead nowhere.
-void closeAllBut(std::vector<int> kept) {
-    std::sort(kept.begin(), kept.end());
-    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-        if (!std::binary_search(kept.begin(), kept.end(), standard))
-            sys(::dup2(nothing.get(), standard), "close standard streams");
-    unsigned next = STDERR_FILENO + 1;
-    for (const int fd : kept) {
-        const auto number = static_cast<unsigned>(fd);
-        if (number < next)
-            continue;
-        if (number > next)
-            ::syscall(SYS_close_range, next, number - 1, 0);
-        next = number + 1;
-    }
-    ::syscall(SYS_close_range, next, ~0U, 0);
-}
 
 bool isFile(int fd) noexcept {
     struct stat state {};
     return fd >= 0 && ::fstat(fd, &state) == 0 && S_ISREG(state.st_mode);
 }
 
-/// What is left of the restore: no descriptor of its caller's, no session, no blocked signal.
+/// What is left of the restore: the images, and the log if that is a file.
 void leaveRestore(KeeperStart& start) {
-    ::setsid();
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM})
-        ::signal(number, SIG_DFL);
-    ::signal(SIGPIPE, SIG_IGN);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    leaveCommand();
     start.stop.forget();
-    sys(::chdir("/"), "leave the work directory");
     std::vector<int> kept{start.listener.get(), start.client.get()};
     for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
         kept.push_back(directory->fd());
@@ -69,13 +42,13 @@ void leaveRestore(KeeperStart& start) {
     const bool keepsLog = isFile(log);
     if (keepsLog)
         kept.push_back(log);
+    closeStandardStreams(kept);
     closeAllBut(kept);
     if (!keepsLog && log > STDERR_FILENO)
         start.log.move([](UniqueFd closed) {
             (void)closed.release();
             return UniqueFd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         });
-    kernel::raiseFileLimit();  // each process has a descriptor here, and each file of pages
 }
 
 /// The process that holds what the other one holds, and ends the clones if that ends too early.

@@ -78,12 +78,16 @@ std::optional<UniqueFd> startKeeper(const Address& address, const RestoreImages&
     const pid_t between = sys(::fork(), "create the keeper of clones");
     if (between == 0) {
         // Somebody else's child, so that criu doesn't end before it.
-        if (::fork() == 0)
+        const pid_t keeper = ::fork();
+        if (keeper == 0)
             becomeKeeper({std::move(listener), std::move(client), images, directory, stop, log});
-        ::_exit(0);
+        ::_exit(keeper < 0 ? errno : 0);
     }
-    while (::waitpid(between, nullptr, 0) < 0 && errno == EINTR)
+    int status = 0;
+    while (::waitpid(between, &status, 0) < 0 && errno == EINTR)
         ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        failWith(WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD, "create the keeper of clones");
     return own;
 }
 

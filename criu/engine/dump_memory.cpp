@@ -57,7 +57,8 @@ private:
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
-        memory::WriteTracking* writes = nullptr;  ///< if the process is tracked
+        memory::WriteTracking* writes = nullptr;           ///< if the process is tracked
+        std::shared_ptr<const memory::LateAreas> staying;  ///< what stays where it is (--lazy-pages)
     };
     /// How pages are moved: a thread has its own if it dumps whole processes.
     struct Mover {
@@ -143,11 +144,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     memory::PageDumpTask task{item.pid, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
     if (item.clone)
         task.clone = filesOf(*item.clone).memory;
-    // Memory that rings were given has to be there before anything can come late.
-    std::shared_ptr<const memory::LateAreas> staying;
-    if (parts_.options.lazyPages && !item.task->hasRings)
-        staying = stayingAreas(*item.task, item.memory, *item.mm);
-    task.staying = staying.get();
+    task.staying = item.staying.get();
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && parts_.tracking.parentIsKnown())
         parent = pages.parentOf(memory::MemoryObject::process(task.imageId));
@@ -233,6 +230,10 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     std::vector<Item*> small;
     for (Item& item : items_) {
         stop.throwIfRequested();
+        // Here and not in dumpPages(): it reads registers, and the kernel lets only the thread that traces a process do
+        // that. Memory that rings were given has to be there before anything can come late.
+        if (parts_.options.lazyPages && !item.task->hasRings)
+            item.staying = stayingAreas(*item.task, item.memory, *item.mm);
         if (parts_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
             continue;
         if (isSmall(item)) {

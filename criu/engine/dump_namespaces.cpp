@@ -7,6 +7,8 @@
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/namespace_kinds.hpp"
 #include "criu/kernel/links.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/namespaces/criu_init.hpp"
 
 namespace criu::engine {
 namespace {
@@ -21,8 +23,7 @@ std::string makeRunId() {
 }  // namespace
 
 namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guardian) {
-    namespaces::SeenTree seen;
-    seen.criu = guardian.root().home;
+    namespaces::SeenTree seen{{}, {}, guardian.root().home, tree.pids().nested()};
     for (const auto& task : tree.tasks()) {
         seen.pids.insert(task->pid());
         if (!task->alive())
@@ -33,6 +34,7 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
         seen.processes.push_back(
             {task->dir, task->pid(), task->treePid(), task->status.name, std::move(threads), task->namespaces()});
     }
+    seen.copiedMounts = namespaces::countAsOwn(seen.root().pid.value, seen.root().ids, seen.criu);
     return seen;
 }
 

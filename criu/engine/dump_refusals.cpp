@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/nested_pids.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/task/compat.hpp"
@@ -132,6 +133,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             refuseSeccomp(*task);
         task->compat = task::isCompat(*task->process, task->dir);
     }
+    requireNestedBirths(tree.tasks(), tree.pids());
     refuseShared(tree, kernel::KcmpType::Vm, "their memory (CLONE_VM)");
     refuseSharedOutside(tree);
     refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");

@@ -56,7 +56,7 @@ void findTakenPids(const PlannedRestore& planned, Findings& findings) {
                 const kernel::TaskStat stat = kernel::readStat(proc.open(thread.tid.value), buffer);
                 findings.add(
                     fmt::format("pid {} is taken by {} (end it, or restore in a pid namespace of its own: "
-                                "criu-ns restore)",
+                                "--new-pidns)",
                                 thread.tid, stat.comm));
             } catch (const Error&) {
                 // Nobody has it.
@@ -66,11 +66,12 @@ void findTakenPids(const PlannedRestore& planned, Findings& findings) {
 
 void findFiles(const PlannedRestore& planned, Findings& findings) {
     const auto& root = planned.options().root;
-    if (planned.surroundings.ownPaths && !root) {
+    const bool elsewhere = planned.surroundings.ownPaths && !planned.surroundings.sameFiles;
+    if (elsewhere && !root) {
         findings.remark("Its files weren't looked at: it has mounts of its own, which --root says where to find.");
         return;
     }
-    for (const MissingFile& file : findMissingFiles(planned, planned.surroundings.ownPaths ? *root : ""))
+    for (const MissingFile& file : findMissingFiles(planned, elsewhere ? *root : ""))
         findings.add(fmt::format("{} isn't there ({})", describe(file),
                                  file.ofDump
                                      ? "a name that the dump made, and that a restore has taken away: images that "

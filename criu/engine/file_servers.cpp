@@ -77,8 +77,9 @@ std::set<dev_t> fuseConnections() {
     if (::statfs(list, &system) != 0 || system.f_type != kFuseControl)
         return devices;
     std::error_code vanished;
-    for (const auto& entry : std::filesystem::directory_iterator(list, vanished)) {
-        const std::string name = entry.path().filename();
+    for (std::filesystem::directory_iterator entry(list, vanished), end; !vanished && entry != end;
+         entry.increment(vanished)) {
+        const std::string name = entry->path().filename();
         unsigned number = 0;
         if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc{})
             devices.insert(makedev(0, number));

@@ -13,6 +13,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/freezer.hpp"
+#include "criu/engine/nested_pids.hpp"
 #include "criu/engine/stopped.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/tasks.hpp"
@@ -100,6 +101,8 @@ void FrozenTree::add(HostPid pid) {
     const ErrorContext context([&] { return fmt::format("process {}", pid); });
     task->stat = kernel::readStat(task->dir, buffer_);
     task->status = kernel::readStatus(task->dir, buffer_);
+    const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
+    task->pidLevel = levels > 0 ? levels - 1 : 0;
     if (isDead(task->stat)) {
         task->state = model::TaskState::Dead;
     } else {
@@ -183,20 +186,24 @@ void FrozenTree::addTree(HostPid root) {
 }
 
 void FrozenTree::learnPids() {
-    if (tasks_.front()->status.nsPid.size() <= 1)
-        return;  // in criu's own pid namespace
-    pids_ = model::TreePids::ofOwnNamespace();
-    for (const auto& task : tasks_) {
-        pids_.add(task->pid(), task->treePid());
-        pids_.add(HostPid(task->stat.pgrp), task->group());
-        pids_.add(HostPid(task->stat.session), task->session());
-        if (!task->alive())
-            continue;
-        for (const compel::FrozenThread& thread : task->process->threads()) {
-            const HostPid tid(thread.tracee.tid());
-            if (tid != task->pid())
-                pids_.add(tid, TreePid(kernel::readThreadStatus(task->dir, tid.value, buffer_).nsPid.back()));
-        }
+    if (tasks_.front()->pidLevel > 0) {  // else in criu's own pid namespace
+        pids_ = model::TreePids::ofOwnNamespace();
+        for (const auto& task : tasks_)
+            learnPidsOf(*task);
+    }
+    pids_.setNested(seenNestedPids(tasks_, pids_));
+}
+
+void FrozenTree::learnPidsOf(FrozenTask& task) {
+    pids_.add(task.pid(), task.treePid());
+    pids_.add(HostPid(task.stat.pgrp), task.group());
+    pids_.add(HostPid(task.stat.session), task.session());
+    if (!task.alive())
+        return;
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const HostPid tid(thread.tracee.tid());
+        if (tid != task.pid())
+            pids_.add(tid, TreePid(kernel::readThreadStatus(task.dir, tid.value, buffer_).nsPid.at(task.pidLevel)));
     }
 }
 
@@ -240,9 +247,16 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
 void FrozenTree::kill() {
     // The root last: whoever waits for it may rely on the others being gone, and the first process of a pid namespace
     // ends only when nobody else is left in it.
-    for (std::size_t i = tasks_.size(); i > 0; --i)
-        if (tasks_[i - 1]->alive())
+    for (std::size_t i = tasks_.size(); i > 0; --i) {
+        if (!tasks_[i - 1]->alive())
+            continue;
+        // Signals of its own namespace can't end the first process of that, nor does SIGKILL (pid_namespaces(7)).
+        constexpr HostPid kFirst(1);
+        if (tasks_[i - 1]->pid() == kFirst)
+            tasks_[i - 1]->process->killAtExit();
+        else
             tasks_[i - 1]->process->kill();
+    }
     tasks_.clear();
     if (freezer_)
         freezer_->release();

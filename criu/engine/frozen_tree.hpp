@@ -55,13 +55,14 @@ struct FrozenTask {
     bool compat = false;         ///< a 32-bit process, see task::isCompat()
     task::LabelModule labels{};  ///< whose labels its threads have, see task::labelModule()
     bool hasRings = false;       ///< has descriptors of io_uring
+    std::size_t pidLevel = 0;    ///< how deep the pid namespace of the tree's root is below criu's
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
     /// Itself, its process group and its session, as the tree calls them. Zero: the pid namespace of the tree doesn't
     /// see it.
-    [[nodiscard]] TreePid treePid() const noexcept { return innermost(status.nsPid, stat.pid); }
-    [[nodiscard]] TreePid group() const noexcept { return innermost(status.nsPgid, stat.pgrp); }
-    [[nodiscard]] TreePid session() const noexcept { return innermost(status.nsSid, stat.session); }
+    [[nodiscard]] TreePid treePid() const noexcept { return atLevel(status.nsPid, stat.pid); }
+    [[nodiscard]] TreePid group() const noexcept { return atLevel(status.nsPgid, stat.pgrp); }
+    [[nodiscard]] TreePid session() const noexcept { return atLevel(status.nsSid, stat.session); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
     /// The inode of one of its namespaces, as kernel::NamespaceIds has it, and all of them; each is read once only.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
@@ -73,8 +74,8 @@ private:
     std::unique_ptr<kernel::FixedNamespaces> namespaces_;
 
     /// /proc lists the numbers in all pid namespaces from criu's to the task's own; none without CONFIG_PID_NS.
-    static TreePid innermost(const std::vector<pid_t>& nested, pid_t outside) noexcept {
-        return TreePid(nested.empty() ? outside : nested.back());
+    [[nodiscard]] TreePid atLevel(const std::vector<pid_t>& nested, pid_t outside) const noexcept {
+        return TreePid(pidLevel < nested.size() ? nested[pidLevel] : outside);
     }
 };
 
@@ -124,6 +125,7 @@ private:
     compel::FrozenProcess seizeAsAllowed(HostPid pid);
     void stop(FrozenTask& task);
     void learnPids();
+    void learnPidsOf(FrozenTask& task);
 
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;

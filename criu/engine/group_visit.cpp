@@ -90,7 +90,8 @@ void PlannedRestore::requireGroups() {
 }
 
 void PlannedRestore::visitGroups() {
-    devices.visitGroups([this](TreePid pid, const std::function<void()>& body) { runInGroupsOf(*this, pid, body); });
+    devices.visitGroups({[this](TreePid pid) { return setOfProcess(*this, pid); },
+                         [this](TreePid pid, const std::function<void()>& body) { runInGroupsOf(*this, pid, body); }});
 }
 
 }  // namespace criu::engine

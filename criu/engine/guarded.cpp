@@ -33,6 +33,8 @@ using model::Stage;
 constexpr std::int32_t kReport = -1;
 /// Instead: it ends without undoing all that it has done.
 constexpr std::int32_t kAbandoned = -2;
+/// It has succeeded, and ends after the guardian.
+constexpr std::int32_t kDone = -3;
 
 struct Report {
     std::int32_t request = kReport;
@@ -86,6 +88,8 @@ public:
                 serve();
             else if ((events[2].revents & (POLLHUP | POLLERR)) != 0)
                 channel_.reset();
+            if (done_)
+                return 0;
             int status = 0;
             if (events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
                 run_.stop.stayBlocked();
@@ -155,6 +159,10 @@ private:
             abandoned_ = true;
             return;
         }
+        if (request == kDone) {
+            done_ = true;
+            return;
+        }
         const auto stage = static_cast<Stage>(request);
         std::vector<std::string> externals;
         const Answer answer = answerTo(run_.listeners, stage, stage == Stage::QueryExtFiles ? &externals : nullptr);
@@ -173,6 +181,7 @@ private:
     Run& run_;
     bool stopPassedOn_ = false;
     bool abandoned_ = false;
+    bool done_ = false;
     bool networkLocked_ = false;  ///< listeners have been asked to lock the network, and not yet to unlock it
 };
 
@@ -256,6 +265,12 @@ void Guardian::abandon() noexcept {
     ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
 
+void Guardian::outlive() noexcept {
+    constexpr std::chrono::seconds kLimit{30};
+    if (::send(channel_.get(), &kDone, sizeof(kDone), MSG_NOSIGNAL) == sizeof(kDone))
+        (void)guardian_.waitExit(kLimit);
+}
+
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the process of the work");
@@ -272,6 +287,9 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         const int status = work(link);
         run.log.endStages();
+        // With criu's tracer the first process of its pid namespace ends, and with that one everybody in there.
+        if (status == 0 && root.process.pid() == 1)
+            link.outlive();
         ::_exit(status);
     }
     workersEnd.reset();

@@ -49,6 +49,8 @@ public:
     /// This process is about to end without having undone all that it has done: whoever watches does what is done for
     /// one that was killed.
     void abandon() noexcept;
+    /// The work has succeeded: returns when the guardian has said so and ended, or after half a minute.
+    void outlive() noexcept;
 
 private:
     int ask(model::Stage stage);

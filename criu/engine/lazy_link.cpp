@@ -107,6 +107,13 @@ std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
     return message;
 }
 
+void LazyLink::receiveDone(StopRequest& stop) {
+    UniqueFd none;
+    const auto message = receive(none, stop);
+    if (!message || message->kind != LazyMessage::Kind::Done)
+        fail("the restore has failed");
+}
+
 LazyListener::LazyListener()
     : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")),
       socket_(makeSocket(SOCK_SEQPACKET)) {

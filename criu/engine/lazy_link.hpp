@@ -50,6 +50,8 @@ public:
     void send(const LazyMessage& message, int fd = -1);
     /// Nothing if the other side is gone. Waits, until `stop` wants an end. Throws Error.
     [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop);
+    /// The daemon's: waits for the word that the processes run. Throws Error if the restore ends without it.
+    void receiveDone(StopRequest& stop);
 
 private:
     UniqueFd socket_;

@@ -164,14 +164,27 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     }
 }
 
+/// No process lacks a page: there is nothing to do but to end, and to end the other side. A dump or a page server that
+/// has pages waits for a connection, though nobody needs any; a dump kills its tree when it hears Close, so that must
+/// not be sent before the restored processes run.
+void finishWithoutPages(Run& run, LazyLink& link) {
+    std::optional<memory::RemotePages> remote;
+    if (run.options.pageServer)
+        remote.emplace(connectToPageServer(run.options, run.stop));
+    link.send({LazyMessage::Kind::Ready});
+    link.receiveDone(run.stop);
+    if (remote)
+        remote->finish();
+    run.log.info("All pages were restored at once");
+}
+
 int serve(Run& run, LazyListener listener) {
     announceReady(run);
     LazyLink link = listener.accept(run.stop);
     run.log.info("A restore has connected");
     LazyProcesses processes = LazyProcesses::receive(link, run.stop);
     if (processes.all().empty()) {
-        run.log.info("All pages were restored at once");
-        link.send({LazyMessage::Kind::Ready});
+        finishWithoutPages(run, link);
         return 0;
     }
     int ends[2];

@@ -127,10 +127,7 @@ void LazySupply::takeEvents(const Supplied& supplied) {
 }
 
 void LazySupply::takeRestoresWord(LazyLink& link) {
-    UniqueFd none;
-    const auto message = link.receive(none, stop_);
-    if (!message || message->kind != LazyMessage::Kind::Done)
-        fail("the restore has failed");
+    link.receiveDone(stop_);
     sys(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, link.fd(), nullptr), "forget the restore");
     restored_ = true;
     queue_.startOthers();

@@ -214,7 +214,8 @@ bool AdoptionCheck::isSubreaper(FrozenTask& task) {
 bool AdoptionCheck::adoptsInTree(const FrozenTask& task) {
     constexpr TreePid kFirst(1);
     const auto& tasks = tree_.tasks();
-    if (tasks.front()->treePid() == kFirst)
+    // The first process of a pid namespace adopts orphans in it.
+    if (tasks.front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
         return true;
     for (HostPid at = task.pid();;) {
         const auto found = std::find_if(tasks.begin(), tasks.end(), [at](const auto& one) { return one->pid() == at; });

@@ -11,6 +11,7 @@
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_clone.hpp"
 #include "criu/kernel/maps.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/memory/vma_dump.hpp"
 #include "criu/memory/write_tracking.hpp"
 #include "images/mm.hpp"
@@ -79,6 +80,9 @@ std::string MemorySnapshots::whyNot(const FrozenTask& task, std::span<const kern
     }
     if (task.hasRings || memory::isWrittenUnseen(task.dir, vmas))
         return "devices or asynchronous I/O may write to it";
+    const kernel::NamespaceIds ids = kernel::readNamespaceIds(task.dir);
+    if (ids.pidForChildren != ids.of(kernel::NamespaceKind::Pid))
+        return "the clone would be a process of the pid namespace that it has its children in";
     if (adoption_->adoptsInTree(task))
         return "the clone would become a child of a process of the tree, which adopts orphans";
     return {};

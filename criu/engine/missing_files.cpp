@@ -171,7 +171,7 @@ std::string describe(const MissingFile& file) {
 }
 
 void PlannedRestore::requireFiles() const {
-    if (surroundings.ownPaths)
+    if (surroundings.ownPaths && !surroundings.sameFiles)
         return;  // whether they are there is known when the tree has its mounts
     const std::vector<MissingFile> missing = findMissingFiles(*this, "");
     if (missing.empty())

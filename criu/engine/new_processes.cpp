@@ -189,13 +189,13 @@ void NewProcesses::Subreaper::end() noexcept {
 }
 
 NewProcesses::NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
-                           const std::function<HostPid()>& createRoot, std::chrono::milliseconds patience)
+                           const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience)
     : control_(control),
       space_(space),
       log_(log),
-      root_(createRoot()),
-      rootHandle_(handleOf(root_)),
-      numbers_(space == PidSpace::OfCriu ? 0 : spaceOf(root_)),
+      first_(createRoot()),
+      initHandle_(handleOf(first_.init)),
+      numbers_(space == PidSpace::OfCriu ? 0 : spaceOf(first_.init)),
       patience_(patience) {}
 
 NewProcesses::~NewProcesses() {
@@ -220,13 +220,13 @@ std::vector<HostPid> NewProcesses::createdHere() const {
 }
 
 std::vector<HostPid> NewProcesses::killRound() {
-    const bool rootLives = !rootHandle_.waitExit() && rootHandle_.sendSignal(SIGKILL);
+    const bool initLives = !initHandle_.waitExit() && initHandle_.sendSignal(SIGKILL);
     std::vector<HostPid> left;
-    // The end of the root of a pid namespace is the end of all in it.
+    // The end of the init of a pid namespace is the end of all in it.
     if (space_ != PidSpace::OfTree)
-        left = OwnProcesses(createdHere(), rootLives ? root_ : HostPid()).killAll();
-    if (rootLives && std::find(left.begin(), left.end(), root_) == left.end())
-        left.push_back(root_);
+        left = OwnProcesses(createdHere(), initLives ? first_.init : HostPid()).killAll();
+    if (initLives && std::find(left.begin(), left.end(), first_.init) == left.end())
+        left.push_back(first_.init);
     return left;
 }
 

@@ -19,6 +19,13 @@ enum class PidSpace {
     OfOthers,  ///< the user has given it
 };
 
+/// The first that exist of a restore.
+struct FirstProcesses {
+    HostPid root;
+    /// With which the tree's pid namespace ends: the root itself, unless the namespace has an init of criu's.
+    HostPid init;
+};
+
 /// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released. To end
 /// much memory takes its time, which is waited for. But it doesn't wait for ever for a killed process that something
 /// holds, such as a file system's server that doesn't answer or a debugger: the log names those that are left.
@@ -26,16 +33,18 @@ class NewProcesses {
 public:
     static constexpr std::chrono::milliseconds kPatience{5000};
 
-    /// `createRoot` creates the first of them, in this pid namespace. `patience`: how long killed processes may do
-    /// nothing in all before they are left.
-    NewProcesses(const RestoreControl& control, PidSpace space, Log& log, const std::function<HostPid()>& createRoot,
-                 std::chrono::milliseconds patience = kPatience);
+    /// `createRoot` creates the first of them, in this pid namespace or from there. `patience`: how long killed
+    /// processes may do nothing in all before they are left.
+    NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
+                 const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience = kPatience);
     ~NewProcesses();
     NewProcesses(const NewProcesses&) = delete;
     NewProcesses& operator=(const NewProcesses&) = delete;
 
-    /// The first process.
-    [[nodiscard]] HostPid root() const noexcept { return root_; }
+    /// The root of the tree.
+    [[nodiscard]] HostPid root() const noexcept { return first_.root; }
+    /// Whom criu is the parent of: the root, or the init that has created it.
+    [[nodiscard]] HostPid init() const noexcept { return first_.init; }
 
     /// They are on their own: orphans among them are init's.
     void release() noexcept;
@@ -54,7 +63,7 @@ private:
     /// What criu calls the processes that were created, unless they end with the first one.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
-    /// Returns who hasn't ended yet: of a tree with a pid namespace of its own only the first process.
+    /// Returns who hasn't ended yet: of a tree with a pid namespace of its own only its init.
     std::vector<HostPid> killRound();
     /// The same, with all members of such a namespace.
     [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;
@@ -64,8 +73,8 @@ private:
     Log& log_;
     bool released_ = false;
     Subreaper subreaper_;
-    HostPid root_;
-    kernel::PidFd rootHandle_;
+    FirstProcesses first_;
+    kernel::PidFd initHandle_;
     std::uint32_t numbers_;  ///< the pid namespace that isn't criu's
     std::chrono::milliseconds patience_;
 };

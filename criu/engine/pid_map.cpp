@@ -11,10 +11,6 @@
 namespace criu::engine {
 namespace {
 
-TreePid innermost(const kernel::TaskStatus& status) {
-    return TreePid(status.innermostPid());
-}
-
 /// Processes may end while they are looked at.
 template <typename Look>
 void unlessEnded(Look&& look) {
@@ -28,8 +24,20 @@ void unlessEnded(Look&& look) {
 
 }  // namespace
 
+void PidMap::learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer) {
+    unlessEnded([&] {
+        const auto levels = kernel::readStatus(proc.open(init_.value), buffer).nsPid.size();
+        level_ = levels > 0 ? levels - 1 : 0;
+    });
+}
+
+/// Processes in namespaces below have further numbers, which only they themselves use.
+TreePid PidMap::inside(const kernel::TaskStatus& status) const {
+    return TreePid(level_ < status.nsPid.size() ? status.nsPid[level_] : status.pid);
+}
+
 void PidMap::add(const kernel::ProcPid& process, HostPid pid, kernel::ProcBuffer& buffer) {
-    outside_.insert_or_assign(innermost(kernel::readStatus(process, buffer)), pid);
+    outside_.insert_or_assign(inside(kernel::readStatus(process, buffer)), pid);
 }
 
 void PidMap::refresh(const kernel::ProcDir& proc) {
@@ -37,6 +45,7 @@ void PidMap::refresh(const kernel::ProcDir& proc) {
         return;
     kernel::ProcBuffer buffer;
     outside_.clear();
+    learnLevel(proc, buffer);
     std::vector<pid_t> next{init_.value};
     while (!next.empty()) {
         const pid_t pid = next.back();
@@ -58,12 +67,15 @@ void PidMap::refreshByAll() {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     outside_.clear();
+    learnLevel(proc, buffer);
     unlessEnded([&] {
         const auto space = kernel::readNamespaceId(proc.open(init_.value), kernel::NamespaceKind::Pid);
+        const auto ofCriu = kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::Pid);
         for (const pid_t pid : proc.processes())
             unlessEnded([&] {
                 const kernel::ProcPid process = proc.open(pid);
-                if (kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) == space)
+                const auto own = kernel::readNamespaceId(process, kernel::NamespaceKind::Pid);
+                if (own == space || (own != ofCriu && kernel::isWithinPidNamespace(process, space.value_or(0))))
                     add(process, HostPid(pid), buffer);
             });
     });
@@ -87,7 +99,7 @@ TreePid PidMap::insideOf(const kernel::ProcPid& process, HostPid tid) const {
     if (!init_)
         return TreePid(tid.value);
     kernel::ProcBuffer buffer;
-    return innermost(kernel::readThreadStatus(process, tid.value, buffer));
+    return inside(kernel::readThreadStatus(process, tid.value, buffer));
 }
 
 }  // namespace criu::engine

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <unordered_map>
 
 #include "criu/base/ids.hpp"
 #include "criu/kernel/procdir.hpp"
+
+namespace criu::kernel {
+struct TaskStatus;
+}
 
 namespace criu::engine {
 
@@ -30,13 +35,16 @@ public:
     /// Throws Error if there is no such process.
     [[nodiscard]] HostPid outside(TreePid inside) const;
 
-    /// What a thread of a process is called inside. `process` is /proc/PID of it.
+    /// What a thread of a process is called inside, when they have been looked at. `process` is /proc/PID of it.
     [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 
 private:
     void add(const kernel::ProcPid& process, HostPid pid, kernel::ProcBuffer& buffer);
+    void learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer);
+    [[nodiscard]] TreePid inside(const kernel::TaskStatus& status) const;
 
     HostPid init_;
+    std::size_t level_ = 0;                         ///< how deep its namespace is below criu's
     std::unordered_map<TreePid, HostPid> outside_;  ///< by the number inside
 };
 

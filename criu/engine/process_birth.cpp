@@ -16,28 +16,32 @@
 #include "criu/kernel/limits.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
+#include "criu/model/nested_pids.hpp"
 
 namespace criu::engine {
 namespace {
 
-/// All numbers of pids that the image has.
-std::set<TreePid> numbersOf(const model::ProcessTree& tree) {
-    std::set<TreePid> numbers;
+/// All numbers of pids that the image has, in any pid namespace.
+std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
+    std::set<pid_t> numbers;
     for (const auto& task : tree.tasks) {
-        numbers.insert({task->pid, task->pgid, task->sid});
+        numbers.insert({task->pid.value, task->pgid.value, task->sid.value});
         for (const model::Thread& thread : task->threads)
-            numbers.insert(thread.tid);
+            numbers.insert(thread.tid.value);
     }
+    for (const auto& space : tree.nested().all())
+        for (const auto& [who, number] : space->numbers)
+            numbers.insert({who.value, number});
     return numbers;
 }
 
-/// clone3 with a chosen pid. Returns twice, as fork does.
-pid_t clonePid(TreePid pid, std::uint64_t flags) {
+/// clone3 with chosen pids. Returns twice, as fork does.
+pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     clone_args args{};
     args.flags = flags;
     args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
-    args.set_tid = reinterpret_cast<std::uint64_t>(&pid.value);
-    args.set_tid_size = 1;
+    args.set_tid = reinterpret_cast<std::uint64_t>(pids.data());
+    args.set_tid_size = pids.size();
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
@@ -78,7 +82,9 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 
 }  // namespace
 
-pid_t createAs(TreePid wanted, std::uint64_t flags) {
+pid_t createAs(const std::vector<pid_t>& numbers, std::uint64_t flags) {
+    // /proc is that of the tree's root at most times, and a process that the others see it sees as well.
+    const pid_t wanted = numbers.back();
     using Clock = std::chrono::steady_clock;
     constexpr auto kMoments = std::chrono::seconds(2);
     constexpr auto kPatience = std::chrono::seconds(20);
@@ -86,41 +92,40 @@ pid_t createAs(TreePid wanted, std::uint64_t flags) {
     constexpr auto kLongPause = std::chrono::milliseconds(20);
     const auto begin = Clock::now();
     for (;;) {
-        const pid_t pid = clonePid(wanted, flags);
+        const pid_t pid = clonePid(numbers, flags);
         if (pid >= 0)
             return pid;
         if (errno != EEXIST)
             failErrno("create process {}", wanted);
-        auto holder = holderOf(wanted.value);
+        auto holder = holderOf(wanted);
         const auto waited = Clock::now() - begin;
         const bool moments = waited < kMoments;
         if (!moments && !holder)
-            holder = memberOf(wanted.value);
+            holder = memberOf(wanted);
         if (waited < kPatience && (!holder || isEnding(*holder))) {  // nobody: they have just gone
             std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
-                                        holder ? describeHolder(*holder, wanted.value) : "a process group or session"));
+                                        holder ? describeHolder(*holder, wanted) : "a process group or session"));
         // Of a zombie only its parent can be ended; an init is to wait for those that it was given.
         const bool ending = holder && isEnding(*holder);
-        error.addHint(
-            fmt::format("{}, or restore in a pid namespace of its own: criu-ns restore, with the same options",
-                        !ending             ? std::string("end that process")
-                        : holder->ppid == 1 ? std::string("have process 1 wait for its children")
-                                            : fmt::format("end process {}", holder->ppid)));
+        error.addHint(fmt::format("{}, or restore in a new pid namespace: add --new-pidns",
+                                  !ending             ? std::string("end that process")
+                                  : holder->ppid == 1 ? std::string("have process 1 wait for its children")
+                                                      : fmt::format("end process {}", holder->ppid)));
         throw error;
     }
 }
 
-pid_t createSpare(const model::ProcessTree& tree, std::uint64_t flags) {
-    const std::set<TreePid> needed = numbersOf(tree);
+pid_t createSpare(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
+    const std::set<pid_t> needed = numbersOf(tree);
     // Numbers are tried from the highest downwards, far from where trees usually are.
     for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
         // clone3 notices that a number is taken only after it has copied the whole process.
-        if (needed.contains(TreePid(candidate)) || ::kill(candidate, 0) == 0)
+        if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
             continue;
-        const pid_t pid = clonePid(TreePid(candidate), flags);
+        const pid_t pid = clonePid(std::vector<pid_t>(depth + 1, candidate), flags);
         if (pid >= 0)
             return pid;
         if (errno != EEXIST)

@@ -29,7 +29,7 @@ PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
     return surroundings.endsWithFirst ? PidSpace::OfTree : PidSpace::OfOthers;
 }
 
-HostPid makeRoot(PreparedRestore& prepared) {
+FirstProcesses makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().stage("processes");
     prepared.planned.devices.watch(prepared.control.watchReading(prepared.planned.log(), "load device memory"));
     constexpr std::size_t kMany = 64;  // for fewer the forks cost less than the look for the heap
@@ -40,7 +40,9 @@ HostPid makeRoot(PreparedRestore& prepared) {
     };
     for (const auto& kind : prepared.planned.namespaces)
         create = [&kind, inner = std::move(create)] { return kind->bearFirst(inner); };
-    return create();
+    const HostPid root = create();
+    const HostPid init = prepared.planned.surroundings.init;
+    return {root, init ? init : root};
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
     : prepared(preparation),
       processes(prepared.control, lifeOf(prepared.planned.surroundings), prepared.planned.log(),
                 [this] { return makeRoot(prepared); }),
-      pids(prepared.planned.surroundings.ownPids ? PidMap(processes.root()) : PidMap()) {
+      pids(prepared.planned.surroundings.ownPids ? PidMap(processes.init()) : PidMap()) {
     prepared.planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();

@@ -154,10 +154,10 @@ std::vector<AreaSlot> RestoreControl::areas() const {
     return {areaSlots(), areaSlots() + count};
 }
 
-void RestoreControl::reportFailure(std::string_view text, int code) const noexcept {
+void RestoreControl::reportFailure(TreePid self, std::string_view text, int code) const noexcept {
     pie::Failure& failure = page().failure;
     if (__atomic_exchange_n(&failure.claimed, 1U, __ATOMIC_ACQ_REL) == 0) {
-        failure.tid = ::getpid();
+        failure.tid = self.value;
         failure.result = -code;
         const std::size_t length = std::min(text.size(), sizeof(failure.text) - 1);
         std::memcpy(failure.text, text.data(), length);

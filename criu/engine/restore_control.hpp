@@ -108,8 +108,9 @@ public:
     /// In whatever process: counts the memory that is filled, and has it in the trace, where the work is called `what`.
     [[nodiscard]] memory::ReadWatch watchReading(const Log& log, std::string_view what = "read pages") const;
 
-    /// Tells the master why this process can't go on, with the errno if there is one; the first to do so is heard.
-    void reportFailure(std::string_view text, int code) const noexcept;
+    /// Tells the master why this process, `self`, can't go on, with the errno if there is one; the first to do so is
+    /// heard.
+    void reportFailure(TreePid self, std::string_view text, int code) const noexcept;
 
     enum class Outcome { Reached, Failed, Idle };
     /// Master: waits until `parked` processes have arrived or one has failed; Idle after `milliseconds` without either.

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/engine/nested_pids.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
@@ -48,9 +49,10 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const bool extended = inventory.img_version == kExtendedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
-    constexpr std::array<std::string_view, 6> known{memory::kStripedPages,    memory::kFilesPages,
-                                                    memory::kDevicePages,     memory::kCompressedPages,
-                                                    namespaces::kPosixQueues, namespaces::kFurtherNamespaces};
+    constexpr std::array<std::string_view, 7> known{
+        memory::kStripedPages,           memory::kFilesPages,      memory::kDevicePages,
+        memory::kCompressedPages,        namespaces::kPosixQueues, namespaces::kFurtherNamespaces,
+        namespaces::kNestedPidNamespaces};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions)) {
         if (extension == kEncrypted)
             fail("the images in {} are encrypted, which this command doesn't undo", images.name());
@@ -280,6 +282,7 @@ RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log
         readTask(images, pages, out, *task);
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
+    out.tree.nestedPids = std::make_shared<const model::NestedPids>(readNestedPids(images, out.tree));
     readFiles(images, out);
     planSeccomp(images, out);
     log.info("The images hold {} processes and {} files", out.tree.tasks.size(), out.files.size());

@@ -2,9 +2,7 @@
 #include "criu/engine/restore_program.hpp"
 
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,19 +38,6 @@ constexpr std::uint64_t kLowest = 0x100000;
 void mapAt(std::uint64_t at, std::size_t size, int protection, int flags, int fd) {
     if (::mmap(reinterpret_cast<void*>(at), size, protection, flags | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
         failErrno("map {} bytes for the restorer at {:#x}", size, at);
-}
-
-/// The kernel writes to the registered area whenever it preempts the thread, and kills it if the area is gone.
-void dropRseq() {
-    constexpr unsigned kFeatureSizeEntry = 27;  // AT_RSEQ_FEATURE_SIZE
-    if (__rseq_size == 0)
-        return;
-    auto* const area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
-    const auto feature = static_cast<unsigned>(::getauxval(kFeatureSizeEntry));
-    for (const unsigned size : {32U, (feature + 31) & ~31U, __rseq_size})
-        if (::syscall(SYS_rseq, area, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0)
-            return;
-    failErrno("unregister restartable sequences");
 }
 
 }  // namespace
@@ -149,7 +134,7 @@ void RestoreProgram::run() {
     in_.run.control.noteArea({in_.task.pid, area_.start, data_.base(), area_.end});
 
     in_.run.log.debug("Restorer of {} steps at {:#x}", steps.size(), area_.start);
-    dropRseq();
+    pie::dropRseq();
     pie::enter(area_.start + pie::interpreterBlob().entryOffset, program, stack);
 }
 

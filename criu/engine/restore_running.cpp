@@ -104,7 +104,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
 int RunningRestore::awaitRoot() const {
     const PlannedRestore& planned = parked_.born.prepared.planned;
-    const pid_t root = parked_.born.processes.root().value;
+    // An init of criu's ends with the root, and with its status.
+    const pid_t root = parked_.born.processes.init().value;
     int status = 0;
     for (;;) {
         const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);

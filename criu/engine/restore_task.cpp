@@ -29,6 +29,7 @@
 #include "criu/engine/task_memory.hpp"
 #include "criu/kernel/keyring.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -48,10 +49,11 @@ public:
     TaskRestore(RestoreRun& run, const Birth& birth, const TaskRestore* creator)
         : run_(run),
           birth_(birth),
-          pid_(::getpid()),
+          space_(birth.pid < TreePid() ? creator->space_ : run.content.tree.nested().of(birth.pid)),
+          pid_(birth.pid < TreePid() ? TreePid(::getpid()) : birth.pid),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
           cgroupSet_(creator != nullptr ? creator->cgroupSet_ : (*run.content.inventory)->root_cg_set),
-          files_(run.files, run.service, run.segments, run.surroundings, task_, birth.pid, run.log),
+          files_(run.files, run.service, run.segments, run.surroundings, task_, birth.pid, space_, run.log),
           memory_(creator != nullptr ? &creator->memory_ : nullptr) {
         if (creator != nullptr)
             files_.inheritFrom(creator->files_);
@@ -72,9 +74,9 @@ public:
         } catch (const Error& error) {
             // The master writes it as the error of the restore, unless another process has failed before.
             run_.log.info("Failed: {}", error.what());
-            run_.control.reportFailure(error.what(), error.code());
+            run_.control.reportFailure(pid_, error.what(), error.code());
         } catch (const std::exception& error) {
-            run_.control.reportFailure(error.what(), 0);
+            run_.control.reportFailure(pid_, error.what(), 0);
         }
         // The master kills everybody; nothing may happen here until then.
         for (;;)
@@ -202,15 +204,18 @@ private:
     }
 
     void enterSession() {
-        if (::getsid(0) == pid_.value)
+        if (::getsid(0) == ::getpid())
             return;
         sys(::setsid(), "lead a session");
     }
 
     void joinGroup() {
-        if (!birth_.pgid || ::getpgid(0) == birth_.pgid.value)
+        if (!birth_.pgid || ::getpgid(0) == own(birth_.pgid))
             return;
-        sys(::setpgid(0, birth_.pgid.value), "join process group {}", birth_.pgid);
+        // One that this pid namespace doesn't see, zero here, is joined by being born into it.
+        if (own(birth_.pgid) == 0)
+            fail("process {} isn't in process group {}, which its pid namespace doesn't see", pid_, birth_.pgid);
+        sys(::setpgid(0, own(birth_.pgid)), "join process group {}", birth_.pgid);
     }
 
     void createAll(const std::vector<TreePid>& pids) {
@@ -227,14 +232,17 @@ private:
             for (const auto& kind : run_.namespaces)
                 flags |= kind->birthFlags(*found->second);
         }
-        const TreePid pid(child.pid < TreePid() ? createSpare(run_.content.tree, flags) : createAs(child.pid, flags));
-        if (!pid) {
+        const bool spare = child.pid < TreePid();
+        const model::ProcessTree& tree = run_.content.tree;
+        const pid_t number = spare ? createSpare(tree, space_ == nullptr ? 0 : space_->depth, flags)
+                                   : createAs(tree.nested().numbersOf(child.pid), flags);
+        if (number == 0) {
             auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
             heir->live();
         }
-        run_.control.noteCreated(pid);
+        run_.control.noteCreated(spare ? TreePid(number) : child.pid);
         if (child.helper)
-            helpers_.push_back(pid);
+            helpers_.push_back(number);
     }
 
     /// Helpers and processes that are dead in the image.
@@ -249,8 +257,8 @@ private:
     }
 
     void reapHelpers() {
-        for (const TreePid helper : helpers_)
-            sys(::waitpid(helper.value, nullptr, __WALL), "wait for helper {}", helper);
+        for (const pid_t helper : helpers_)
+            sys(::waitpid(helper, nullptr, __WALL), "wait for helper {}", helper);
     }
 
     void awaitZombies() {
@@ -258,14 +266,14 @@ private:
             if (child->alive())
                 continue;
             siginfo_t info{};
-            sys(::waitid(P_PID, static_cast<id_t>(child->pid.value), &info, WEXITED | WNOWAIT | __WALL),
+            sys(::waitid(P_PID, static_cast<id_t>(own(child->pid)), &info, WEXITED | WNOWAIT | __WALL),
                 "wait for process {} to die as it had", child->pid);
         }
     }
 
     [[noreturn]] void finish() {
         run_.log.stage("relations");
-        adoptInTurn(run_.births, birth_, run_.control);
+        adoptInTurn(run_.births, birth_, run_.content.tree.nested(), run_.control);
         const TaskCoreEntry& core = *task_->core().tc;
         if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
             restoreSubreaper(run_.births, run_.control);
@@ -290,14 +298,18 @@ private:
         run_.log.move([this](UniqueFd fd) { return run_.service.moveIn(std::move(fd)); });
     }
 
+    /// What this process calls one that it may see.
+    [[nodiscard]] pid_t own(TreePid pid) const noexcept { return model::NestedPids::numberIn(space_, pid); }
+
     RestoreRun& run_;
     const Birth& birth_;
+    const model::NestedPids::Space* space_;  ///< its pid namespace; null: that of the tree's root
     TreePid pid_;
     const Task* task_;
     std::uint32_t cgroupSet_;  ///< the one it is in
     TaskFiles files_;
     TaskMemory memory_;
-    std::vector<TreePid> helpers_;
+    std::vector<pid_t> helpers_;  ///< as this process calls them
 };
 
 }  // namespace
@@ -309,7 +321,7 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
         flags |= kind->birthFlags(run.content.tree.root());
     HostPid pid;
     withBirthGroups(run, [&] {
-        pid = HostPid(createAs(root.pid, flags));
+        pid = HostPid(createAs({root.pid.value}, flags));
         if (!pid) {
             auto* const first = new TaskRestore(run, root, nullptr);
             first->live();

@@ -16,6 +16,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/birth_facts.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/sockets/network_lock.hpp"
@@ -38,7 +39,9 @@ void requireLabels(const RestoreImages& content, const Run& run) {
             }
 }
 
-model::OuterPlace outerPlace(const RestoreImages& content) {
+model::OuterPlace outerPlace(const RestoreImages& content, const model::Options& options) {
+    if (options.newPidNamespace)
+        return model::OuterPlace::ownNamespace();
     const auto& ids = content.tree.root().ids;
     const TaskKobjIdsEntry* const outside = (*content.inventory)->root_ids;
     if (ids && outside != nullptr && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Pid) != 0)
@@ -64,8 +67,10 @@ RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, c
 }
 
 model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
-    const model::OuterPlace outer = outerPlace(content);
-    return model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
+    const model::OuterPlace outer = outerPlace(content, options);
+    auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
+    content.tree.nested().require(plan);
+    return plan;
 }
 
 model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options) {

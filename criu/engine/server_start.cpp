@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/server_start.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/keeper_process.hpp"
 #include "criu/engine/pid_file.hpp"
 #include "criu/model/options.hpp"
 
@@ -33,9 +33,7 @@ bool goToBackground(const Run& run, const char* title) {
         return true;
     }
     ::setsid();
-    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-        sys(::dup2(nothing.get(), standard), "close standard streams");
+    closeStandardStreams();
     setProcessTitle(title);
     return false;
 }

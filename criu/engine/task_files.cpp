@@ -19,8 +19,10 @@
 #include "criu/files/session_terminal.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/model/file_plan.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "images/fown.hpp"
 
 namespace criu::engine {
 namespace {
@@ -65,6 +67,13 @@ bool TaskFiles::isHeld(FileId id) const {
 
 int TaskFiles::inherited(std::string_view name) const {
     return all_.inherited(name);
+}
+
+pid_t TaskFiles::numberOf(TreePid process) const {
+    const pid_t number = model::NestedPids::numberIn(space_, process);
+    if (number == 0 && process && all_.hasProcess(process))
+        fail("process {} can't be seen from the pid namespace of process {}", process, pid_);
+    return number;
 }
 
 void TaskFiles::inheritFrom(const TaskFiles& creator) {
@@ -213,7 +222,7 @@ UniqueFd TaskFiles::fetch(FileId id) {
     const std::optional<FileHolder> holder = all_.holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    return toServiceRange(kernel::PidFd(holder->pid.value).getFd(holder->fd));
+    return toServiceRange(kernel::PidFd(numberOf(holder->pid)).getFd(holder->fd));
 }
 
 int TaskFiles::find(FileId id) const {
@@ -223,7 +232,7 @@ int TaskFiles::find(FileId id) const {
     return found == shared_.end() ? -1 : found->second;
 }
 
-int TaskFiles::numberOf(FileId id) const {
+int TaskFiles::descriptorOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
     // In a table that another process has filled.
@@ -236,14 +245,18 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
     for (std::size_t file = 0; file < all_.count(); ++file)
         if (const files::MemoryRegistrar* const registrar = all_.at(file).file->asMemoryRegistrar();
             registrar != nullptr && all_.mapperOf(registrar->registrar()) == pid_)
-            registrar->addMemorySteps(numberOf(registrar->registrar()), steps, data);
+            registrar->addMemorySteps(descriptorOf(registrar->registrar()), steps, data);
 }
 
-/// Nothing if the owner doesn't exist yet, and is set by another process.
-const FownEntry* TaskFiles::ownerOf(FileId id) const {
+/// As this process calls it. Nothing if the owner doesn't exist yet, and is set by another process.
+std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;
-    return all_.isOwnedByThread(id) ? nullptr : owner;
+    if (owner == nullptr || all_.isOwnedByThread(id))
+        return std::nullopt;
+    FownEntry here = *owner;
+    here.pid = static_cast<std::uint32_t>(numberOf(TreePid(static_cast<pid_t>(owner->pid))));
+    return here;
 }
 
 std::string TaskFiles::describe(FileId id) const {
@@ -287,7 +300,7 @@ void TaskFiles::completeFiles() {
                     if (all_.isOwnedByThread(id))
                         files::restoreSignal(fd, *owner);
                     else
-                        files::restoreOwner(fd, *owner);
+                        files::restoreOwner(fd, *ownerOf(id));
                 }
     }
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class Segments;
 namespace criu::model {
 enum class FileStage : std::uint8_t;
 struct FdSlot;
+struct PidSpace;
 struct Task;
 }  // namespace criu::model
 
@@ -45,15 +47,17 @@ namespace criu::engine {
 /// The descriptors of one process while it is being restored.
 class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
 public:
-    /// `task`: null for helpers.
+    /// `task`: null for helpers. `space`: the pid namespace that it is in, null for that of the tree's root.
     TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
-              const namespaces::Surroundings& surroundings, const model::Task* task, TreePid pid, Log& log)
+              const namespaces::Surroundings& surroundings, const model::Task* task, TreePid pid,
+              const model::PidSpace* space, Log& log)
         : all_(all),
           service_(service),
           segments_(segments),
           surroundings_(surroundings),
           task_(task),
           pid_(pid),
+          space_(space),
           log_(log) {}
 
     /// What came from the creator by fork.
@@ -86,6 +90,7 @@ public:
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override;
     [[nodiscard]] int inherited(std::string_view name) const override;
+    [[nodiscard]] pid_t numberOf(TreePid process) const override;
     using files::FileOpener::openPath;
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }
@@ -108,9 +113,9 @@ private:
     void put(int fd, const model::FdSlot& slot) const;
     void completeFiles();
     void setLocks();
-    [[nodiscard]] const FownEntry* ownerOf(FileId id) const;
+    [[nodiscard]] std::optional<FownEntry> ownerOf(FileId id) const;
     [[nodiscard]] std::string describe(FileId id) const;
-    [[nodiscard]] int numberOf(FileId id) const;
+    [[nodiscard]] int descriptorOf(FileId id) const;
 
     const RestoredFiles& all_;
     const ServiceFds& service_;
@@ -118,6 +123,7 @@ private:
     const namespaces::Surroundings& surroundings_;
     const model::Task* task_;
     TreePid pid_;
+    const model::PidSpace* space_;
     Log& log_;
     /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
     enum class Phase { Sharing, Placing, Late };

@@ -46,7 +46,7 @@ UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
 
 int TaskFiles::placedRing(const VmaEntry& vma) {
     const FileId id{static_cast<std::uint32_t>(vma.shmid)};
-    const int fd = numberOf(id);
+    const int fd = descriptorOf(id);
     if (fd < 0)
         fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
     return fd;

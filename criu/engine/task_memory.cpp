@@ -51,8 +51,10 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
     *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files,
                                           clones ? &*clones : nullptr, run.log);
-    const memory::LateAreas late = run.lazy != nullptr ? run.lazy->areasOf(task) : memory::LateAreas();
-    space_->fill(pages, {late, freesWhatIsRead(run.options), run.control.watchReading(run.log)}, run.log);
+    const memory::LateAreas late = run.lazy != nullptr && !clones ? run.lazy->areasOf(task) : memory::LateAreas();
+    space_->fill(pages,
+                 {clones ? clones->areas : late, freesWhatIsRead(run.options), run.control.watchReading(run.log)},
+                 run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

@@ -9,8 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "criu/engine/restore_images.hpp"
 #include "criu/engine/restore_run.hpp"
 #include "criu/engine/restore_start.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -28,6 +30,11 @@ namespace criu::engine {
 TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data)
     : run_(run), task_(task), reports_(reports), data_(data), threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
 
+/// What the process calls itself, or one of its threads.
+pid_t TaskSteps::numberOf(TreePid who) const {
+    return model::NestedPids::numberIn(run_.content.tree.nested().of(task_.pid), who);
+}
+
 void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps) {
     const CoreEntry& core = **thread.core;
     const ThreadCoreEntry& own = *core.thread_core;
@@ -36,7 +43,7 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     task::restoreSignalStack(own, steps, data_);
     if (!run_.surroundings.ids.isOwnNamespace())  // else the master does it, who may
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
-    task::restoreSignalQueue(own.signals_p, false, task_.pid, thread.tid, steps, data_);
+    task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
 void TaskSteps::composeThreads(pie::StepList& steps) {
@@ -52,8 +59,9 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
 
         clone_args args{};
         args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-        args.set_tid = data_.put(thread.tid);
-        args.set_tid_size = 1;
+        const std::vector<pid_t> numbers = run_.content.tree.nested().numbersOf(thread.tid);
+        args.set_tid = data_.put(std::as_bytes(std::span(numbers)));
+        args.set_tid_size = numbers.size();
         args.stack = data_.reserve(pie::kStackSize);
         args.stack_size = pie::kStackSize;
         static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
@@ -73,10 +81,12 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
     composeThread(leader, steps);
-    task::restoreSignalQueue(core.signals_s, true, task_.pid, task_.pid, steps, data_);
+    task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
     // The process gets one more descriptor for a moment: then its limit of them is set from outside, behind that.
     task::restoreLimits(core, run_.start.limits, run_.lazy != nullptr ? RLIMIT_NOFILE : -1, steps, data_);
-    task::restoreTimers(core.timers, task_.pid, run_.start.timerIdsSettable, steps, data_);
+    task::restoreTimers(
+        core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
+        data_);
 }
 
 }  // namespace criu::engine

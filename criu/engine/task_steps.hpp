@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+
+#include "criu/base/ids.hpp"
 
 namespace criu::model {
 struct Task;
@@ -34,6 +38,7 @@ public:
     void compose(pie::StepList& steps);
 
 private:
+    [[nodiscard]] pid_t numberOf(TreePid who) const;
     void composeThread(const model::Thread& thread, pie::StepList& steps);
     void composeThreads(pie::StepList& steps);
 

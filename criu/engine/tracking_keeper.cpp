@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,10 +12,12 @@
 #include <cstring>
 #include <span>
 
+#include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/keeper_process.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
@@ -166,39 +165,12 @@ private:
     bool ends_ = false;
 };
 
-/// Of all descriptors that the calling process has, only these stay open, at other numbers.
-void keepOnly(std::span<UniqueFd* const> kept) {
-    int next = STDERR_FILENO + 1;
-    for (UniqueFd* const fd : kept)  // out of the way first
-        fd->reset(sys(::fcntl(fd->get(), F_DUPFD_CLOEXEC, next + 1024), "move a descriptor"));
-    for (UniqueFd* const fd : kept) {
-        const int at = next++;
-        sys(::dup3(fd->get(), at, O_CLOEXEC), "move a descriptor");
-        fd->reset(at);
-    }
-    sys(::syscall(SYS_close_range, next, ~0U, 0), "close descriptors");
-    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
-        sys(::dup2(nothing.get(), standard), "close standard streams");
-}
-
 /// What is left of criu in the keeper: no descriptor, directory, session or blocked signal.
 [[noreturn]] void becomeKeeper(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
-        ::setsid();
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-            ::signal(number, SIG_DFL);
-        sigset_t none;
-        ::sigemptyset(&none);
-        ::sigprocmask(SIG_SETMASK, &none, nullptr);
-        sys(::chdir("/"), "leave the work directory");
-        rlimit files{};
-        if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-            files.rlim_cur = files.rlim_max;
-            ::setrlimit(RLIMIT_NOFILE, &files);
-        }
-        UniqueFd* const kept[] = {&listener, &client, &root};
-        keepOnly(kept);
+        leaveCommand();
+        closeStandardStreams();
+        closeAllBut({listener.get(), client.get(), root.get()});
         setProcessTitle(fmt::format("tracks the memory of {}", pid));
         Keeper(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {

@@ -13,6 +13,7 @@
 #include "criu/kernel/effective_ids.hpp"
 #include "criu/kernel/fdinfo.hpp"
 #include "criu/model/tree_pids.hpp"
+#include "images/fown.hpp"
 
 namespace criu::files {
 namespace {
@@ -103,7 +104,7 @@ void breakLease(int fd, int downTo, const FileLockEntry& lock) {
         failErrno("break the {}", describeLock(lock));
 }
 
-void restoreLease(int fd, const FileLockEntry& lock, const FownEntry* owner) {
+void restoreLease(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner) {
     if ((lock.type & kBreaking) == 0) {
         setLease(fd, static_cast<int>(lock.type), lock);
         return;
@@ -114,7 +115,7 @@ void restoreLease(int fd, const FileLockEntry& lock, const FownEntry* owner) {
     // The process got its signal about the broken lease before the dump: it mustn't get it again.
     sys(::fcntl(fd, F_SETOWN, 0), "take the signal owner from fd {}", fd);
     breakLease(fd, downTo, lock);
-    if (owner != nullptr)
+    if (owner)
         restoreOwner(fd, *owner);
 }
 
@@ -202,7 +203,7 @@ std::vector<const FileLockEntry*> LockRestore::ofProcess(TreePid pid) const {
     return found;
 }
 
-void setDescriptionLock(int fd, const FileLockEntry& lock, const FownEntry* owner) {
+void setDescriptionLock(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner) {
     switch (lock.flag) {
         case kFlock:
             setFlock(fd, lock);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -72,7 +73,7 @@ private:
 
 /// Sets a flock, an open file description lock or a lease, through the descriptor and in the process it was set by.
 /// `owner`: who gets the description's signals; a lease would make it this process, and breaking it would send one.
-void setDescriptionLock(int fd, const FileLockEntry& lock, const FownEntry* owner);
+void setDescriptionLock(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner);
 
 /// Argument of fcntl(F_SETLK) for a POSIX lock.
 [[nodiscard]] struct flock asPosixLock(const FileLockEntry& lock);

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
     /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
+    /// What this process calls a process or process group of the tree, in its own pid namespace; zero for one that it
+    /// doesn't see and that isn't there. Throws Error for a process that is there, but can't be seen from here.
+    [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags, PathCheck check) = 0;
     /// The same with PathCheck::Same.

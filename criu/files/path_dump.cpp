@@ -25,7 +25,9 @@
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::files {
@@ -123,13 +125,13 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     const auto fileSystem = fileSystemOf(file);
     const TreeRoot& tree = dump.treeRoot();
     if (fileSystem == PROC_SUPER_MAGIC)
-        remapDeadProcess(path, out, tree);
+        remapDeadProcess(path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
         dropSuffix(path, kernel::kDeletedMark);  // names there come and go with their terminals
     else
         findPath(file, path, out, dump);
 
-    if (tree.isOwn() && !(isDeletedDevice(file) && !tree.hasMount(mountIdOf(file)))) {
+    if (tree.isDumped() && !(isDeletedDevice(file) && !tree.hasMount(mountIdOf(file)))) {
         out.has_mnt_id = 1;
         out.mnt_id = mountOf(file, path, tree);
         if (tree.isOfFurther(out.mnt_id) && tree.isCovered(out.mnt_id))
@@ -187,12 +189,17 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     remap(file, path, out, dump);
 }
 
-void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, const TreeRoot& tree) {
+void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, FileDump& dump) {
+    const TreeRoot& tree = dump.treeRoot();
     // Inode numbers say nothing here: they change from look to look.
     dropSuffix(path, kernel::kDeletedMark);
     const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
+    // Whoever opens it again creates such a process for a moment, and would have to be in the namespace of the path.
+    if (!dump.pids().nested().empty())
+        fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
+             path);
     deadProcesses_.insert(*pid);
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
     entry.orig_id = out.id;
@@ -261,7 +268,7 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     entry.reg = &out;
     out.id = id.value;
     out.fown = dump.arena().make<FownEntry>();
-    if (dump.treeRoot().isOwn()) {
+    if (dump.treeRoot().isDumped()) {
         out.has_mnt_id = 1;
         out.mnt_id = mountIdOf(file);
     }

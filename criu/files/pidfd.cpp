@@ -28,9 +28,9 @@ constexpr std::uint32_t kThreadFlag = O_EXCL;     // PIDFD_THREAD, Linux 6.9
 constexpr std::uint32_t kOpenFlags = O_NONBLOCK;  // PIDFD_NONBLOCK
 constexpr std::int32_t kReaped = -1;
 
-/// `pid`: in the pid namespace of the calling process, which is the tree's.
-UniqueFd openPidFd(TreePid pid, const PidfdEntry& entry) {
-    return UniqueFd(static_cast<int>(sys(::syscall(SYS_pidfd_open, pid.value, entry.flags & kOpenFlags),
+/// `pid`: in the pid namespace of the calling process.
+UniqueFd openPidFd(pid_t pid, const PidfdEntry& entry) {
+    return UniqueFd(static_cast<int>(sys(::syscall(SYS_pidfd_open, pid, entry.flags & kOpenFlags),
                                          "open a pidfd of process {} with flags {:#o}", pid, entry.flags)));
 }
 
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] std::string describe() const override { return fmt::format("pidfd of {}", entry_.nspid); }
     [[nodiscard]] bool late() const override { return true; }
     void open(FileOpener& opener) override {
-        opener.provide(FileId{entry_.id}, openPidFd(TreePid(entry_.nspid), entry_));
+        opener.provide(FileId{entry_.id}, openPidFd(opener.numberOf(TreePid(entry_.nspid)), entry_));
     }
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
@@ -63,7 +63,7 @@ public:
     void open(FileOpener& opener) override {
         const kernel::ShortProcess process;
         for (const PidfdEntry* const entry : entries_)
-            opener.provide(FileId{entry->id}, opener.toServiceRange(openPidFd(TreePid(process.pid()), *entry)));
+            opener.provide(FileId{entry->id}, opener.toServiceRange(openPidFd(process.pid(), *entry)));
     }
 
     [[nodiscard]] const FownEntry* owner(FileId id) const override {
@@ -99,6 +99,9 @@ public:
         out.flags = file.statusFlags() & ~static_cast<std::uint32_t>(O_RDWR);
         out.nspid = info.pid == kReaped ? kReaped : dump.pids().inside(HostPid(info.pid)).value;
         out.fown = dump.owner(file);
+        if (info.pid != kReaped && !dump.pids().sees(file.pid, TreePid(out.nspid)))
+            fail("{} refers to process {}, which isn't in the pid namespace of who has it, which can't be dumped yet",
+                 file.describe(), info.pid);
     }
 };
 

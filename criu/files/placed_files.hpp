@@ -31,6 +31,9 @@ public:
     /// With which rights paths are to be opened for those that have a description: each kind of user that may not open
     /// whatever root may.
     [[nodiscard]] virtual std::vector<kernel::FileRights> usersOf(FileId id) const = 0;
+    /// What this process calls a process or process group of the tree, in its own pid namespace; zero for one that it
+    /// doesn't see and that isn't there. Throws Error for a process that is there, but can't be seen from here.
+    [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
     /// Moves a descriptor to the service range, out of the numbers that restored files need.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
     /// A descriptor, in that range, of an id that any process of the tree has.

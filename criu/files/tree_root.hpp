@@ -38,9 +38,15 @@ public:
         UniqueFd root;  ///< a descriptor of the directory
         kernel::MountTable mounts;
     };
+    enum class Mounts {
+        Dumped,  ///< images have them, and files name theirs
+        Copied,  ///< of criu's namespace, but for /proc: a restore has what is mounted there
+    };
     /// `spaces`: namespaces of the tree, that of its first process first.
-    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden);
+    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped);
 
+    /// Whether images have the mounts, by whose numbers they say where files are.
+    [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ == Mounts::Dumped; }
     /// Whether it is another namespace than criu's.
     [[nodiscard]] bool isOwn() const noexcept { return !spaces_.empty(); }
     /// An absolute path of the tree's first process as criu can use it.
@@ -59,6 +65,7 @@ public:
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
 private:
+    Mounts kind_ = Mounts::Dumped;
     std::vector<Space> spaces_;
     kernel::MountTable mounts_{{}};
     HiddenMounts hidden_;

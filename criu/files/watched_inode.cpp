@@ -163,7 +163,7 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         if (!found.symbolicLink || found.inMemoryOnly) {
             out.path = dump.arena().string(found.path);
             // A mount of a further namespace has no path in that of the process that watches.
-            out.has_mnt_id = dump.treeRoot().isOwn() ? 1 : 0;
+            out.has_mnt_id = dump.treeRoot().isDumped() ? 1 : 0;
             out.mnt_id = static_cast<std::uint32_t>(found.mount);
         }
         return &out;

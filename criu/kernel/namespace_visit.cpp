@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/kernel/pass_fd.hpp"
@@ -106,19 +107,6 @@ struct Found {
 
 std::span<const std::byte> bytesOf(const Found& found) {
     return std::as_bytes(std::span(&found, 1));
-}
-
-/// Closes all descriptors but those of standard input and output and these.
-void closeAllBut(std::vector<int> spared) {
-    std::sort(spared.begin(), spared.end());
-    unsigned first = STDERR_FILENO + 1;
-    for (const int fd : spared) {
-        const auto number = static_cast<unsigned>(fd);
-        if (number > first)
-            ::close_range(first, number - 1, 0);
-        first = std::max(first, number + 1);
-    }
-    ::close_range(first, ~0U, 0);
 }
 
 /// In the user namespace that is entered others may have the capability to trace all that is in there, and they aren't

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/nslinks.hpp"
 
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "criu/kernel/scan.hpp"
@@ -67,6 +71,19 @@ std::uint32_t parseNamespaceLink(std::string_view target) {
 
 std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind) {
     return readId(task, namespaceName(kind));
+}
+
+bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
+    for (UniqueFd at = task.open("ns/pid", O_RDONLY); at;) {
+        struct stat status {};
+        sys(::fstat(at.get(), &status), "look at a pid namespace");
+        if (status.st_ino == inode)
+            return true;
+        at = UniqueFd(::ioctl(at.get(), NS_GET_PARENT));
+        if (!at && errno != EPERM)  // the next one is above criu's
+            failErrno("ask for the pid namespace above");
+    }
+    return false;
 }
 
 NamespaceIds readNamespaceIds(const ProcPid& task) {

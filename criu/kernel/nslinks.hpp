@@ -38,6 +38,8 @@ struct NamespaceIds {
 [[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
 
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
+/// Whether a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
+[[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
 
 /// The namespaces of a process that can't change them, since it stands still: the kernel is asked once for each.

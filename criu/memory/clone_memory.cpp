@@ -6,6 +6,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/clone_store.hpp"
+#include "criu/memory/late_events.hpp"
 
 namespace criu::memory {
 namespace {
@@ -42,16 +43,10 @@ void CloneMemory::apply(kernel::MemoryEvent& event, std::vector<std::unique_ptr<
                 std::make_unique<CloneMemory>("a child of " + name_, std::move(event.child), pages_.fork(), store_));
             return;
         case Kind::Move:
-            pages_.move(event.start, event.target, event.bytes);
-            kernel::wakeFaults(fd_.get(), event.target, event.bytes);
-            break;
         case Kind::Remove:
         case Kind::Unmap:
-            pages_.forget(event.start, event.bytes);
-            break;
+            follow(event, fd_.get(), pages_);
     }
-    // Threads that wait for one of these pages touch it again, and get what is there now.
-    kernel::wakeFaults(fd_.get(), event.start, event.bytes);
 }
 
 kernel::Supplied CloneMemory::map(const LatePages::Piece& piece) {

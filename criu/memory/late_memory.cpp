@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/memory/late_events.hpp"
 
 namespace criu::memory {
 
@@ -85,16 +86,10 @@ void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
                 std::make_unique<LateMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
             return;
         case Kind::Move:
-            pages_.move(event.start, event.target, event.bytes);
-            kernel::wakeFaults(fd_.get(), event.target, event.bytes);
-            break;
         case Kind::Remove:
         case Kind::Unmap:
-            pages_.forget(event.start, event.bytes);
-            break;
+            follow(event, fd_.get(), pages_);
     }
-    // Threads that wait for one of these pages touch it again, and get what is there now.
-    kernel::wakeFaults(fd_.get(), event.start, event.bytes);
 }
 
 void LateMemory::answerFaults(News& news) {

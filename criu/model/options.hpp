@@ -145,7 +145,7 @@ struct LsmProfile {
     friend bool operator==(const LsmProfile&, const LsmProfile&) = default;
 };
 
-/// --gpu-map OLD=NEW: a GPU of the images and the one that takes its place, each by gpu id, unique id or PCI address.
+/// --gpu-map OLD=NEW: a GPU of the images and the one that takes its place, as its driver calls them.
 struct GpuMapping {
     std::string from;
     std::string to;
@@ -203,6 +203,7 @@ struct Options {
     bool autoDedup = false;
     bool lazyPages = false;
     bool mapPages = false;               ///< memory is mapped of a file that clones of the images have in common
+    bool newPidNamespace = false;        ///< a tree that had no pid namespace of its own gets one
     bool background = false;             ///< memory is written when the tree runs again
     std::uint64_t backgroundMemory = 0;  ///< bytes that this may take meanwhile; 0: any number
     PreDumpMode preDumpMode = PreDumpMode::Splice;

@@ -19,6 +19,8 @@
 
 namespace criu::model {
 
+class NestedPids;
+
 /// Values of task_core_entry.task_state.
 enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
 
@@ -68,8 +70,11 @@ struct ProcessTree {
     std::vector<std::unique_ptr<Task>> tasks;
     std::unordered_map<TreePid, Task*> byPid;
     std::unordered_map<std::uint32_t, std::shared_ptr<FdTable>> fdTables;
+    std::shared_ptr<const NestedPids> nestedPids;  ///< null: there are none
 
     [[nodiscard]] Task& root() const { return *tasks.front(); }
+    /// The pid namespaces below that of the root. Defined with NestedPids.
+    [[nodiscard]] const NestedPids& nested() const noexcept;
 };
 
 }  // namespace criu::model

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/model/tree_pids.hpp"
 
+#include "criu/model/nested_pids.hpp"
+
 namespace criu::model {
 
 TreePids TreePids::ofOwnNamespace() {
@@ -19,6 +21,18 @@ TreePid TreePids::inside(HostPid outside) const noexcept {
         return TreePid(outside.value);
     const auto found = inside_.find(outside);
     return found != inside_.end() ? found->second : TreePid();
+}
+
+void TreePids::setNested(NestedPids nested) {
+    nested_ = std::make_shared<const NestedPids>(std::move(nested));
+}
+
+const NestedPids& TreePids::nested() const noexcept {
+    return nested_ != nullptr ? *nested_ : NestedPids::none();
+}
+
+bool TreePids::sees(HostPid viewer, TreePid other) const noexcept {
+    return NestedPids::numberIn(nested().of(inside(viewer)), other) != 0;
 }
 
 }  // namespace criu::model

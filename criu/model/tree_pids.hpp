@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 
 #include "criu/base/ids.hpp"
 
 namespace criu::model {
+
+class NestedPids;
 
 /// How a tree that stands still calls the processes, threads, groups and sessions that criu sees. A dump is done from
 /// criu's own pid namespace, so whatever a system call of criu returns and its /proc shows is a HostPid; code that criu
@@ -24,7 +27,15 @@ public:
     /// Zero, as the kernel has it for whom a pid namespace doesn't see: one that isn't in the tree, or has ended.
     [[nodiscard]] TreePid inside(HostPid outside) const noexcept;
 
+    /// Whoever is in a namespace below that of the tree's root has further numbers there. Ids of these namespaces are
+    /// inodes.
+    void setNested(NestedPids nested);
+    [[nodiscard]] const NestedPids& nested() const noexcept;
+    /// Whether a process that criu sees can see another one, which isn't zero.
+    [[nodiscard]] bool sees(HostPid viewer, TreePid other) const noexcept;
+
 private:
+    std::shared_ptr<const NestedPids> nested_;  ///< null: there are none
     bool ownNamespace_ = false;
     std::unordered_map<HostPid, TreePid> inside_;
 };

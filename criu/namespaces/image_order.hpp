@@ -12,6 +12,8 @@ namespace criu::namespaces {
 
 /// InventoryEntry.extensions: processes are in several namespaces of a kind of which CRIU 4.2 restores one only.
 inline constexpr const char* kFurtherNamespaces = "further-namespaces";
+/// Likewise: processes are in pid namespaces below that of the root of the tree, and have numbers there, too.
+inline constexpr const char* kNestedPidNamespaces = "nested-pid-namespaces";
 
 /// Images number namespaces by one count over all kinds; those of criu come first, in this order, from 1.
 inline constexpr kernel::NamespaceKind kImageOrder[] = {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/namespaces/copied_mounts_dump.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
@@ -16,6 +19,8 @@ public:
     explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
         if (!isOwn()) {
             requireOne();
+            if (with.tree.copiedMounts)
+                with.surroundings.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
             return;
         }
         with.log.stage("mounts");
@@ -23,6 +28,8 @@ public:
             with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
                           kernel::kMountNamespacesSince);
         content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
+        if (!with.tree.nested.empty())
+            content_->refuseProcOf([this](std::uint32_t inode) { return firstOfNested(inode); });
         with.surroundings.root = content_->treeRoot();
     }
 
@@ -37,6 +44,18 @@ public:
     }
 
 private:
+    /// The first process of a pid namespace below that of the tree's root, as criu calls it; zero: it is none.
+    [[nodiscard]] HostPid firstOfNested(std::uint32_t inode) const {
+        const SeenTree& tree = inputs().tree;
+        const model::PidSpace* const space = tree.nested.find(inode);
+        if (space == nullptr)
+            return {};
+        const TreePid first = model::NestedPids::firstOf(*space);
+        const auto found = std::find_if(tree.processes.begin(), tree.processes.end(),
+                                        [first](const SeenProcess& process) { return process.treePid == first; });
+        return found == tree.processes.end() ? HostPid() : found->pid;
+    }
+
     std::vector<SeenNamespace> number(const SeenTree& tree) {
         std::map<std::uint32_t, std::uint32_t> byInode;
         std::vector<SeenNamespace> seen;

@@ -23,6 +23,7 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/mount_copied.hpp"
 #include "criu/namespaces/mount_joined.hpp"
 #include "criu/namespaces/outside_mounts.hpp"
 #include "criu/namespaces/overlay.hpp"
@@ -478,7 +479,7 @@ std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, 
         return makeJoinedMountRestore(inputs, std::move(helpers));
     const KindNumbers numbers = KindNumbers::of(inputs, kernel::NamespaceKind::Mount);
     if (numbers.own == 0)
-        return nullptr;
+        return copiesMounts(inputs) ? makeCopiedMountRestore(inputs, std::move(helpers)) : nullptr;
     return std::make_unique<MountRestore>(inputs, numbers, std::move(helpers));
 }
 

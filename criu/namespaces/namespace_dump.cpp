@@ -25,13 +25,6 @@ void NamespaceDump::requireOne() const {
                  kernel::namespaceName(kind_));
 }
 
-void NamespaceDump::requireSameForChildren(std::optional<std::uint32_t> kernel::NamespaceIds::*forChildren) const {
-    for (const SeenProcess& process : inputs_.tree.processes)
-        if (process.ids.*forChildren != process.ids.of(kind_))
-            fail("{} creates its children in another {} namespace than its own, which can't be dumped yet",
-                 process.describe(), kernel::namespaceName(kind_));
-}
-
 void NamespaceDump::inside(const SeenProcess& process, const std::function<void()>& work) const {
     const UniqueFd space = process.dir.open(fmt::format("ns/{}", kernel::namespaceName(kind_)), O_RDONLY);
     kernel::inOwnThread([&] {

@@ -39,6 +39,7 @@ class PageSinks;
 }
 
 namespace criu::model {
+class NestedPids;
 enum class FinalState : std::uint8_t;
 struct Options;
 }  // namespace criu::model
@@ -70,7 +71,10 @@ struct SeenProcess {
 struct SeenTree {
     std::vector<SeenProcess> processes;  ///< the root of the tree first
     std::set<HostPid> pids;              ///< of all processes, zombies included
-    kernel::NamespaceIds criu;           ///< the namespaces that criu was started in
+    /// The namespaces that criu was started in; where the tree counts as being in them (criu_init), those of the tree.
+    kernel::NamespaceIds criu;
+    const model::NestedPids& nested;  ///< pid namespaces below that of the root
+    bool copiedMounts = false;        ///< the tree counts as being in criu's mount namespace, and is in a copy of it
 
     [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
 };
@@ -172,8 +176,6 @@ protected:
 
     /// Throws Error if not all processes are in the namespace of the root.
     void requireOne() const;
-    /// Throws Error if a process creates its children in another namespace than its own. `forChildren`: where it does.
-    void requireSameForChildren(std::optional<std::uint32_t> kernel::NamespaceIds::*forChildren) const;
     /// Runs `work` in a process' namespace, that of the root if none is named, in a thread of its own.
     void inside(const SeenProcess& process, const std::function<void()>& work) const;
     void inside(const std::function<void()>& work) const { inside(inputs_.tree.root(), work); }

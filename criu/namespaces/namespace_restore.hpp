@@ -61,10 +61,15 @@ struct Surroundings {
     const kernel::OutsideHelp* help = nullptr;
     /// Numbers of processes are those of another pid namespace than criu's.
     bool ownPids = false;
-    /// That namespace is the tree's own, and ends with its first process.
+    /// That namespace is the tree's own, and ends with its first process, which is the root or an init.
     bool endsWithFirst = false;
+    /// The first process of that namespace if it is an init of criu's and not the root of the tree; known when the root
+    /// exists.
+    HostPid init;
     /// Paths lead to mounts that the tree has for itself: the first process makes deleted files there.
     bool ownPaths = false;
+    /// And these show the files that criu's show.
+    bool sameFiles = false;
     /// The tree's network is one that the dump has locked as a whole.
     bool ownNetwork = false;
     /// The number, in images, of the System V objects that the tree used while it was in criu's IPC namespace; 0: it

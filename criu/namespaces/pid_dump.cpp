@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
 #include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/status.hpp"
+#include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
+#include "images/core.hpp"
 #include "images/pidns.hpp"
 
 /// Pid namespaces (pid_namespaces(7)).
@@ -13,26 +25,83 @@ namespace {
 
 class PidDump final : public NamespaceDump {
 public:
-    explicit PidDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Pid, with) {
-        requireSameAsRoot();
-        requireSameForChildren(&kernel::NamespaceIds::pidForChildren);
+    explicit PidDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Pid, with), further_(kind(), with) {
         if (isOwn() && externalName() == nullptr)
-            requireWholeNamespace();
+            requireFirst();
+        requireNobodyElse();
+        for (const SeenProcess& process : with.tree.processes)
+            requireChildren(process);
+        for (const auto& space : further_.all())
+            requireOwner(space);
+        if (!further_.empty() && isOwn() && externalName() != nullptr)
+            fail("{} is in a pid namespace below that of the tree, which can't be dumped with --external pid yet",
+                 further_.all().front().member->describe());
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto* const space = further_.of(process);
+        return space == nullptr ? rootNumber() : space->number;
+    }
+
+    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return further_.empty() ? NamespaceDump::numberOfInode(inode) : std::nullopt;
+    }
+
+    void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
+        for (const SeenProcess& one : inputs().tree.processes)
+            if (one.pid == process && one.ids.pidForChildren != one.ids.of(kind())) {
+                ids.has_pid_for_children_ns_id = 1;
+                ids.pid_for_children_ns_id = one.ids.pidForChildren ? numberOf(*one.ids.pidForChildren) : 0;
+            }
     }
 
     void write(const DumpOutputs& outputs) override {
-        const std::string* const name = isOwn() ? externalName() : nullptr;
-        if (name == nullptr)
-            return;
-        std::string key = *name;
-        PidnsEntry entry = PIDNS_ENTRY__INIT;
-        entry.ext_key = key.data();
-        ImageWriter image = outputs.images.create(ImageKind::Pidns, rootNumber());
+        if (const std::string* const name = isOwn() ? externalName() : nullptr) {
+            std::string key = *name;
+            PidnsEntry entry = PIDNS_ENTRY__INIT;
+            entry.ext_key = key.data();
+            writeEntry(outputs, rootNumber(), entry);
+        }
+        for (const auto& space : inputs().tree.nested.all())
+            writeNested(outputs, *space);
+        if (isExtended())
+            outputs.extensions.emplace_back(kNestedPidNamespaces);
+    }
+
+private:
+    /// CRIU 4.2 knows one pid namespace, which all are in and have their children in.
+    [[nodiscard]] bool isExtended() const {
+        const auto& all = inputs().tree.processes;
+        return std::any_of(all.begin(), all.end(), [this](const SeenProcess& process) {
+            return further_.of(process.pid) != nullptr || process.ids.pidForChildren != process.ids.of(kind());
+        });
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(std::uint32_t inode) const {
+        const auto* const space = further_.find(inode);
+        return space == nullptr ? rootNumber() : space->number;
+    }
+
+    static void writeEntry(const DumpOutputs& outputs, std::uint32_t number, const PidnsEntry& entry) {
+        ImageWriter image = outputs.images.create(ImageKind::Pidns, number);
         image.write(entry);
         image.finish();
     }
 
-private:
+    void writeNested(const DumpOutputs& outputs, const model::NestedPids::Space& space) const {
+        Arena arena;
+        PidnsEntry entry = PIDNS_ENTRY__INIT;
+        entry.has_parent = 1;
+        entry.parent = space.parent == nullptr ? rootNumber() : numberOf(space.parent->id);
+        entry.numbers = arena.messages<PidNumberEntry>(space.numbers.size());
+        for (const auto& [who, number] : std::map(space.numbers.begin(), space.numbers.end())) {
+            entry.numbers[entry.n_numbers]->tree_pid = static_cast<std::uint32_t>(who.value);
+            entry.numbers[entry.n_numbers++]->pid = static_cast<std::uint32_t>(number);
+        }
+        writeEntry(outputs, numberOf(space.id), entry);
+    }
+
     /// What --external pid[INODE]:NAME calls the namespace, in which others live that aren't dumped; null if it doesn't
     /// name it.
     [[nodiscard]] const std::string* externalName() const {
@@ -43,36 +112,58 @@ private:
         return nullptr;
     }
 
-    void requireSameAsRoot() const {
-        const SeenTree& tree = inputs().tree;
-        for (const SeenProcess& process : tree.processes) {
-            if (process.ids.of(kind()) == tree.root().ids.of(kind()))
-                continue;
-            Error error(0, fmt::format("{} is in another pid namespace than the root of the tree, {}",
-                                       process.describe(), tree.root().describe()));
-            if (process.treePid == TreePid(1))
-                error.addHint(fmt::format("dump that process, with which the namespace begins: -t {}", process.pid));
-            throw error;
-        }
+    /// Where a process has its children is restored by itself: it goes there (setns(2)) or makes the namespace anew
+    /// (unshare(2)), after which it can't create threads (copy_process() in kernel/fork.c).
+    void requireChildren(const SeenProcess& process) const {
+        const auto space = process.ids.pidForChildren;
+        if (space == process.ids.of(kind()))
+            return;
+        if (inputs().options.compat)
+            fail("{} creates its children in another pid namespace than its own, which CRIU 4.2 can't restore",
+                 process.describe());
+        if (space && further_.find(*space) == nullptr)
+            fail("{} creates its children in a pid namespace in which no process of the tree is", process.describe());
+        if (process.threads.size() > 1)
+            fail(
+                "{} has several threads, and creates its children in another pid namespace than its own, which can't "
+                "be dumped yet",
+                process.describe());
+    }
+
+    /// The restored namespace belongs to the user namespace that all processes are in.
+    void requireOwner(const FurtherNamespacesDump::Space& space) const {
+        const UniqueFd fd = space.member->dir.open("ns/pid", O_RDONLY);
+        const UniqueFd owner(sys(::ioctl(fd.get(), NS_GET_USERNS), "ask who owns a pid namespace"));
+        struct stat status {};
+        sys(::fstat(owner.get(), &status), "look at a user namespace");
+        if (status.st_ino != space.member->ids.of(kernel::NamespaceKind::User))
+            fail(
+                "the pid namespace of {} belongs to another user namespace than the process is in, which can't be "
+                "dumped yet",
+                space.member->describe());
     }
 
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.
-    void requireWholeNamespace() const {
+    void requireFirst() const {
         const SeenTree& tree = inputs().tree;
-        if (tree.root().treePid != TreePid(1)) {
-            Error error(0,
-                        fmt::format("the root of the tree is process {} of a pid namespace, whose first process isn't "
-                                    "part of the tree",
-                                    tree.root().treePid));
-            error.addHint(fmt::format("to be restored in a namespace that is given then: --external pid[{}]:NAME",
-                                      tree.root().ids.of(kind()).value_or(0)));
-            throw error;
-        }
-        if (inputs().options.finalState == model::FinalState::Running)
+        if (tree.root().treePid == TreePid(1))
             return;
+        Error error(0, fmt::format("the root of the tree is process {} of a pid namespace, whose first process isn't "
+                                   "part of the tree",
+                                   tree.root().treePid));
+        error.addHint(fmt::format("to be restored in a namespace that is given then: --external pid[{}]:NAME",
+                                  tree.root().ids.of(kind()).value_or(0)));
+        throw error;
+    }
+
+    void requireNobodyElse() const {
+        const bool whole = isOwn() && externalName() == nullptr;
+        if ((!whole && further_.empty()) || inputs().options.finalState == model::FinalState::Running)
+            return;
+        const SeenTree& tree = inputs().tree;
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
-            if (tree.pids.contains(HostPid(pid)) || !isInside(proc, pid))
+            if (tree.pids.contains(HostPid(pid)) || !isInside(proc, pid, whole))
                 continue;
             Error error(0, fmt::format("process {} is in the pid namespace of the tree but not part of the tree", pid));
             error.addHint("it was put there from outside (nsenter, exec of a container) and would be lost");
@@ -80,12 +171,12 @@ private:
         }
     }
 
-    /// Whether a process would end with the tree's namespace. Of one that criu may not look at only the depth of its
+    /// Whether a process would end with namespaces of the tree. Of one that criu may not look at only the depth of its
     /// namespace is known, which then decides.
-    [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid) const {
+    [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid, bool whole) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
-            if (const std::optional<bool> same = isInSame(process))
+            if (const std::optional<bool> same = isInSame(process, whole))
                 return *same;
             kernel::ProcBuffer buffer;
             return kernel::readStatus(process, buffer).nsPid.size() > 1;
@@ -96,16 +187,25 @@ private:
         }
     }
 
-    [[nodiscard]] std::optional<bool> isInSame(const kernel::ProcPid& process) const {
+    [[nodiscard]] std::optional<bool> isInSame(const kernel::ProcPid& process, bool whole) const {
         try {
-            return kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) ==
-                   inputs().tree.root().ids.of(kernel::NamespaceKind::Pid);
+            const auto space = kernel::readNamespaceId(process, kernel::NamespaceKind::Pid);
+            const SeenTree& tree = inputs().tree;
+            if (!space || space == tree.criu.of(kind()))
+                return false;
+            const auto below = [&](std::uint32_t inode) { return kernel::isWithinPidNamespace(process, inode); };
+            if (whole && below(tree.root().ids.of(kind()).value_or(0)))
+                return true;
+            return std::any_of(further_.all().begin(), further_.all().end(),
+                               [&](const auto& each) { return below(each.inode); });
         } catch (const Error& error) {
             if (error.code() != EACCES && error.code() != EPERM)
                 throw;
             return std::nullopt;
         }
     }
+
+    FurtherNamespacesDump further_;
 };
 
 }  // namespace

@@ -10,8 +10,11 @@ struct RestoreInputs;
 
 namespace criu::namespaces {
 
-/// The pid namespace of a restored tree (pid_namespaces(7)). Its first process is the first of the tree. Null
-/// if there is nothing to do.
+/// Whether the tree had a pid namespace for itself, which its root was the first process of.
+[[nodiscard]] bool hasOwnPids(const RestoreInputs& inputs);
+
+/// The pid namespaces of a restored tree (pid_namespaces(7)): the tree's own, one that the user gives, or with
+/// --new-pidns a new one, and those below. Never null.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces

@@ -230,6 +230,9 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("{} needs the root of the process tree: -t PID", commandName(command));
     if (options.restoreSibling && !options.detached && command == Command::Restore)
         fail("--restore-sibling needs --restore-detached");
+    if (options.restoreSibling && options.newPidNamespace && forRestore)
+        fail(
+            "--restore-sibling and --new-pidns exclude each other: the init of the new pid namespace creates the root");
     if (!forRestore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
         fail("--inherit-fd is for restore only");
     if (forRestore && options.mapPages)

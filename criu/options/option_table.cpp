@@ -101,6 +101,10 @@ constexpr OptionRow kTable[] = {
      "make the restored root a child of criu's parent; needs -d",
      flag<&O::restoreSibling>,
      {"rst_sibling", readRestoreSibling}},
+    {Run, "new-pidns", 0, None, "", NoNo, OnRestore, Built,
+     "restore a tree that had no pid namespace for itself in a new one, with a /proc of it: all its pids are free "
+     "there",
+     flag<&O::newPidNamespace>, "new_pidns"},
     {Run,
      "exec-cmd",
      0,
@@ -434,7 +438,9 @@ constexpr OptionRow kTable[] = {
     {Devices, "no-device", 0, Required, "amdgpu|cuda|PLUGIN", NoNo, Both, Built,
      "do without this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
-     "put what was on GPU OLD on NEW, each by gpu id, unique id, UUID or PCI address; may be repeated", gpuMap},
+     "put what was on GPU OLD on NEW, each as its driver calls it (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, "
+     "number, model); may be repeated",
+     gpuMap},
     {Devices, "cuda-timeout", 0, Required, "SECONDS", NoNo, OnDump, Built,
      "how long CUDA programs may take to finish the work they have given to GPUs, and then the driver to answer "
      "(default: 60)",

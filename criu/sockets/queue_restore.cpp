@@ -95,6 +95,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
     }
     // A process that is gone can't be named as the sender, but its uid and gid can.
     ucred from = packet.sender.value_or(ucred{});
+    from.pid = numberOf_(TreePid(from.pid));
     for (bool retried = false;; retried = true) {
         Control control;
         if (!rights.empty())

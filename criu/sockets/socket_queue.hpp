@@ -60,10 +60,14 @@ private:
 /// Sends packets through `sender`, which is connected to the socket they wait in; its send buffer is left enlarged.
 class QueueFiller {
 public:
-    /// `find` gives descriptors for files in flight, `toServiceRange` moves one out of the numbers of restored files.
+    /// `find` gives descriptors for files in flight, `toServiceRange` moves one out of the numbers of restored files,
+    /// `numberOf` says what this process calls one of the tree.
     QueueFiller(const ImageDir& images, std::function<int(FileId)> find,
-                std::function<UniqueFd(UniqueFd)> toServiceRange)
-        : images_(images), find_(std::move(find)), toServiceRange_(std::move(toServiceRange)) {}
+                std::function<UniqueFd(UniqueFd)> toServiceRange, std::function<pid_t(TreePid)> numberOf)
+        : images_(images),
+          find_(std::move(find)),
+          toServiceRange_(std::move(toServiceRange)),
+          numberOf_(std::move(numberOf)) {}
 
     /// `to`: for datagrams whose sender isn't connected there; empty otherwise.
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
@@ -72,6 +76,7 @@ private:
     const ImageDir& images_;
     std::function<int(FileId)> find_;
     std::function<UniqueFd(UniqueFd)> toServiceRange_;
+    std::function<pid_t(TreePid)> numberOf_;
     UniqueFd image_;
 };
 

@@ -73,7 +73,8 @@ void UnixGroup::open(files::FileOpener& opener) {
 
 void UnixGroup::complete(files::PlacedFiles& placed) {
     const auto find = [&placed](FileId id) { return placed.find(id); };
-    QueueFiller filler(placed.images(), find, [](UniqueFd fd) { return fd; });
+    QueueFiller filler(
+        placed.images(), find, [](UniqueFd fd) { return fd; }, [&placed](TreePid who) { return placed.numberOf(who); });
     for (const Deferred& deferred : deferred_)
         deferred.route.send(filler, *deferred.packet, find, placed.help());
     deferred_.clear();

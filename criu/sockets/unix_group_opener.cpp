@@ -20,7 +20,8 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
       opener_(opener),
       filler_(
           opener.images(), [&opener](FileId id) { return opener.find(id); },
-          [&opener](UniqueFd fd) { return opener.toServiceRange(std::move(fd)); }) {}
+          [&opener](UniqueFd fd) { return opener.toServiceRange(std::move(fd)); },
+          [&opener](TreePid who) { return opener.numberOf(who); }) {}
 
 void UnixGroupOpener::run() {
     adoptGiven();

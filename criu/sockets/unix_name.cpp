@@ -218,17 +218,18 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));
     struct stat there {};
     const files::TreeRoot& tree = dump.treeRoot();
-    if (tree.isOwn()) {
+    const int mount = tree.isOwn() ? kernel::mountIdOf(place.get()).value_or(-1) : -1;
+    if (tree.isDumped()) {
         out.has_mnt_id = 1;
-        out.mnt_id = kernel::mountIdOf(place.get()).value_or(-1);
+        out.mnt_id = mount;
     }
-    const bool found = ::lstat(tree.at(path, out.mnt_id).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
+    const bool found = ::lstat(tree.at(path, mount).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
                        there.st_ino == stat.st_ino;
     if (!found && path.ends_with(kDeleted)) {
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
         out.deleted = 1;
-    } else if (tree.isOwn() && (!found || tree.isCovered(out.mnt_id))) {
+    } else if (tree.isOwn() && (!found || tree.isCovered(mount))) {
         fail("{} is bound to {}, where another mount lies over it now, which can't be dumped yet", file.describe(),
              path);
     }

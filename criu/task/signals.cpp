@@ -144,7 +144,7 @@ void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::
     steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, data.put(stack), 0);
 }
 
-void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, TreePid pid, TreePid tid, pie::StepList& steps,
+void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
                         pie::RemoteData& data) {
     if (queue == nullptr)
         return;
@@ -156,11 +156,11 @@ void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, TreePid pid,
         std::memcpy(&signal, bytes.data, sizeof(signal));
         const std::uint64_t info = data.put(std::as_bytes(std::span(bytes.data, bytes.len)));
         if (shared)
-            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_sigqueueinfo, pid.value,
-                       signal, info);
+            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_sigqueueinfo, pid, signal,
+                       info);
         else
-            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_tgsigqueueinfo, pid.value,
-                       tid.value, signal, info);
+            steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_tgsigqueueinfo, pid, tid,
+                       signal, info);
     }
 }
 

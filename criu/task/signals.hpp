@@ -48,7 +48,7 @@ void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::
 void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
 /// Queues signals to the calling thread. The queue is the process' (`shared`) or the thread's own.
-void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, TreePid pid, TreePid tid, pie::StepList& steps,
+void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
                         pie::RemoteData& data);
 
 }  // namespace criu::task

@@ -110,8 +110,8 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
     }
 }
 
-void restoreTimers(const TaskTimersEntry* timers, TreePid pid, bool idsSettable, pie::StepList& steps,
-                   pie::RemoteData& data) {
+void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::function<pid_t(TreePid)>& numberOf,
+                   bool idsSettable, pie::StepList& steps, pie::RemoteData& data) {
     if (timers == nullptr)
         return;
     std::vector<const PosixTimerEntry*> posix(timers->posix, timers->posix + timers->n_posix);
@@ -124,7 +124,7 @@ void restoreTimers(const TaskTimersEntry* timers, TreePid pid, bool idsSettable,
         event.signo = static_cast<std::int32_t>(entry->si_signo);
         event.notify = static_cast<std::int32_t>(entry->it_sigev_notify);
         if ((event.notify & SIGEV_THREAD_ID) != 0)
-            event.tid = entry->has_notify_thread_id != 0 ? entry->notify_thread_id : pid.value;
+            event.tid = numberOf(entry->has_notify_thread_id != 0 ? TreePid(entry->notify_thread_id) : pid);
         const std::uint64_t eventAt = data.put(event);
         if (idsSettable)
             steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_create, entry->clock_id, eventAt,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "criu/base/ids.hpp"
@@ -30,9 +31,10 @@ private:
     std::vector<std::uint64_t> overrunAt_;
 };
 
-/// Starts the timers; done last in a process' program, when all its threads exist. `idsSettable`: the kernel has
+/// Starts the timers; done last in a process' program, when all its threads exist. `numberOf`: what the process calls
+/// its threads in its own pid namespace. `idsSettable`: the kernel has
 /// PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers get their ids without counting up to them.
-void restoreTimers(const TaskTimersEntry* timers, TreePid pid, bool idsSettable, pie::StepList& steps,
-                   pie::RemoteData& data);
+void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::function<pid_t(TreePid)>& numberOf,
+                   bool idsSettable, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

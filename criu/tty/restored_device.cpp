@@ -85,9 +85,9 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        TreePid group = outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp)));
-        if (!group && source_ == Source::OwnTerminal)
-            group = TreePid(::getpgrp());  // whoever was in the foreground then isn't here
+        pid_t group = files.numberOf(outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp))));
+        if (group == 0 && source_ == Source::OwnTerminal)
+            group = ::getpgrp();  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(FileId{all().front().entry->id}).get(), group, files.log(), info());
     }
 

@@ -64,9 +64,9 @@ public:
     }
 
     void groupsJoined(files::PlacedFiles& files) override {
-        TreePid group = outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp)));
-        if (!group && isOutside())
-            group = TreePid(::getpgrp());  // whoever was in the foreground then isn't here
+        pid_t group = files.numberOf(outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp))));
+        if (group == 0 && isOutside())
+            group = ::getpgrp();  // whoever was in the foreground then isn't here
         joinForeground(files.fetch(ids().front()).get(), group, files.log(), info());
     }
 

@@ -115,8 +115,8 @@ void beginSession(int fd, Log& log, const TtyInfoEntry& info) {
         log.warn("terminal {:#x} controls another session: session {} has none", info.id, info.sid);
 }
 
-void joinForeground(int fd, TreePid group, Log& log, const TtyInfoEntry& info) {
-    if (group && !kernel::setForeground(fd, group.value))
+void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info) {
+    if (group != 0 && !kernel::setForeground(fd, group))
         log.warn("process group {} can't be put into the foreground of terminal {:#x}: {}", group, info.id,
                  std::strerror(errno));
 }

@@ -86,6 +86,6 @@ void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
 /// In the leader of its session: what SessionTerminal::beginSession() and groupsJoined() are for.
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);
-void joinForeground(int fd, TreePid group, Log& log, const TtyInfoEntry& info);
+void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info);
 
 }  // namespace criu::tty

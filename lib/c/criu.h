@@ -313,8 +313,10 @@ void criu_set_allow_loss(bool allow_loss);
 void criu_set_checksum(bool checksum);
 /* A dump with leave_running lets the tree go on before its memory is written; the limit is in bytes. */
 void criu_set_background(bool background);
-void criu_set_map_pages(bool map_pages);
 void criu_set_background_memory(uint64_t bytes);
+void criu_set_map_pages(bool map_pages);
+/* A tree that had no pid namespace for itself is restored in a new one. */
+void criu_set_new_pidns(bool new_pidns);
 /* Images go to, or come from, criu-image-streamer; or a descriptor that criu inherits; memory for that, such as "4G".
  */
 void criu_set_stream(bool stream);
@@ -351,6 +353,7 @@ void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
 void criu_local_set_checksum(criu_opts* opts, bool checksum);
 void criu_local_set_background(criu_opts* opts, bool background);
 void criu_local_set_map_pages(criu_opts* opts, bool map_pages);
+void criu_local_set_new_pidns(criu_opts* opts, bool new_pidns);
 void criu_local_set_background_memory(criu_opts* opts, uint64_t bytes);
 void criu_local_set_stream(criu_opts* opts, bool stream);
 void criu_local_set_stream_to(criu_opts* opts, int fd);

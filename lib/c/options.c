@@ -145,6 +145,7 @@ FLAG(background, background)
 FLAG(stream, stream)
 FLAG(lazy_pages, lazy_pages)
 FLAG(map_pages, map_pages)
+FLAG(new_pidns, new_pidns)
 FLAG(tls, tls)
 FLAG(tls_no_cn_verify, tls_no_cn_verify)
 

@@ -19,6 +19,7 @@
 #include "plugins/amdgpu/dump_buffers.hpp"
 #include "plugins/amdgpu/dump_contents.hpp"
 #include "plugins/amdgpu/dump_images.hpp"
+#include "plugins/amdgpu/stopped_queues.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -52,8 +53,9 @@ kernel::TaskStatus statusOf(HostPid pid) {
 
 }  // namespace
 
-AmdgpuDump::AmdgpuDump(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit)
-    : kernel_(kernel), context_(context), bufferLimit_(std::move(bufferLimit)) {}
+AmdgpuDump::AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Context& context,
+                       std::function<std::uint64_t()> bufferLimit)
+    : kernel_(kernel), stopped_(stopped), context_(context), bufferLimit_(std::move(bufferLimit)) {}
 
 AmdgpuDump::~AmdgpuDump() {
     if (const std::exception_ptr failure = restartQueues()) {
@@ -143,7 +145,8 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     // The driver counts stops: one that was never undone would outlast this dump.
     if (Kfd(kernel_, process.kfd.get()).unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
-    // From here on it is undone with this object.
+    // From here on it is undone with this object, and if this process is killed, by the one that watches it.
+    stopped_.add(file.pid, file.fd);
     DumpedProcess& added = tree_.processes.emplace_back(std::move(process));
     stopAndRead(added, Kfd(kernel_, added.kfd.get()));
     context_.log.debug("amdgpu: process {}: {} GPUs, {} buffers, {} objects", file.pid, added.info.devices,
@@ -227,6 +230,10 @@ void AmdgpuDump::release(bool goOn) {
             process.paused = false;
     if (const std::exception_ptr failure = restartQueues())
         std::rethrow_exception(failure);
+    // Those that are about to be killed aren't forgotten: if this process is killed before it has done that, they go
+    // on.
+    if (goOn)
+        stopped_.clear();
 }
 
 std::exception_ptr AmdgpuDump::restartQueues() noexcept {

@@ -11,6 +11,8 @@
 
 namespace criu::amdgpu {
 
+class StoppedQueues;
+
 /// The name of CRIU's plugin, whose images these are.
 inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
 
@@ -18,7 +20,9 @@ inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
 /// memory is read; buffers are matched and copied in the end, when all that refers to them is known.
 class AmdgpuDump final : public device::DeviceDump {
 public:
-    AmdgpuDump(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit);
+    /// `stopped` is told of processes whose queues are stopped.
+    AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Context& context,
+               std::function<std::uint64_t()> bufferLimit);
     ~AmdgpuDump() override;
 
     bool claims(const device::MappedDevice& mapped) override;
@@ -42,6 +46,7 @@ private:
     void unpause(const DumpedProcess& process);
 
     Kernel& kernel_;
+    StoppedQueues& stopped_;
     device::Context context_;
     std::function<std::uint64_t()> bufferLimit_;  ///< asked for when there is something to be copied
     DumpedTree tree_;

@@ -53,8 +53,8 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     objects_.emplace(plan_.imported());
 }
 
-void AmdgpuRestore::visitGroups(const device::InGroupsOf& inGroupsOf) {
-    plan_.visitGroups(inGroupsOf);
+void AmdgpuRestore::visitGroups(const device::ProcessGroups& groups) {
+    plan_.visitGroups(groups);
 }
 
 std::size_t AmdgpuRestore::descriptors() const {

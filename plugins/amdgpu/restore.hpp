@@ -28,6 +28,9 @@ public:
                   std::function<std::uint64_t()> bufferLimit);
 
     void prepare(files::FileRestore& files) override;
+    [[nodiscard]] GpuName findGpu(const std::string& name) const override {
+        return plan_.images().empty() ? GpuName::NoGpus : plan_.knowsGpu(name) ? GpuName::Known : GpuName::Unknown;
+    }
     void share(kernel::FdStore& store) override;
     [[nodiscard]] std::size_t descriptors() const override;
     [[nodiscard]] bool owns(FileId id) const override;
@@ -36,7 +39,7 @@ public:
     [[nodiscard]] bool early(FileId id) const override {
         return plan_.images().kfds.contains(id) || plan_.images().nodes.contains(id);
     }
-    void visitGroups(const device::InGroupsOf& inGroupsOf) override;
+    void visitGroups(const device::ProcessGroups& groups) override;
     void forked() override;
     void endWork() noexcept override { contents_.endWork(); }
 

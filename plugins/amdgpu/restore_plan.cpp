@@ -23,6 +23,10 @@ bool hasGpu(const Topology& topology, const std::string& name) {
     }
 }
 
+bool isId(const std::string& name, GpuId id) {
+    return name == fmt::format("{}", id) || name == fmt::format("{:#x}", id);
+}
+
 }  // namespace
 
 bool RestorePlan::prepare(files::FileRestore& files) {
@@ -99,13 +103,16 @@ void RestorePlan::chooseCompanions(files::FileRestore& files) {
 
 std::vector<model::GpuMapping> RestorePlan::mapped(const Topology& source) const {
     std::vector<model::GpuMapping> found;
-    for (const model::GpuMapping& mapping : context_.options.gpuMap) {
-        const bool ofOthers = std::any_of(sources_.begin(), sources_.end(),
-                                          [&](const auto& one) { return hasGpu(one.second, mapping.from); });
-        if (!ofOthers || hasGpu(source, mapping.from))
+    for (const model::GpuMapping& mapping : context_.options.gpuMap)
+        if (hasGpu(source, mapping.from))
             found.push_back(mapping);
-    }
     return found;
+}
+
+bool RestorePlan::knowsGpu(const std::string& name) const {
+    return std::any_of(sources_.begin(), sources_.end(), [&](const auto& one) { return hasGpu(one.second, name); }) ||
+           std::any_of(images_.nodes.begin(), images_.nodes.end(),
+                       [&](const auto& node) { return isId(name, node.second->gpu_id); });
 }
 
 /// Processes of one tree shared GPUs, under whatever ids: what is chosen for one holds for all. Those that may use the
@@ -139,9 +146,8 @@ void RestorePlan::chooseGpus() {
 }
 
 /// Of several device control groups that a process is in each may forbid a GPU. Only the driver knows what comes of
-/// that, and shows it to those in the group: by the files of its topology that can be read. To restore a process it
-/// wants exactly as many GPUs as the process may open.
-void RestorePlan::visitGroups(const device::InGroupsOf& inGroupsOf) {
+/// that, and shows it to those in the group: by the files of its topology that can be read.
+std::set<GpuId> RestorePlan::gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const {
     struct Seen {
         std::uint32_t count;
         GpuId ids[1];
@@ -149,16 +155,24 @@ void RestorePlan::visitGroups(const device::InGroupsOf& inGroupsOf) {
     const std::size_t most = here_.gpus().size();
     const Mapping memory = Mapping::anonymous(pageAlignUp(sizeof(Seen) + most * sizeof(GpuId)), MAP_SHARED);
     auto& seen = *memory.as<Seen>();
+    groups.visit(process, [&] {
+        const Topology inGroups = Topology::read(kernel_.topology());
+        for (const Node* const gpu : inGroups.gpus())
+            if (gpu->hasRenderNode() && seen.count < most)
+                seen.ids[seen.count++] = gpu->gpuId;
+    });
+    return {seen.ids, seen.ids + std::min<std::size_t>(seen.count, most)};
+}
+
+/// To restore a process the driver wants exactly as many GPUs as the process may open.
+void RestorePlan::visitGroups(const device::ProcessGroups& groups) {
+    std::map<std::uint32_t, std::set<GpuId>> known;  // most trees are in one set of groups
     for (const auto& [id, source] : sources_) {
         const TreePid holder = holders_.at(id);
-        seen.count = 0;
-        inGroupsOf(holder, [&] {
-            const Topology inGroups = Topology::read(kernel_.topology());
-            for (const Node* const gpu : inGroups.gpus())
-                if (gpu->hasRenderNode() && seen.count < most)
-                    seen.ids[seen.count++] = gpu->gpuId;
-        });
-        const std::set<GpuId> ids(seen.ids, seen.ids + std::min<std::size_t>(seen.count, most));
+        const std::uint32_t set = groups.setOf(holder);
+        if (!known.contains(set))
+            known.emplace(set, gpusInGroupsOf(holder, groups));
+        const std::set<GpuId>& ids = known.at(set);
         allowed_.at(id) = here_.restrictedTo(ids);
         const std::size_t had = source.gpus().size();
         if (ids.size() == had)
@@ -183,7 +197,7 @@ const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {
             return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
     // Nobody computes: there is nothing to match by but the id.
     for (const model::GpuMapping& mapping : context_.options.gpuMap)
-        if (mapping.from == fmt::format("{}", user) || mapping.from == fmt::format("{:#x}", user))
+        if (isId(mapping.from, user))
             return here_.named(mapping.to);
     if (const Node* const gpu = here_.findGpu(user))
         return *gpu;

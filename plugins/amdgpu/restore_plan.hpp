@@ -27,7 +27,7 @@ public:
     /// Reads the images and plans; false if they have nothing of GPUs. Throws Error if they can't be restored here.
     bool prepare(files::FileRestore& files);
     /// Control groups are there: matches GPUs again, with those that each process may use.
-    void visitGroups(const device::InGroupsOf& inGroupsOf);
+    void visitGroups(const device::ProcessGroups& groups);
 
     [[nodiscard]] const RestoreImages& images() const noexcept { return images_; }
     /// This machine's.
@@ -46,12 +46,15 @@ public:
     [[nodiscard]] std::optional<FileId> sameAs(FileId id) const;
     /// The numbers of buffers that somebody imports.
     [[nodiscard]] const std::set<std::uint64_t>& imported() const noexcept { return imported_; }
+    /// Whether --gpu-map may call a GPU of the images so.
+    [[nodiscard]] bool knowsGpu(const std::string& name) const;
     /// Processes with compute state.
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 
 private:
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
+    [[nodiscard]] std::set<GpuId> gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const;
     /// --gpu-map, as far as it is about GPUs of `source`.
     [[nodiscard]] std::vector<model::GpuMapping> mapped(const Topology& source) const;
 

@@ -9,6 +9,7 @@
 #include "plugins/amdgpu/dump.hpp"
 #include "plugins/amdgpu/features.hpp"
 #include "plugins/amdgpu/restore.hpp"
+#include "plugins/amdgpu/stopped_queues.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -27,7 +28,7 @@ public:
     [[nodiscard]] std::vector<std::string_view> standsFor() const override { return {kInventoryName}; }
 
     std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
-        return std::make_unique<AmdgpuDump>(*kernel_, context, limitOf(context.options));
+        return std::make_unique<AmdgpuDump>(*kernel_, stopped_, context, limitOf(context.options));
     }
     std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
         return std::make_unique<AmdgpuRestore>(
@@ -35,6 +36,7 @@ public:
             [this, &options = context.options] { return MatchRules::from(options.gpuChecks, environment_); },
             limitOf(context.options));
     }
+    void rescue(Log& log, const ImageDir&) noexcept override { stopped_.startAll(*kernel_, log); }
     [[nodiscard]] std::vector<device::Feature> features() const override { return amdgpu::features(*kernel_); }
 
 private:
@@ -54,6 +56,7 @@ private:
 
     std::unique_ptr<Kernel> kernel_;
     std::function<const char*(const char*)> environment_;
+    StoppedQueues stopped_;
 };
 
 }  // namespace

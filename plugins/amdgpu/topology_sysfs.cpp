@@ -14,6 +14,7 @@
 namespace criu::amdgpu {
 namespace {
 
+constexpr std::size_t kUsualFile = 4U << 10;  // sysfs shows no more than a page of a file
 constexpr std::size_t kMaxFile = 64U << 10;
 
 // heap_type of mem_banks: memory of the GPU that can be mapped as a whole, and such that can't.
@@ -30,7 +31,7 @@ std::optional<std::string> readFile(const std::string& path) {
     if (!fd && isHidden(errno))
         return std::nullopt;
     sys(fd.get(), "open {}", path);
-    std::string text(kMaxFile, '\0');
+    std::string text(kUsualFile, '\0');
     std::size_t size = 0;
     for (;;) {
         const ssize_t got = ::read(fd.get(), text.data() + size, text.size() - size);
@@ -40,8 +41,10 @@ std::optional<std::string> readFile(const std::string& path) {
         if (got == 0)
             break;
         size += static_cast<std::size_t>(got);
-        if (size == text.size())
+        if (size == kMaxFile)
             fail("{} is larger than {} bytes", path, kMaxFile);
+        if (size == text.size())
+            text.resize(2 * size);
     }
     text.resize(size);
     return text;

@@ -9,9 +9,9 @@
 #include <iterator>
 #include <mutex>
 
-#include "criu/base/shared_library.hpp"
 #include "criu/kernel/scan.hpp"
 #include "plugins/cuda/api.hpp"
+#include "plugins/cuda/management.hpp"
 #include "plugins/cuda/storage.hpp"
 
 namespace criu::cuda {
@@ -42,13 +42,6 @@ std::string valueOf(std::string_view text, std::string_view key) {
     }
     return {};
 }
-
-/// nvmlMemory_t of the management library, bytes.
-struct NvmlMemory {
-    unsigned long long total = 0;
-    unsigned long long free = 0;
-    unsigned long long used = 0;
-};
 
 class RealDriver final : public Driver {
 public:
@@ -114,11 +107,14 @@ public:
     [[nodiscard]] std::vector<Gpu> gpus() const override {
         std::vector<Gpu> found;
         std::error_code gone;
-        for (const auto& folder : std::filesystem::directory_iterator(kGpuFolder, gone)) {
-            const std::string text = wholeFile(folder.path() / "information");
+        std::vector<std::filesystem::path> folders;  // named by PCI address, with all its zeroes
+        for (const auto& folder : std::filesystem::directory_iterator(kGpuFolder, gone))
+            folders.push_back(folder.path());
+        std::sort(folders.begin(), folders.end());
+        for (const std::filesystem::path& folder : folders) {
+            const std::string text = wholeFile(folder / "information");
             found.push_back({valueOf(text, "GPU UUID"), valueOf(text, "Model")});
         }
-        std::sort(found.begin(), found.end(), [](const Gpu& one, const Gpu& other) { return one.uuid < other.uuid; });
         return found;
     }
 
@@ -136,33 +132,7 @@ public:
         return {};
     }
 
-    [[nodiscard]] std::optional<std::uint64_t> freeMemory() const override {
-        constexpr const char* kManagement = "libnvidia-ml.so.1";
-        if (!SharedLibrary::isInstalled(kManagement))
-            return std::nullopt;
-        const SharedLibrary library(kManagement);
-        int (*const start)() = library["nvmlInit_v2"];
-        int (*const end)() = library["nvmlShutdown"];
-        int (*const count)(unsigned*) = library["nvmlDeviceGetCount_v2"];
-        int (*const device)(unsigned, void**) = library["nvmlDeviceGetHandleByIndex_v2"];
-        int (*const memory)(void*, NvmlMemory*) = library["nvmlDeviceGetMemoryInfo"];
-        if (start() != 0)
-            return std::nullopt;
-        std::optional<std::uint64_t> sum = 0;
-        unsigned devices = 0;
-        if (count(&devices) != 0)
-            sum.reset();
-        for (unsigned i = 0; sum && i < devices; ++i) {
-            void* handle = nullptr;
-            NvmlMemory info;
-            if (device(i, &handle) != 0 || memory(handle, &info) != 0)
-                sum.reset();
-            else
-                *sum += info.free;
-        }
-        (void)end();
-        return sum;
-    }
+    [[nodiscard]] std::map<std::string, GpuMemory> memory() const override { return readGpuMemory(); }
 
 private:
     Api& api() {

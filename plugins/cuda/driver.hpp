@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,13 @@ struct GpuPair {
 struct Gpu {
     std::string uuid;  ///< "GPU-" and 32 digits in groups
     std::string model;
+    std::uint64_t memory = 0;  ///< bytes that it has in all; 0: nobody can tell
+};
+
+/// Bytes of a GPU's memory.
+struct GpuMemory {
+    std::uint64_t total = 0;
+    std::uint64_t free = 0;  ///< that nobody uses
 };
 
 class Storage;
@@ -81,11 +89,12 @@ public:
     [[nodiscard]] virtual const Storage* storage() = 0;
     /// Of the CUDA API that the library has: 1000 times the major number and 10 times the minor one.
     [[nodiscard]] virtual int apiVersion() = 0;
-    /// GPUs and version of the kernel's driver; empty if it doesn't say.
+    /// GPUs in the order of their PCI addresses, in which nvidia-smi numbers them, and version of the kernel's driver;
+    /// empty if it doesn't say. How much memory a GPU has is left out.
     [[nodiscard]] virtual std::vector<Gpu> gpus() const = 0;
     [[nodiscard]] virtual std::string version() const = 0;
-    /// Bytes of all GPUs together that nobody uses; nothing if nobody can tell.
-    [[nodiscard]] virtual std::optional<std::uint64_t> freeMemory() const = 0;
+    /// Of each GPU by its UUID; empty if nobody can tell. May take some ten milliseconds.
+    [[nodiscard]] virtual std::map<std::string, GpuMemory> memory() const = 0;
 };
 
 std::unique_ptr<Driver> makeDriver();

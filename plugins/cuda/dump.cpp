@@ -59,9 +59,9 @@ void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Ar
 CudaDump::~CudaDump() {
     if (released_ || processes_.empty())
         return;
+    // The process that watches this one looks at all of them once more when everything runs again.
     try {
         bringBack();
-        held_.clear();
     } catch (const std::exception& error) {
         context_.log.error("cuda: a process can't go on as before: {}", error.what());
     }
@@ -111,6 +111,8 @@ bool CudaDump::announce(std::span<const HostPid> processes) {
         found = note(pid) || found;
     if (!found)
         return false;
+    if (gpus_.empty())
+        readGpus();
     if (storage_ == nullptr && wantsStorage()) {
         storage_ = driver_.storage();
         if (storage_ != nullptr)
@@ -129,9 +131,18 @@ bool CudaDump::announce(std::span<const HostPid> processes) {
     return true;
 }
 
+/// While everybody runs: it takes some ten milliseconds to ask the management library.
+void CudaDump::readGpus() {
+    gpus_ = driver_.gpus();
+    const std::map<std::string, GpuMemory> memory = driver_.memory();
+    for (Gpu& gpu : gpus_)
+        if (const auto known = memory.find(gpu.uuid); known != memory.end())
+            gpu.memory = known->second.total;
+}
+
 bool CudaDump::lock(HostPid pid, Process& process, std::chrono::milliseconds limit) {
     const auto locked = std::make_shared<bool>(false);
-    held_.add(inTree(pid));
+    held_.add(pid, process.before);
     callAlone([&driver = driver_, locked, pid, limit] { *locked = driver.lock(pid.value, limit); }, limit + kAnswer,
               &context_.stop, fmt::format("lock process {}", pid));
     process.locked = *locked;
@@ -157,6 +168,9 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
     if (!std::exchange(process.locked, false))
         return;
     try {
+        // A dump that fails when it has just been stopped: whoever watches the dump unlocks it when it runs again.
+        if (isTraceStopped(pid, process.thread))
+            return;
         callAlone([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
                   fmt::format("unlock process {}", pid));
     } catch (const std::exception& error) {
@@ -175,8 +189,10 @@ void CudaDump::pause(HostPid pid) {
 }
 
 bool CudaDump::wantsStorage() const {
-    // What devices held has to be read again if the dump fails or the processes go on, which a page server doesn't let.
-    return !context_.options.pageServer && !context_.options.stream && context_.sinks != nullptr &&
+    // What devices held has to be read again if the dump fails or the processes go on, which neither a page server nor
+    // a stream lets.
+    const model::Options& options = context_.options;
+    return !options.pageServer && !options.stream && !options.streamTo && context_.sinks != nullptr &&
            context_.sinks->takes(memory::MemoryObject::Kind::Device);
 }
 
@@ -187,7 +203,7 @@ void CudaDump::storeContents(pid_t pid, Stored& stored) {
         ContentStorage(*storage_, context_.watch, &stored.moved).save(pid, *context_.sinks, nextObject_, failure);
     if (failure)
         rethrow(failure);
-    held_.store(inTree(HostPid(pid)), stored.contents);
+    held_.store(HostPid(pid), stored.contents);
 }
 
 /// What copies out what devices hold of a process. Without storage mode it is given all that it uses, but the driver,
@@ -238,6 +254,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
             targets.push_back({process.frozen, process.thread, storage_ == nullptr ? &watch : nullptr,
                                storage_ == nullptr ? nullptr : &process.stored->moved});
             sizes.push_back(dataSize(pid));
+            held_.add(pid, process.before);
             process.touched = true;
         }
     if (targets.empty())
@@ -276,10 +293,12 @@ void CudaDump::dumpLate(HostPid) {
     const std::string version = driver_.version();
     image.driver = arena.string(version);
     std::vector<CudaGpu*> gpus;
-    for (const Gpu& gpu : driver_.gpus()) {
+    for (const Gpu& gpu : gpus_) {
         auto& entry = *gpus.emplace_back(arena.make<CudaGpu>());
         entry.uuid = arena.string(gpu.uuid);
         entry.model = arena.string(gpu.model);
+        entry.has_memory = gpu.memory != 0 ? 1 : 0;
+        entry.memory = gpu.memory;
     }
     image.n_gpus = gpus.size();
     image.gpus = gpus.data();
@@ -315,7 +334,7 @@ void CudaDump::bringBack() {
     std::vector<Target> touched;
     for (auto& [pid, process] : processes_) {
         if (process.frozen == nullptr)
-            unlock(pid, process);  // it runs, and with it the driver's thread
+            unlock(pid, process);
         else if (process.touched)
             touched.push_back(
                 {process.frozen, process.thread, nullptr, process.stored ? &process.stored->moved : nullptr});
@@ -336,10 +355,12 @@ void CudaDump::bringBack() {
 }
 
 void CudaDump::release(bool goOn) {
-    if (goOn && !processes_.empty())
+    if (goOn && !processes_.empty()) {
         bringBack();
+        held_.clear();
+    }
+    // Those that don't go on aren't forgotten: if this process is killed before it has killed them, they run again.
     released_ = true;
-    held_.clear();
 }
 
 }  // namespace criu::cuda

@@ -64,7 +64,9 @@ private:
     bool note(HostPid pid);
     /// Locks all that ran. False: one didn't come to rest, and all that were locked here run again.
     bool lockAll(Clock::time_point end);
+    void readGpus();
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
+    /// One that isn't known to be frozen.
     void unlock(HostPid pid, Process& process) noexcept;
     void bringBack();
     /// Whether contents go straight from devices into pages of the checkpoint.
@@ -81,6 +83,7 @@ private:
     std::atomic<std::uint32_t> nextObject_{kFirstObject};
     std::set<HostPid> others_;     ///< have libcuda in memory, and no CUDA state
     std::set<Library> libraries_;  ///< of all of them
+    std::vector<Gpu> gpus_;        ///< of this machine; read as soon as there is a process with CUDA state
     bool released_ = false;
 };
 

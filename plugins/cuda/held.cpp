@@ -13,16 +13,20 @@ Held::Page& Held::page() const noexcept {
     return *reinterpret_cast<Page*>(memory_.data());
 }
 
-void Held::add(TreePid pid) noexcept {
+void Held::add(HostPid pid, State before) noexcept {
     const std::uint32_t count = page().count;
-    if (count == kMost)
+    const auto known = std::span(page().processes).first(count);
+    // One is locked again after an attempt in which others weren't done in time.
+    if (count == kMost ||
+        std::any_of(known.begin(), known.end(), [&](const Entry& each) { return each.pid == pid.value; }))
         return;
     page().processes[count].pid = pid.value;
+    page().processes[count].before = before;
     page().processes[count].count = 0;
     __atomic_store_n(&page().count, count + 1, __ATOMIC_RELEASE);
 }
 
-void Held::store(TreePid pid, std::span<const StoredContent> contents) noexcept {
+void Held::store(HostPid pid, std::span<const StoredContent> contents) noexcept {
     for (Entry& entry : std::span(page().processes).first(page().count)) {
         if (entry.pid != pid.value || contents.size() > kMostGpus)
             continue;
@@ -40,11 +44,9 @@ std::vector<Held::Process> Held::all() const {
     std::vector<Process> found;
     const std::size_t count = std::min<std::size_t>(__atomic_load_n(&page().count, __ATOMIC_ACQUIRE), kMost);
     for (const Entry& entry : std::span(page().processes).first(count)) {
-        const TreePid pid(entry.pid);
-        if (std::any_of(found.begin(), found.end(), [&](const Process& each) { return each.pid == pid; }))
-            continue;  // it was locked a second time
         Process& process = found.emplace_back();
-        process.pid = pid;
+        process.pid = HostPid(entry.pid);
+        process.before = entry.before;
         const std::uint32_t stored = __atomic_load_n(&entry.count, __ATOMIC_ACQUIRE);
         for (const Content& each : std::span(entry.contents).first(std::min<std::size_t>(stored, kMostGpus)))
             process.contents.push_back({each.gpu, each.bytes, each.object, nullptr});

@@ -12,21 +12,23 @@
 
 namespace criu::cuda {
 
-/// Which processes a dump has locked, and where their contents are, in memory that the process which dumps shares with
-/// the one that watches it: to be known when the former is killed.
+/// Which processes a dump has locked or checkpointed, the state they are to have again, and where their contents are,
+/// in memory that the process which dumps shares with the one that watches it: to be known when the former is killed.
 class Held {
 public:
     Held();
 
-    /// Before the process is locked. What finds no room isn't remembered.
-    void add(TreePid pid) noexcept;
+    /// Before the process is locked or checkpointed for the first time. `before`: its state then. What finds no room
+    /// isn't remembered.
+    void add(HostPid pid, State before) noexcept;
     /// What the process had on devices is in pages of the images. For several threads at once.
-    void store(TreePid pid, std::span<const StoredContent> contents) noexcept;
-    /// All are as they were, or are going to be killed.
+    void store(HostPid pid, std::span<const StoredContent> contents) noexcept;
+    /// All are as they were.
     void clear() noexcept;
 
     struct Process {
-        TreePid pid;
+        HostPid pid{0};
+        State before{};
         std::vector<StoredContent> contents;  ///< none: in memory of the process, or still on devices
     };
     [[nodiscard]] std::vector<Process> all() const;
@@ -41,6 +43,7 @@ private:
     };
     struct Entry {
         pid_t pid = 0;
+        State before{};
         std::uint32_t count = 0;  ///< of contents
         std::array<Content, kMostGpus> contents{};
     };

@@ -9,22 +9,35 @@
 namespace criu::cuda {
 namespace {
 
-const Gpu* find(const std::vector<Gpu>& gpus, std::string_view uuid) {
-    const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == uuid; });
-    return found == gpus.end() ? nullptr : &*found;
+bool hasUuid(const std::vector<Gpu>& gpus, std::string_view uuid) {
+    return std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == uuid; });
 }
 
-/// A GPU as --gpu-map calls it: by its UUID, or by its place in the list.
-const Gpu& named(const std::vector<Gpu>& gpus, const std::string& name, std::string_view where) {
-    if (const Gpu* const gpu = find(gpus, name))
-        return *gpu;
-    if (name.size() < 4 && !name.empty() && name.find_first_not_of("0123456789") == std::string::npos)
-        if (const std::size_t index = std::stoul(name); index < gpus.size())
-            return gpus[index];
-    fail("--gpu-map: there is no GPU {} {}", name, where);
+/// Memory that isn't known is as good as any.
+bool isLarger(const Gpu& one, const Gpu& other) {
+    return one.memory > other.memory && other.memory != 0;
 }
 
 }  // namespace
+
+const Gpu* findGpu(const std::vector<Gpu>& gpus, const std::string& name) {
+    for (const Gpu& gpu : gpus)
+        if (gpu.uuid == name)
+            return &gpu;
+    if (name.size() < 4 && !name.empty() && name.find_first_not_of("0123456789") == std::string::npos) {
+        const std::size_t index = std::stoul(name);
+        return index < gpus.size() ? &gpus[index] : nullptr;
+    }
+    const Gpu* found = nullptr;
+    for (const Gpu& gpu : gpus) {
+        if (gpu.model != name)
+            continue;
+        if (found != nullptr)
+            fail("--gpu-map: '{}' is the name of several GPUs: give UUIDs", name);
+        found = &gpu;
+    }
+    return found;
+}
 
 std::map<std::string, std::string> matchGpus(const std::vector<Gpu>& then, const std::vector<Gpu>& now,
                                              const std::vector<model::GpuMapping>& wanted) {
@@ -33,20 +46,29 @@ std::map<std::string, std::string> matchGpus(const std::vector<Gpu>& then, const
     const auto choose = [&](const Gpu& from, const Gpu& to) {
         if (from.model != to.model)
             fail("what was on a {} can't be put on a {}", from.model, to.model);
+        if (from.uuid != to.uuid && isLarger(from, to))
+            fail("what was on a GPU of {} MiB can't be put on one of {} MiB", from.memory >> 20, to.memory >> 20);
         if (!taken.insert(to.uuid).second)
             fail("two GPUs of the images would become {}", to.uuid);
         chosen[from.uuid] = to.uuid;
     };
-    for (const model::GpuMapping& mapping : wanted)
-        choose(named(then, mapping.from, "in the images"), named(now, mapping.to, "here"));
+    for (const model::GpuMapping& mapping : wanted) {
+        const Gpu* const from = findGpu(then, mapping.from);
+        if (from == nullptr)
+            continue;
+        const Gpu* const to = findGpu(now, mapping.to);
+        if (to == nullptr)
+            fail("--gpu-map: there is no GPU {} here", mapping.to);
+        choose(*from, *to);
+    }
     for (const Gpu& gpu : then)
-        if (!chosen.contains(gpu.uuid) && find(now, gpu.uuid) != nullptr && !taken.contains(gpu.uuid))
+        if (!chosen.contains(gpu.uuid) && hasUuid(now, gpu.uuid) && !taken.contains(gpu.uuid))
             choose(gpu, gpu);
     for (const Gpu& gpu : then) {
         if (chosen.contains(gpu.uuid))
             continue;
         const auto other = std::find_if(now.begin(), now.end(), [&](const Gpu& candidate) {
-            return candidate.model == gpu.model && !taken.contains(candidate.uuid);
+            return candidate.model == gpu.model && !isLarger(gpu, candidate) && !taken.contains(candidate.uuid);
         });
         if (other != now.end())
             choose(gpu, *other);

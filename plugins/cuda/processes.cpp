@@ -27,6 +27,12 @@ bool isStopped(HostPid pid) {
     return kernel::readStat(kernel::ProcDir().open(pid.value), buffer).state == kernel::TaskState::Stopped;
 }
 
+bool isTraceStopped(HostPid process, pid_t thread) {
+    kernel::ProcBuffer buffer;
+    return kernel::readThreadStatus(kernel::ProcDir().open(process.value), thread, buffer).state ==
+           kernel::TaskState::Tracing;
+}
+
 std::uint64_t dataSize(HostPid pid) {
     kernel::ProcBuffer buffer;
     kernel::Scanner scan(kernel::ProcDir().open(pid.value).read("status", buffer));

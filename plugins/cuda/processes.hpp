@@ -13,6 +13,9 @@ namespace criu::cuda {
 /// Whether a signal has stopped it (SIGSTOP and its like).
 [[nodiscard]] bool isStopped(HostPid pid);
 
+/// Whether a thread stands still for whoever traces it.
+[[nodiscard]] bool isTraceStopped(HostPid process, pid_t thread);
+
 /// Bytes of private writable memory of a process.
 [[nodiscard]] std::uint64_t dataSize(HostPid pid);
 

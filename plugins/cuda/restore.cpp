@@ -61,10 +61,10 @@ void CudaRestore::prepare(files::FileRestore&) {
     for (const CudaLibrary* const library : list(note.libraries, note.n_libraries))
         libraries.push_back({library->path, library->build_id, library->inside == 0});
     compareLibraries(libraries, context_.log);
-    std::vector<Gpu> gpus;
     for (const CudaGpu* const gpu : list(note.gpus, note.n_gpus))
-        gpus.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : ""});
-    chooseGpus(gpus);
+        then_.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : "", gpu->memory});
+    const std::map<std::string, GpuMemory> memory = driver_.memory();
+    chooseGpus(memory);
     processes_.emplace();
     std::uint64_t staged = 0;
     for (const CudaProcess* const process : list(note.processes, note.n_processes)) {
@@ -75,9 +75,22 @@ void CudaRestore::prepare(files::FileRestore&) {
         if (static_cast<State>(process->state) != State::Checkpointed)
             staged += process->staged;
     }
-    // When the driver runs out of memory in the midst of a restore the process is lost: it can neither go on nor back.
-    if (const auto free = driver_.freeMemory(); free && staged > *free)
-        fail("{} MiB are to be put on GPUs, which have only {} MiB left", staged >> 20, *free >> 20);
+    requireRoom(staged, memory);
+}
+
+/// When the driver runs out of memory in the midst of a restore the process is lost: it can neither go on nor back.
+void CudaRestore::requireRoom(std::uint64_t bytes, const std::map<std::string, GpuMemory>& memory) const {
+    std::uint64_t free = 0;
+    for (const auto& [uuid, of] : memory)
+        if (chosen_.empty() || std::any_of(chosen_.begin(), chosen_.end(),
+                                           [&uuid = uuid](const auto& pair) { return pair.second == uuid; }))
+            free += of.free;
+    if (!memory.empty() && bytes > free)
+        fail("{} MiB are to be put on GPUs, which have only {} MiB left", bytes >> 20, free >> 20);
+}
+
+device::DeviceRestore::GpuName CudaRestore::findGpu(const std::string& name) const {
+    return cuda::findGpu(then_, name) != nullptr ? GpuName::Known : GpuName::Unknown;
 }
 
 void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
@@ -112,14 +125,18 @@ std::function<void(pid_t)> CudaRestore::restores(std::map<pid_t, Process*> noted
     };
 }
 
-void CudaRestore::chooseGpus(const std::vector<Gpu>& then) {
-    const std::map<std::string, std::string> chosen = matchGpus(then, driver_.gpus(), context_.options.gpuMap);
-    for (const Gpu& gpu : then)
-        if (!chosen.contains(gpu.uuid))
+void CudaRestore::chooseGpus(const std::map<std::string, GpuMemory>& memory) {
+    std::vector<Gpu> now = driver_.gpus();
+    for (Gpu& gpu : now)
+        if (const auto known = memory.find(gpu.uuid); known != memory.end())
+            gpu.memory = known->second.total;
+    chosen_ = matchGpus(then_, now, context_.options.gpuMap);
+    for (const Gpu& gpu : then_)
+        if (!chosen_.contains(gpu.uuid))
             context_.log.warn("cuda: there is no GPU here that could take the place of {} ({})", gpu.uuid, gpu.model);
-    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& pair) { return pair.first == pair.second; }))
+    if (std::all_of(chosen_.begin(), chosen_.end(), [](const auto& pair) { return pair.first == pair.second; }))
         return;
-    for (const auto& [from, to] : chosen) {
+    for (const auto& [from, to] : chosen_) {
         context_.log.info("cuda: {} becomes {}", from, to);
         pairs_.push_back({parseUuid(from), parseUuid(to)});
     }

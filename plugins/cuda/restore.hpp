@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
@@ -21,6 +22,7 @@ public:
     CudaRestore(Driver& driver, const device::Context& context) : driver_(driver), context_(context) {}
 
     void prepare(files::FileRestore&) override;
+    [[nodiscard]] GpuName findGpu(const std::string& name) const override;
     void resumeAll(std::span<const device::ResumedProcess> processes) override;
 
 private:
@@ -32,11 +34,14 @@ private:
     };
     [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
-    void chooseGpus(const std::vector<Gpu>& then);
+    void chooseGpus(const std::map<std::string, GpuMemory>& memory);
+    void requireRoom(std::uint64_t bytes, const std::map<std::string, GpuMemory>& memory) const;
 
     Driver& driver_;
     const device::Context& context_;
     std::optional<std::map<TreePid, Process>> processes_;  ///< none in images of CRIU 4.2
+    std::vector<Gpu> then_;                                ///< GPUs of the images
+    std::map<std::string, std::string> chosen_;            ///< which of this machine take their places
     std::vector<GpuPair> pairs_;
     const Storage* storage_ = nullptr;
 };

@@ -69,12 +69,14 @@ public:
     }
 
     void rescue(Log& log, const ImageDir& images) noexcept override {
-        try {
-            for (const Held::Process& process : held_->all())
+        for (const Held::Process& process : held_->all()) {
+            try {
                 rescueProcess(process, images, log);
-        } catch (const std::exception& error) {
-            log.error("cuda: {}", error.what());
+            } catch (const std::exception& error) {
+                log.error("cuda: {}", error.what());
+            }
         }
+        held_->clear();
     }
 
 private:
@@ -87,19 +89,15 @@ private:
         return lines;
     }
 
-    /// The dump may have been done in another pid namespace, so the process is looked for by what it is called there.
     void rescueProcess(const Held::Process& held, const ImageDir& images, Log& log) {
-        for (const pid_t each : kernel::ProcDir().processes()) {
-            const HostPid process(each);
-            if (!usesCuda(process) || inTree(process) != held.pid)
-                continue;
-            log.info("cuda: process {} is brought back to work", process);
-            std::uint64_t moved = 0;
-            for (const StoredContent& content : held.contents)
-                moved += content.bytes;
-            callAlone([this, each, &held, &images] { bringBack(each, held, images); },
-                      timeForContents(process, kUndone, moved), nullptr, fmt::format("bring back process {}", process));
-        }
+        if (!usesCuda(held.pid))
+            return;  // it has ended
+        log.info("cuda: process {} is brought back to work", held.pid);
+        std::uint64_t moved = 0;
+        for (const StoredContent& content : held.contents)
+            moved += content.bytes;
+        callAlone([this, &held, &images] { bringBack(held.pid.value, held, images); },
+                  timeForContents(held.pid, kUndone, moved), nullptr, fmt::format("bring back process {}", held.pid));
     }
 
     void bringBack(pid_t pid, const Held::Process& held, const ImageDir& images) {
@@ -119,7 +117,7 @@ private:
                 driver_->restore(pid, {});
             state = driver_->state(pid);
         }
-        if (state == State::Locked)
+        if (state == State::Locked && held.before == State::Running)
             driver_->unlock(pid);
     }
 

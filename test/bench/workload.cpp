@@ -6,7 +6,7 @@
 //   threads=N, pipes=N, connections=N, mixed=N
 //                  of the first process: threads, pipes, TCP connections with itself, descriptors of many kinds
 //   tmpfs=MIB      in 64 files of a file system in memory, which all processes have in a mount namespace of their own
-// It says READY, sleeps, and on SIGTERM ends with status 0 if all is as it was.
+// It says READY, sleeps, reads all its memory on SIGUSR1, and on SIGTERM ends with status 0 if all is as it was.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -290,11 +290,25 @@ void open_shared(unsigned count) {
     }
 }
 
-void await_check() {
+sigset_t awaited_signals() {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
-    while (sigwaitinfo(&set, nullptr) < 0) {
+    sigaddset(&set, SIGUSR1);
+    return set;
+}
+
+// Until SIGTERM. All memory is looked at on each SIGUSR1.
+void await_check(const Memory& memory) {
+    const sigset_t set = awaited_signals();
+    for (;;) {
+        const int signal = sigwaitinfo(&set, nullptr);
+        if (signal == SIGTERM) {
+            return;
+        }
+        if (signal == SIGUSR1) {
+            require(memory.intact(), "the memory");
+        }
     }
 }
 
@@ -315,7 +329,7 @@ pid_t start_child(std::size_t bytes, std::uint64_t seed) {
         }
         close(report[0]);
         close(report[1]);
-        await_check();
+        await_check(memory);
         _exit(memory.intact() ? 0 : 1);
     }
     close(report[1]);
@@ -340,9 +354,7 @@ int main(int argc, char** argv) {
         wanted[std::string(static_cast<const char*>(argv[i]), equals)] = static_cast<unsigned>(atol(equals + 1));
     }
     const std::size_t bytes = static_cast<std::size_t>(wanted["memory"]) << 20;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
+    const sigset_t set = awaited_signals();
     sigprocmask(SIG_BLOCK, &set, nullptr);
 
     allow_many_files();
@@ -367,7 +379,7 @@ int main(int argc, char** argv) {
         }
         close(null);
     }
-    await_check();
+    await_check(memory);
 
     bool good = memory.intact() && hold_their_numbers(pipes) && hold_their_numbers_both_ways(connections) &&
                 mixture.intact() && files.intact();

@@ -106,6 +106,17 @@ class Gpus(unittest.TestCase):
         self.driver_file("amdgpu-renderD-5.img", message("criu_render_node", id=5))
         self.assertEqual(self.found(), [(7, 1, PAGE, ())])
 
+    def test_both_vendors(self):
+        self.compute(content_object=1)
+        self.driver_file("cuda.img", message(
+            "cuda_image", driver=b"580.1", gpus=[message("cuda_gpu", uuid=b"GPU-1", model=b"NVIDIA H100", memory=80 << 30)],
+            processes=[message("cuda_process", pid=8, staged=3 * PAGE)]))
+        self.pagemap(1, 12)
+        self.assertEqual([gpu[0] for gpu in self.found()], [7, 8])
+        page = "\n".join(summary._gpus(self.checkpoint))
+        self.assertIn("AMD 1002:740f", page)
+        self.assertIn("NVIDIA H100, 80 GiB, driver 580.1", page)
+
     def test_storage_mode_of_cuda(self):
         contents = [message("cuda_content", object=9, bytes=PAGE)]
         self.driver_file("cuda.img", message(

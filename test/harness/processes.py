@@ -190,10 +190,16 @@ def _fork_in_new_pid_namespace():
     return pid
 
 
-def inside(pid, tid=None):
-    """What a process or thread is called in its own pid namespace; None when it is gone."""
+def depth(pid):
+    """How deep the pid namespace of a process is below this one; 0 when it is gone."""
+    fields = status(pid)
+    return len(fields["NSpid"].split()) - 1 if fields else 0
+
+
+def inside(pid, tid=None, level=-1):
+    """What a process or thread is called in its own pid namespace, or in the one that is so deep; None when it is gone."""
     fields = status(pid, tid)
-    return int(fields["NSpid"].split()[-1]) if fields else None
+    return int(fields["NSpid"].split()[level]) if fields else None
 
 
 def pids():

@@ -34,8 +34,8 @@ FDINFO = {"pos", "flags", "lock", "eventfd-count", "eventfd-semaphore", "sigmask
 ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 
 # VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE);
-# mapped by execve(2) (before Linux 5.15).
-TRANSIENT_FLAGS = {"sd", "ac", "dw"}
+# mapped by execve(2) (before Linux 5.15); perhaps with guard pages, which a neighbour is said to have, too, when both are merged.
+TRANSIENT_FLAGS = {"sd", "ac", "dw", "gu"}
 
 # O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
 OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
@@ -50,16 +50,17 @@ MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) (\S+) (\d+) *(.*)
 
 
 class Pids:
-    """How the processes of a tree and their threads are called in their own pid namespace."""
+    """How the processes of a tree and their threads are called in the pid namespace of its root."""
 
     def __init__(self, root):
         self.processes = processes.tree(root)
-        self.own = processes.inside(root) != root
+        self.level = processes.depth(root)
+        self.own = self.level > 0
         self.names = {}
         if self.own:
             for pid in self.processes:
                 for tid in processes.threads(pid):
-                    self.names[tid] = processes.inside(pid, tid)
+                    self.names[tid] = processes.inside(pid, tid, self.level)
 
     def inside(self, pid):
         """The name of one; None outside of the namespace, or when it is gone."""
@@ -123,7 +124,7 @@ def _process(pid, names, pids):
                 # Running, sleeping and waiting for a disk are one for us; stopped, traced and dead are not.
                 value = "runs" if value[0] in "RSD" else value
             if name in PIDS and pids.own and value:
-                value = pids.text(value) if name == "PPid" else value.split()[-1]
+                value = pids.text(value) if name == "PPid" else "\t".join(value.split()[pids.level:])
             fields[f"thread {pids.inside(tid)} {name}"] = value
         if not zombie:
             fields.update({f"thread {pids.inside(tid)} {what}": value
@@ -242,6 +243,9 @@ def _timers(pid, pids):
     """POSIX timers without the addresses the kernel hides and the time left."""
     try:
         text = processes.text(f"/proc/{pid}/timers")
-        return re.sub(r"(?<=\.)\d+$", lambda match: pids.text(match[0]), text, flags=re.MULTILINE) if text and pids.own else text
+        if text and pids.own:
+            text = re.sub(r"(?<=\.)\d+$", lambda match: pids.text(match[0]), text, flags=re.MULTILINE)
+        # Threads that make timers at the same time may be listed in another order than numbered.
+        return sorted(re.split(r"^(?=ID: )", text, flags=re.MULTILINE)) if text else text
     except OSError as error:
         return error.strerror

@@ -102,18 +102,22 @@ public:
     }
     [[nodiscard]] bool hasProcess(TreePid) const override { return true; }
     std::shared_ptr<files::RestoredFile> file(FileId) override { fail("not asked for"); }
-    /// All are in one process.
+    /// All are in one process, but for holders_.
     [[nodiscard]] std::vector<FileId> besides(FileId) const override {
         std::vector<FileId> found;
         for (const auto& entry : entries_)
             found.push_back(FileId{entry->id});
         return found;
     }
-    [[nodiscard]] std::vector<TreePid> users(FileId) const override { return {TreePid(1)}; }
+    [[nodiscard]] std::vector<TreePid> users(FileId id) const override {
+        const auto holder = holders_.find(id);
+        return {holder == holders_.end() ? TreePid(1) : holder->second};
+    }
     [[nodiscard]] bool isStandardStream(FileId /*id*/) const override { return false; }
 
     model::Options options_;
     StopRequest stop_;
+    std::map<FileId, TreePid> holders_;
 
 private:
     char name_[20] = "/tmp/images-XXXXXX";
@@ -147,6 +151,7 @@ TEST_CASE("amdgpu: images that have nothing of a GPU ask for nothing") {
     images.add(1);  // some plugin's
     const Plan plan(images, Machine{});
     CHECK_FALSE(plan.restore.owns(FileId{1}));
+    CHECK(plan.restore.findGpu("0") == device::DeviceRestore::GpuName::NoGpus);
     CHECK(plan.kernel.calls() == 0);
 }
 
@@ -254,7 +259,8 @@ TEST_CASE("amdgpu: a process gets the GPUs that its control group allows") {
         for (std::size_t gpu = 0; gpu < 8; ++gpu)
             if (!allowed.contains(gpu))
                 std::filesystem::remove_all(plan.sysfs.node(static_cast<std::uint32_t>(gpu + 1)));
-        plan.restore.visitGroups([](TreePid, const std::function<void()>& body) { body(); });
+        plan.restore.visitGroups(
+            {[](TreePid) { return 1; }, [](TreePid, const std::function<void()>& body) { body(); }});
     };
     SECTION("one of eight") {
         CHECK_NOTHROW(allow({5}));
@@ -275,6 +281,25 @@ TEST_CASE("amdgpu: a process gets the GPUs that its control group allows") {
     }
 }
 
+TEST_CASE("amdgpu: control groups that several processes are in are looked at once") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 2);
+    const std::map<pid_t, std::uint32_t> sets{{10, 1}, {11, 2}, {12, 1}};
+    for (const auto& [pid, set] : sets) {
+        const auto id = static_cast<std::uint32_t>(pid);
+        images.addKfd(id, machine, id);
+        images.holders_.emplace(FileId{id}, TreePid(pid));
+    }
+    Plan plan(images, machine);
+    std::vector<TreePid> visited;
+    plan.restore.visitGroups({[&](TreePid pid) { return sets.at(pid.value); },
+                              [&](TreePid pid, const std::function<void()>& body) {
+                                  visited.push_back(pid);
+                                  body();
+                              }});
+    CHECK(visited == std::vector<TreePid>{TreePid(10), TreePid(11)});
+}
+
 TEST_CASE("amdgpu: --gpu-map is about GPUs of any of the processes") {
     FakeImages images;
     const Machine machine = Machine::make(kMi100, 1, 2);
@@ -289,8 +314,11 @@ TEST_CASE("amdgpu: --gpu-map is about GPUs of any of the processes") {
     images.options_.gpuMap = {{"0x1000", "0x5003"}, {"0x1001", "0x5002"}};
     const Machine here = Machine::make(kMi100, 1, 4, 1, 0x5000);
     CHECK_NOTHROW(Plan(images, here));
+    // It may be about a GPU of another vendor, who says so.
     images.options_.gpuMap.push_back({"0x9999", "0x5001"});
-    CHECK_THROWS_WITH(Plan(images, here), Contains("0x9999"));
+    const Plan plan(images, here);
+    CHECK(plan.restore.findGpu("0x1001") == device::DeviceRestore::GpuName::Known);
+    CHECK(plan.restore.findGpu("0x9999") == device::DeviceRestore::GpuName::Unknown);
 }
 
 TEST_CASE("amdgpu: GPUs that don't fit fail the restore before anything is made") {

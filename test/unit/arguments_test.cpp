@@ -155,6 +155,8 @@ TEST_CASE("what can't go through a stream is refused with it") {
     for (const char* other :
          {"--lazy-pages", "--auto-dedup", "--stream", "--stream-from=7", "--decrypt=key", "--signed-by=key"})
         CHECK_THROWS_WITH(validated({"restore", "--map-pages", other}), Contains("--map-pages and"));
+    CHECK_NOTHROW(validated({"restore", "--map-pages", "--new-pidns", "-d"}));
+    CHECK_THROWS_WITH(validated({"restore", "-d", "--restore-sibling", "--new-pidns"}), Contains("exclude each other"));
     CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("can't be used with dedup"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream-to", "-", "-o", "-"}), Contains("standard output"));
     CHECK_THROWS_WITH(validated({"stream"}), Contains("pack or unpack"));

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -40,6 +41,24 @@ private:
     std::vector<PagemapRange> ranges_{{0x100000, 2, kLate, 0}, {0x300000, 1, kLate, 8192}};
 };
 
+/// A process' memory: one private mapping of which the layer has pages.
+struct OneMapping {
+    OneMapping() {
+        vma.start = 0x100000;
+        vma.end = 0x400000;
+        vma.flags = MAP_PRIVATE | MAP_ANONYMOUS;
+        vma.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
+        mm.n_vmas = vmas.size();
+        mm.vmas = vmas.data();
+    }
+    OneMapping(const OneMapping&) = delete;
+    OneMapping& operator=(const OneMapping&) = delete;
+
+    VmaEntry vma = VMA_ENTRY__INIT;
+    std::array<VmaEntry*, 1> vmas{&vma};
+    MmEntry mm = MM_ENTRY__INIT;
+};
+
 PageSource source() {
     std::vector<std::unique_ptr<const PageLayer>> layers;
     layers.push_back(std::make_unique<Layer>());
@@ -55,20 +74,12 @@ std::string firstBytes(int file, std::uint64_t offset) {
 }  // namespace
 
 TEST_CASE("the file of clones has each page at its address behind its process' begin, once somebody wants it") {
-    VmaEntry vma = VMA_ENTRY__INIT;
-    vma.start = 0x100000;
-    vma.end = 0x400000;
-    vma.flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    vma.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
-    VmaEntry* vmas[] = {&vma};
-    MmEntry mm = MM_ENTRY__INIT;
-    mm.n_vmas = 1;
-    mm.vmas = vmas;
+    OneMapping memory;
     const PageSource pages = source();
     const auto content = std::make_shared<const LateContent>(pages, MemoryObject::process(TreePid(7)), nullptr);
 
     CloneStore store(2);
-    store.add(1, pages, LateAreas(mm, TouchedMemory(mm)), content);
+    store.add(1, pages, LateAreas(memory.mm, TouchedMemory(memory.mm)), content);
     store.seal();
     const std::uint64_t begin = kCloneSpan + 0x100000;
     CHECK(store.pagesOf(0).complete());
@@ -97,16 +108,8 @@ TEST_CASE("the file of clones has each page at its address behind its process' b
 }
 
 TEST_CASE("what is little or can't be a file's isn't mapped for clones") {
-    VmaEntry vma = VMA_ENTRY__INIT;
-    vma.start = 0x100000;
-    vma.end = 0x400000;
-    vma.flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    vma.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
-    VmaEntry* vmas[] = {&vma};
-    MmEntry mm = MM_ENTRY__INIT;
-    mm.n_vmas = 1;
-    mm.vmas = vmas;
-    CHECK(mappingsOfClones(mm, source()).empty());
+    OneMapping memory;
+    CHECK(mappingsOfClones(memory.mm, source()).empty());
 
     struct Much final : PageLayer {
         [[nodiscard]] std::span<const PagemapRange> ranges() const override { return all; }
@@ -116,16 +119,16 @@ TEST_CASE("what is little or can't be a file's isn't mapped for clones") {
     std::vector<std::unique_ptr<const PageLayer>> layers;
     layers.push_back(std::make_unique<Much>());
     const PageSource much(std::move(layers));
-    CHECK(mappingsOfClones(mm, much).size() == 1);
+    CHECK(mappingsOfClones(memory.mm, much).size() == 1);
     for (const int advice : {MADV_WIPEONFORK, MADV_HUGEPAGE}) {
-        vma.has_madv = 1;
-        vma.madv = std::uint64_t{1} << advice;
-        CHECK(mappingsOfClones(mm, much).empty());
+        memory.vma.has_madv = 1;
+        memory.vma.madv = std::uint64_t{1} << advice;
+        CHECK(mappingsOfClones(memory.mm, much).empty());
     }
-    vma.madv = 0;
+    memory.vma.madv = 0;
     for (const unsigned flag : {MAP_GROWSDOWN, MAP_LOCKED, MAP_HUGETLB}) {
-        vma.flags = MAP_PRIVATE | MAP_ANONYMOUS | flag;
-        CHECK(mappingsOfClones(mm, much).empty());
+        memory.vma.flags = MAP_PRIVATE | MAP_ANONYMOUS | flag;
+        CHECK(mappingsOfClones(memory.mm, much).empty());
     }
 }
 

@@ -33,9 +33,33 @@ TEST_CASE("CUDA: --gpu-map names GPUs by UUID or by their place") {
     CHECK(matchGpus({kOne, kTwo}, {kTwo, kThree}, {{kOne.uuid, kTwo.uuid}}) ==
           Chosen{{kOne.uuid, kTwo.uuid}, {kTwo.uuid, kThree.uuid}});
     CHECK_THROWS_WITH(matchGpus({kOne}, {kTwo}, {{"0", "7"}}), Contains("no GPU 7 here"));
-    CHECK_THROWS_WITH(matchGpus({kOne}, {kTwo}, {{kTwo.uuid, "0"}}), Contains("in the images"));
+    // It may be about a GPU of another vendor.
+    CHECK(matchGpus({kOne}, {kOne, kTwo}, {{kTwo.uuid, "0"}, {"1", "0"}}) == Chosen{{kOne.uuid, kOne.uuid}});
     CHECK_THROWS_WITH(matchGpus({kOne}, {kOther}, {{"0", "0"}}), Contains("can't be put on a L4"));
     CHECK_THROWS_WITH(matchGpus({kOne, kTwo}, {kThree}, {{"0", "0"}, {"1", "0"}}), Contains("two GPUs"));
+}
+
+TEST_CASE("CUDA: --gpu-map names GPUs by their models where these differ") {
+    CHECK(matchGpus({kOther, kOne}, {kTwo, kOther}, {{"H100", "H100"}}) ==
+          Chosen{{kOne.uuid, kTwo.uuid}, {kOther.uuid, kOther.uuid}});
+    CHECK_THROWS_WITH(matchGpus({kOne}, {kTwo, kThree}, {{"H100", "H100"}}), Contains("several GPUs"));
+    CHECK(findGpu({kOne, kOther}, "L4") != nullptr);
+    CHECK(findGpu({kOne, kOther}, "H200") == nullptr);
+    CHECK(findGpu({kOne, kOther}, "2") == nullptr);
+}
+
+TEST_CASE("CUDA: a GPU with less memory takes no other's place") {
+    const auto with = [](Gpu gpu, std::uint64_t gibibytes) {
+        gpu.memory = gibibytes << 30;
+        return gpu;
+    };
+    CHECK(matchGpus({with(kOne, 80)}, {with(kTwo, 40), with(kThree, 80)}, {}) == Chosen{{kOne.uuid, kThree.uuid}});
+    CHECK(matchGpus({with(kOne, 80)}, {with(kTwo, 40)}, {}).empty());
+    CHECK(matchGpus({with(kOne, 80)}, {with(kOne, 79)}, {}) == Chosen{{kOne.uuid, kOne.uuid}});
+    CHECK(matchGpus({kOne}, {with(kTwo, 40)}, {}) == Chosen{{kOne.uuid, kTwo.uuid}});
+    CHECK(matchGpus({with(kOne, 80)}, {kTwo}, {}) == Chosen{{kOne.uuid, kTwo.uuid}});
+    CHECK_THROWS_WITH(matchGpus({with(kOne, 80)}, {with(kTwo, 40)}, {{"0", "0"}}),
+                      Contains("81920 MiB") && Contains("40960 MiB"));
 }
 
 TEST_CASE("CUDA: UUIDs are read as nvidia-smi prints them") {

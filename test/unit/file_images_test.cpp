@@ -74,6 +74,7 @@ public:
     [[nodiscard]] int find(FileId) const override { return -1; }
     [[nodiscard]] bool isHeld(FileId) const override { return true; }
     [[nodiscard]] int inherited(std::string_view) const override { return -1; }
+    [[nodiscard]] pid_t numberOf(criu::TreePid process) const override { return process.value; }
     UniqueFd openPath(FileId, int, criu::files::PathCheck) override { return {}; }
     void postpone() override {}
 

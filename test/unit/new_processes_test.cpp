@@ -93,7 +93,11 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
     const auto begin = std::chrono::steady_clock::now();
     {
         const NewProcesses processes(
-            control, PidSpace::OfTree, log, [root] { return root; }, std::chrono::milliseconds(300));
+            control, PidSpace::OfTree, log,
+            [root] {
+                return FirstProcesses{root, root};
+            },
+            std::chrono::milliseconds(300));
     }
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::minutes(2));
     CHECK(::kill(root.value, 0) == 0);
@@ -112,7 +116,7 @@ TEST_CASE("a failed restore ends its processes, and nobody who has the number of
     {
         const NewProcesses processes(control, PidSpace::OfCriu, log, [&root] {
             root = sleeper();
-            return HostPid(root);
+            return FirstProcesses{HostPid(root), HostPid(root)};
         });
         child = sleeper();
         control.noteCreated(TreePid(root));

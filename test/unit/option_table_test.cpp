@@ -112,10 +112,27 @@ constexpr Expected kExpected[] = {
 
 /// What CRIU 4.2 hasn't got, besides options for devices.
 constexpr std::string_view kOwn[] = {
-    "allow-loss", "background",          "background-memory", "checksum",    "compat",
-    "compress",   "compress-block-size", "compress-level",    "connections", "decrypt",
-    "encrypt",    "map-pages",           "pages-files",       "sign",        "signed-by",
-    "quiet",      "stream-from",         "stream-memory",     "stream-to",   "trace",
+    "allow-loss",
+    "background",
+    "background-memory",
+    "checksum",
+    "compat",
+    "compress",
+    "compress-block-size",
+    "compress-level",
+    "connections",
+    "decrypt",
+    "encrypt",
+    "map-pages",
+    "new-pidns",
+    "pages-files",
+    "sign",
+    "signed-by",
+    "quiet",
+    "stream-from",
+    "stream-memory",
+    "stream-to",
+    "trace",
 };
 
 const OptionRow* find(std::string_view name) {

@@ -86,8 +86,8 @@ TEST_CASE("created processes and their areas are listed, and not more of them th
 TEST_CASE("of several failures the first is reported, cut to the room there is") {
     const RestoreControl control(2);
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Idle);
-    control.reportFailure("fd 3: open /a: " + std::string(100'000, 'x'), ENOENT);
-    control.reportFailure("later", 0);
+    control.reportFailure(TreePid(::getpid()), "fd 3: open /a: " + std::string(100'000, 'x'), ENOENT);
+    control.reportFailure(TreePid(::getpid()), "later", 0);
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Failed);
     CHECK_THAT(control.failureText(), Catch::Contains("fd 3: open /a: xxx") && !Catch::Contains("later"));
     CHECK(control.failureText().size() < 100'000);
@@ -98,7 +98,7 @@ TEST_CASE("a failure counts more than processes that have parked") {
     const RestoreControl control(1);
     control.page().parked = 1;
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Reached);
-    control.reportFailure("no", 0);
+    control.reportFailure(TreePid(::getpid()), "no", 0);
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Failed);
 }
 

@@ -139,9 +139,9 @@ class PostCopy:
                                        "127.0.0.1"])
         subject.init.until(lambda: self.said("Waiting for requests") or self.pid in subject.init.ended, 20,
                            "the dump to serve pages")
+        if self.pid in subject.init.ended:
+            raise Failed(f"the dump ended before its pages were taken: {self.images}/dump.log")
         port = self.said(r"asked for at port (\d+)")
-        if not port:
-            raise Failed(f"the dump doesn't serve pages: {self.images}/dump.log")
         self.remote = ["--page-server", "--address", "127.0.0.1", "--port", port.group(1)]
         shutil.copytree(self.images, subject.images("target"))
         if sum(os.path.getsize(os.path.join(self.images, file)) for file in os.listdir(self.images)) > 4 << 20:
@@ -165,6 +165,25 @@ def remote_lazy_pages(subject, _task):
     if subject.init.wait(source.pid, 20, "the end of the dump").code != 0:
         raise Failed(f"the dump failed: {source.images}/dump.log")
     subject.init.wait(source.original, 5, "the end of the original")
+    subject.check()
+
+
+def stored_lazy_pages(subject, _task):
+    """Pages of stored images come from a page server. All three end well, also if no page needs to come: the server can't
+    know that, and waits until it is told."""
+    subject.dump(subject.ours, "images")
+    images = subject.images("images")
+    log = os.path.join(images, "page-server.log")
+    server = subject.ours.start("page-server", images, "page-server.log", ["--lazy-pages", "--address", "127.0.0.1"])
+    subject.init.until(lambda: os.path.exists(log) and "listens at port" in text(log), 10, "the page server")
+    port = re.search(r"listens at port (\d+)", text(log)).group(1)
+    daemon = Daemon(subject, "images", ["--page-server", "--address", "127.0.0.1", "--port", port])
+    restore(subject, "images")
+    daemon.wait()
+    if subject.init.wait(server, 20, "the end of the page server").code != 0:
+        raise Failed(f"the page server failed: {log}")
+    if "doesn't learn" in text(os.path.join(images, "restore.log")):
+        raise Failed("the daemon has gone before the restore was done")
     subject.check()
 
 
@@ -226,6 +245,7 @@ MODES = [
     modes.Mode("lazy-pages", lazy_pages, beyond_42=True),
     modes.Mode("lazy-check", lazy_check, beyond_42=True, of_memory=True),
     modes.Mode("remote-lazy-pages", remote_lazy_pages, scenario=True, beyond_42=True),
+    modes.Mode("stored-lazy-pages", stored_lazy_pages, scenario=True, beyond_42=True),
     modes.Mode("supply-cut", supply_cut, scenario=True, beyond_42=True),
     modes.Mode("content-cut", content_cut, scenario=True, beyond_42=True),
     modes.Mode("supplier-killed", supplier_killed, scenario=True, beyond_42=True),

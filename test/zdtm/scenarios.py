@@ -520,6 +520,27 @@ def require_failed_restore(subject, name, pattern, strangers=frozenset()):
         raise Failed(f"the failed restore of {name} left files: {sorted(subject.list_files() ^ files)}")
 
 
+def dumped_inside(subject, _task):
+    """Criu in the pid namespace whose first process it dumps: nothing can kill that from inside, but when criu ends the
+    namespace does, and criu's exit status is that of a success. --new-pidns makes it the first process of a namespace again."""
+    images = subject.images("images")
+    os.mkdir(images)
+    options = ["-t", "1", "-o", "dump.log", *subject.dump_options]
+    inside = subject.init.start(["/usr/bin/nsenter", "-t", str(subject.root), "-p", "-m", *subject.ours.argv(
+        "dump", images, "dump.log", options)], subject.folder, os.path.join(subject.work, "inside.log"))
+    code = subject.init.wait(inside, 30, "the dump inside").code
+    if code != 0:
+        raise Failed(f"the dump ended with {code}, see {images}/dump.log")
+    ended = subject.init.wait(subject.root, 5, "end of the dumped root task")
+    if ended.code != -signal.SIGKILL:
+        raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
+    subject.require_nothing_left("after the dump")
+
+    subject.restore_options = [*subject.restore_options, "--new-pidns"]
+    subject.require_success(subject.try_restore(subject.ours, images))
+    subject.check()
+
+
 SCENARIOS = [
     modes.Mode("pid-taken", pid_taken, scenario=True, beyond_42=True),
     modes.Mode("pid-ending", pid_ending, scenario=True, beyond_42=True),
@@ -537,6 +558,7 @@ SCENARIOS = [
     modes.Mode("planted-images", planted_images, scenario=True, beyond_42=True),
     modes.Mode("other-link", other_link, scenario=True, beyond_42=True),
     modes.Mode("devices-unseen", devices_unseen, scenario=True, beyond_42=True),
+    modes.Mode("dumped-inside", dumped_inside, scenario=True),
     modes.Mode("raced", raced, scenario=True, beyond_42=True),
     modes.Mode("packing-stopped", packing_stopped, scenario=True, beyond_42=True),
     modes.Mode("restore-terminated", restore_terminated, scenario=True),

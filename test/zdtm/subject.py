@@ -46,6 +46,7 @@ class Subject:
         self.files = None
         self.stamps = None
         self.watched = None  # in mode damaged
+        self.parent = None  # the init of the pid namespace that criu has made for the tree (--new-pidns)
 
     def start(self):
         """Starts the program and waits until it is ready."""
@@ -100,9 +101,9 @@ class Subject:
         run = by.dump(self.root, self.images(name), [*self.dump_options, *options])
         self.require_success(run)
         if "--leave-running" not in options:
-            ended = self.init.wait(self.root, 5, "end of the dumped root task")
-            if ended.code != -signal.SIGKILL:
-                raise Failed(f"the dumped root task was not killed but ended with {ended.code}")
+            code = self._await_end(5, "end of the dumped root task")
+            if code != -signal.SIGKILL:
+                raise Failed(f"the dumped root task was not killed but ended with {code}")
             self.require_nothing_left("after the dump")
             self.await_free_ids()
             self.run_between()
@@ -183,10 +184,18 @@ class Subject:
     def check(self):
         """Asks the program for its check and waits for the end."""
         os.kill(self.root, signal.SIGTERM)
-        ended = self.init.wait(self.root, self.CHECK_SECONDS, "the program's check")
-        self._require(ended.code == 0 and self._said("PASS"), f"the program ended with {ended.code}")
+        code = self._await_end(self.CHECK_SECONDS, "the program's check")
+        self._require(code == 0 and self._said("PASS"), f"the program ended with {code}")
         self.require_nothing_left("after the check")
         self.await_free_ids()
+
+    def _await_end(self, seconds, what):
+        """Waits for the end of the root; its exit code, which an init of criu's passes on as a shell would."""
+        code = self.init.wait(self.parent or self.root, seconds, what).code
+        if self.parent and code > 128:
+            code = 128 - code
+        self.parent = None
+        return code
 
     def await_free_ids(self):
         """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
@@ -221,14 +230,15 @@ class Subject:
         for pid, fields in self.state.items():
             for tid in processes.threads(alive.get(pid, pid)):
                 state = (processes.status(alive.get(pid, pid), tid) or {}).get("State", "")
-                inside = processes.inside(alive.get(pid, pid), tid)
+                inside = processes.inside(alive.get(pid, pid), tid, processes.depth(self.root))
                 if state[:1] in ("T", "t") and fields.get(f"thread {inside} State") == "runs":
                     stopped.append(f"thread {tid} of pid {pid} is {state}")
         return ", ".join(stopped)
 
     def _alive(self):
         """The tree's processes: from the pid inside of their namespace to that of the runner."""
-        return {processes.inside(pid): pid for pid in processes.tree(self.root)}
+        level = processes.depth(self.root)
+        return {processes.inside(pid, level=level): pid for pid in processes.tree(self.root)}
 
     def _said(self, *words):
         try:
@@ -248,7 +258,7 @@ class Subject:
     def _no_strangers(self, when):
         if self.strangers:
             return
-        known = {1, *processes.tree(self.root)}
+        known = {1, self.parent or 1, *processes.tree(self.root)}
         try:
             self.init.until(lambda: known.issuperset(processes.pids()), 2, "")
         except processes.Timeout:

@@ -63,6 +63,9 @@ public:
     void detach();
     /// Ends the process with SIGKILL and waits until its threads are gone; its parent sees the usual zombie.
     void kill();
+    /// The kernel ends the process with SIGKILL when the calling thread ends, and not before; its threads stand still
+    /// until then. For the first process of the caller's own pid namespace: it can't be killed from inside.
+    void killAtExit();
 
 private:
     explicit FrozenProcess(pid_t pid) noexcept : pid_(pid), memory_(pid) {}

@@ -123,6 +123,8 @@ public:
     void syscallStep(int signal = 0);
     /// Ends tracing; a task in group-stop stays stopped. Without a value, the signal of a Signal stop is delivered.
     void detach(std::optional<int> signal = std::nullopt);
+    /// Nothing is done with the thread any more: it stays as it is until the calling thread ends.
+    void disown() noexcept { state_ = State::Released; }
     /// The signal of the present stop has been dealt with: detach() doesn't deliver it.
     void swallowSignal() noexcept;
 

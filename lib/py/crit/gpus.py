@@ -87,13 +87,18 @@ def _amd_render(checkpoint: Checkpoint) -> Iterator[Gpu]:
                   sum(buffer.size for buffer in node.bo_entries), contents)
 
 
+def _nvidia_model(gpu: Any) -> str:
+    name = gpu.model.decode(errors="replace") or f"NVIDIA {gpu.uuid.decode(errors='replace')}"
+    return f"{name}, {gpu.memory / (1 << 30):.0f} GiB" if gpu.memory else name
+
+
 def _nvidia(checkpoint: Checkpoint) -> Iterator[Gpu]:
     if not checkpoint.exists("cuda.img"):
         return
     state = read_driver_image(checkpoint, "cuda.img", "cuda_image")
-    models = sorted({gpu.model.decode(errors="replace") or gpu.uuid.decode(errors="replace") for gpu in state.gpus})
+    models = sorted({_nvidia_model(gpu) for gpu in state.gpus})
     for process in state.processes:
-        yield Gpu(process.pid, f"NVIDIA {' or '.join(models)}, driver {state.driver.decode(errors='replace')}", 0,
+        yield Gpu(process.pid, f"{' or '.join(models) or 'NVIDIA'}, driver {state.driver.decode(errors='replace')}", 0,
                   process.staged, tuple(pagemap_name(content.object) for content in process.contents))
 
 

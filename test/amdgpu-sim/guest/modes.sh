@@ -567,6 +567,18 @@ mode_refused_sharing() {
     refused_dump "process $pid ($program) and process ${child% } (.*) share memory of GPU" $options
 }
 
+# Memory and contents are as they were when the tree stood still, whatever it did while its memory was written.
+mode_background() {
+    [ "$program" != both_vendors ] || play_cuda
+    start
+    dump_well images --leave-running --background
+    still_works "the dump"
+    end_program
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 mode_leave_running() {
     start
     dump_well images --leave-running
@@ -1255,6 +1267,7 @@ run_cases() {
             esac
         done
         [ ! -e $controls/clear ] || echo >$controls/clear
+        no_cuda
         if [ $status = 0 ] && loaded amdgpu_sim && ! unload_simulator; then
             status=1
             echo "the driver is still in use after the end: $(tr '\n' ' ' <$controls/state)" >"$dir/why"

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -89,8 +90,25 @@ std::uintptr_t base(int pid) {
     return 0;
 }
 
+// What a process, or a thread, is called in its own pid namespace; 0 if it is gone.
+int innermost(const std::string& folder) {
+    std::ifstream status(folder + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.rfind("NSpid:", 0) == 0)
+            return std::stoi(line.substr(line.find_last_of(" \t")));
+    return 0;
+}
+
 bool readControl(int pid, Control& into) {
-    return Remote(pid).read(into) && into.magic == kMagic && into.owner == pid;
+    return Remote(pid).read(into) && into.magic == kMagic && into.owner == innermost("/proc/" + std::to_string(pid));
+}
+
+int threadOf(int pid, const Control& control) {
+    std::error_code gone;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone))
+        if (innermost(each.path()) == control.thread)
+            return std::stoi(each.path().filename());
+    return 0;
 }
 
 bool setMoves(int pid, const unsigned char* pairs, std::uint32_t count) {
@@ -114,7 +132,7 @@ bool setMoves(int pid, const unsigned char* pairs, std::uint32_t count) {
 int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Control* answer) {
     const Remote remote(pid);
     Control found{};
-    if (!remote.read(found) || found.magic != kMagic || found.owner != pid)
+    if (!readControl(pid, found))
         return NotInitialized;
     const std::string fault = wantedFault(name);
     while (fault == "hang")
@@ -122,6 +140,12 @@ int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Con
     const Trouble trouble = troubleCalled(fault);
     if (!fault.empty() && trouble == None)
         return std::stoi(fault);
+    // Somebody else's call, who may have ended since.
+    while (found.asked != found.answered) {
+        usleep(200);
+        if (!remote.read(found))
+            return InvalidValue;
+    }
     if (!remote.write(timeoutMs, offsetof(Control, timeoutMs)) ||
         !remote.write<int>(command, offsetof(Control, command)) ||
         !remote.write<int>(trouble, offsetof(Control, trouble)) ||
@@ -158,7 +182,7 @@ FAKE int cuCheckpointProcessGetRestoreThreadId(int pid, int* thread) {
     Control found{};
     if (!readControl(pid, found))
         return NotInitialized;
-    *thread = found.thread;
+    *thread = threadOf(pid, found);
     return Success;
 }
 

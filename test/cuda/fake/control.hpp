@@ -108,6 +108,8 @@ public:
 std::uintptr_t base(int pid);
 // Of a process with CUDA state.
 bool readControl(int pid, Control& into);
+// The thread that works in it for the driver, by the number that the caller sees.
+int threadOf(int pid, const Control& control);
 // As a restore was given them: pairs of UUIDs, from and to. False if one is of no device.
 bool setMoves(int pid, const unsigned char* pairs, std::uint32_t count);
 // Has the driver's thread of a process do something; `name` is what $FAKE_CUDA_FAULT calls it.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A libnvidia-ml.so.1 that says how much device memory nobody uses: $FAKE_CUDA_FREE, in MiB.
+// A libnvidia-ml.so.1 that says of each GPU how much memory it has ($FAKE_CUDA_MEMORY: 1 TiB), and how much of it
+// nobody uses ($FAKE_CUDA_FREE: all; a number for each GPU, with commas, of which the last counts for all that follow),
+// in MiB.
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "control.hpp"
 
@@ -9,6 +14,25 @@ struct Memory {
     unsigned long long free;
     unsigned long long used;
 };
+
+namespace {
+
+unsigned devices() {
+    const char* const value = getenv("FAKE_CUDA_DEVICES");
+    return value == nullptr ? 1 : static_cast<unsigned>(atoi(value));
+}
+
+// The number at this place of a list with commas, or its last one.
+unsigned long long mebibytes(const char* variable, std::uintptr_t place, unsigned long long otherwise) {
+    const char* text = getenv(variable);
+    if (text == nullptr)
+        return otherwise;
+    for (; place > 0 && strchr(text, ',') != nullptr; --place)
+        text = strchr(text, ',') + 1;
+    return strtoull(text, nullptr, 10);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -19,17 +43,21 @@ FAKE int nvmlShutdown() {
     return 0;
 }
 FAKE int nvmlDeviceGetCount_v2(unsigned* count) {
-    *count = 1;
+    *count = devices();
     return 0;
 }
-FAKE int nvmlDeviceGetHandleByIndex_v2(unsigned, void** device) {
-    *device = nullptr;
+FAKE int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+    *device = reinterpret_cast<void*>(std::uintptr_t{index});
     return 0;
 }
-FAKE int nvmlDeviceGetMemoryInfo(void*, Memory* memory) {
-    const char* const mebibytes = getenv("FAKE_CUDA_FREE");
-    memory->total = 1ULL << 40;
-    memory->free = mebibytes == nullptr ? memory->total : strtoull(mebibytes, nullptr, 10) << 20;
+FAKE int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
+    snprintf(uuid, size, "GPU-fafafafa-fafa-fafa-fafa-fafafafafa%02x",
+             static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(device)));
+    return 0;
+}
+FAKE int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+    memory->total = mebibytes("FAKE_CUDA_MEMORY", 0, 1ULL << 20) << 20;
+    memory->free = mebibytes("FAKE_CUDA_FREE", reinterpret_cast<std::uintptr_t>(device), memory->total >> 20) << 20;
     memory->used = memory->total - memory->free;
     return 0;
 }

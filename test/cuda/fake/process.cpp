@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -335,6 +336,23 @@ FAKE int fakeDevicesOf(int pid) {
     for (std::uint64_t i = 0; readControl(pid, found) && i < found.count; ++i)
         devices |= 1 << found.allocations[i].device;
     return devices;
+}
+
+// For tests: whether the driver's thread of a process is at work.
+FAKE int fakeIsBusy(int pid) {
+    Control found{};
+    return readControl(pid, found) && found.asked != found.answered ? 1 : 0;
+}
+
+// For tests: the first word of what a process has in its Nth piece of device memory; -1 if there is none.
+FAKE long long fakeWordOf(int pid, int number) {
+    Control found{};
+    if (!readControl(pid, found) || static_cast<std::uint64_t>(number) >= found.count)
+        return -1;
+    long long word = -1;
+    const iovec here{&word, sizeof(word)};
+    const iovec there{found.allocations[number].start, sizeof(word)};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(word) ? word : -1;
 }
 
 FAKE int cuDevicePrimaryCtxRetain(void** context, int device) {

@@ -4,53 +4,23 @@
 // zdtm: dump-options --timeout 3
 // zdtm: refused a file system that the tree uses doesn't answer
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-
-#include <atomic>
 
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-namespace {
-
-enum State : int { Answering, ToBeDeaf, Deaf, Ending };
-
-}  // namespace
-
 ZDTM("a FUSE server outside of the tree that stops answering doesn't hold the tree for ever") {
-    auto& state = *reinterpret_cast<std::atomic<int>*>(
-        zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
-    const int server = zdtm::mount_fuse("/mnt");
-    // A sibling: a child of the parent of the dumped tree's root.
-    if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
-        while (state != Ending) {
-            if (state == Answering) {
-                zdtm::serve_fuse(server, 20);
-                continue;
-            }
-            int wanted = ToBeDeaf;
-            state.compare_exchange_strong(wanted, Deaf);
-            usleep(1000);
-        }
-        _exit(0);
-    }
-    SYS(close(server));
+    zdtm::FuseSibling server(zdtm::mount_fuse("/mnt"), zdtm::FuseSibling::Deaf::Unread);
     const int file = SYS(open("/mnt/file", O_RDONLY));
-    state = ToBeDeaf;
-    while (state != Deaf) {
-        usleep(1000);
-    }
+    server.turn_deaf();
     me.wait_for_check();
 
-    state = Answering;
+    server.answer_again();
     struct stat status {};
     SYS(fstat(file, &status));
     CHECK(status.st_size == 6, "size %ld", static_cast<long>(status.st_size));
     SYS(close(file));
     SYS(umount2("/mnt", MNT_DETACH));
-    state = Ending;
+    server.end();
 }

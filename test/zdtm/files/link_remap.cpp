@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also damaged, other-link
+// zdtm: also damaged, other-link, new-pidns, new-pidns-again
 // zdtm: dump-options --link-remap
 #include <fcntl.h>
 #include <sys/stat.h>

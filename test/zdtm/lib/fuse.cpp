@@ -4,9 +4,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <linux/sched.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -216,6 +220,48 @@ bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answ
             return true;
         }
     }
+}
+
+FuseSibling::FuseSibling(int server, Deaf how)
+    : state_(
+          *reinterpret_cast<std::atomic<int>*>(map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data())) {
+    if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
+        serve(server, how, state_);
+    }
+    SYS(close(server));
+}
+
+void FuseSibling::serve(int server, Deaf how, std::atomic<int>& state) {
+    const auto answers = [&](unsigned) { return state != IsDeaf; };
+    while (state != Ending) {
+        if (how == Deaf::Unread && state == IsDeaf) {
+            usleep(1000);
+            continue;
+        }
+        if (how == Deaf::Unread) {
+            serve_fuse(server, 5);
+        } else {
+            serve_fuse(server, 5, answers);
+        }
+        int wanted = ToBeDeaf;
+        state.compare_exchange_strong(wanted, IsDeaf);
+    }
+    _exit(0);
+}
+
+void FuseSibling::turn_deaf() {
+    state_ = ToBeDeaf;
+    while (state_ != IsDeaf) {
+        usleep(1000);
+    }
+}
+
+void FuseSibling::answer_again() {
+    state_ = Answering;
+}
+
+void FuseSibling::end() {
+    state_ = Ending;
 }
 
 void serve_as_told(int server, const std::atomic<bool>& ending, const std::string& target) {

@@ -23,6 +23,29 @@ int mount_fuse(const std::string& path);
 // request only, and is asked about it (FUSE_FLUSH ...); if it says no the request is left without an answer for ever.
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned request)>& answers = nullptr);
 
+// A server outside of the tree: a child of the parent of the tree's root. It answers until it is told not to.
+class FuseSibling {
+public:
+    enum class Deaf {
+        Unread,
+        Unanswered
+    };  // what a deaf one does with requests: it leaves them, or takes and keeps them
+
+    // Takes the server's descriptor of /dev/fuse over.
+    FuseSibling(int server, Deaf how);
+    // Returns when it is deaf; the file system's last requests are answered before.
+    void turn_deaf();
+    void answer_again();
+    // It ends by itself soon.
+    void end();
+
+private:
+    enum State : int { Answering, ToBeDeaf, IsDeaf, Ending };
+    [[noreturn]] static void serve(int server, Deaf how, std::atomic<int>& state);
+
+    std::atomic<int>& state_;  // shared with the sibling
+};
+
 // Serves until `ending` or until the file system is gone. As long as there is a file "held" in the working directory,
 // requests of the kind whose number (FUSE_GETATTR ...) it contains are taken but not answered; another file, "holding",
 // is there while there are such. `target`: where the link "away" leads to; there is one if it isn't empty, and the

@@ -99,6 +99,28 @@ int unacknowledged(int fd) {
     return ask(fd, SIOCOUTQ);
 }
 
+std::string tcp_condition(int fd) {
+    // linux/tcp.h has more fields than netinet/tcp.h, and can't be included beside it.
+    struct {
+        tcp_info known;
+        std::uint64_t pacing_rate;
+    } answer{};
+    static_assert(sizeof(tcp_info) == offsetof(decltype(answer), pacing_rate));
+    socklen_t size = sizeof answer;
+    SYS(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &answer, &size));
+    const tcp_info& info = answer.known;
+    char text[400];
+    snprintf(text, sizeof text,
+             "state %u/%u, unread %d, unacknowledged %d (%u packets), retransmits %u, probes %u, backoff %u, rto %u "
+             "us, rtt %u, "
+             "cwnd %u, paced at %llu B/s, sent %u ago, received %u ago, acknowledged %u ago",
+             info.tcpi_state, info.tcpi_ca_state, unread(fd), unacknowledged(fd), info.tcpi_unacked,
+             info.tcpi_retransmits, info.tcpi_probes, info.tcpi_backoff, info.tcpi_rto, info.tcpi_rtt,
+             info.tcpi_snd_cwnd, static_cast<unsigned long long>(answer.pacing_rate), info.tcpi_last_data_sent,
+             info.tcpi_last_data_recv, info.tcpi_last_ack_recv);
+    return text;
+}
+
 int tcp_listener(int family, int backlog) {
     const int fd = socket(family, SOCK_STREAM, 0);
     const Inet inet = Inet::loopback(family);

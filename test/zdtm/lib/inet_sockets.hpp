@@ -41,6 +41,9 @@ int tcp_state(int fd);
 // Bytes that wait to be read, and those the peer hasn't acknowledged.
 int unread(int fd);
 int unacknowledged(int fd);
+// What the kernel says of a TCP connection, for messages of tests that find it standing still: queues, timers, times in
+// ms.
+std::string tcp_condition(int fd);
 
 // A TCP socket of this host that listens. Skips the test if the host lacks the family.
 int tcp_listener(int family, int backlog = 16);

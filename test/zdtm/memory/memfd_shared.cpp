@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also new-pidns, new-pidns-again
 #include <sys/mman.h>
 
 #include "zdtm.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also new-pidns
 // zdtm: restore-options --root /
 // zdtm: fails-with-4.2 a file on a mount that is covered is open
 #include <fcntl.h>

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/keeper_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/limits.hpp"
+
+namespace criu::engine {
+
+void closeStandardStreams(const std::vector<int>& spared) {
+    const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+    for (int standard = STDIN_FILENO; standard <= STDERR_FILENO; ++standard)
+        if (std::find(spared.begin(), spared.end(), standard) == spared.end())
+            sys(::dup2(nothing.get(), standard), "close standard streams");
+}
+
+void leaveCommand() {
+    ::setsid();
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM})
+        ::signal(number, SIG_DFL);
+    ::signal(SIGPIPE, SIG_IGN);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    sys(::chdir("/"), "leave the work directory");
+    kernel::raiseFileLimit();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/model/nested_pids.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/process_tree.hpp"
+
+namespace criu::model {
+namespace {
+
+bool contains(const std::vector<TreePid>& all, TreePid one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+/// Whether a process is in its group from birth on: its creator led the group before, or was born into it as well. Who
+/// leads no group but the one that it is born into leaves that only when all are born.
+bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
+    for (const Birth* at = &born; at->creator; at = &plan.of(at->creator)) {
+        const Birth& creator = plan.of(at->creator);
+        if (creator.pid == born.pgid)
+            return !creator.leadsSession || contains(creator.afterSession, at->pid);
+        if (creator.leadsSession || creator.pgid != born.pgid)
+            return false;
+    }
+    return true;  // the root itself came in it, from criu
+}
+
+}  // namespace
+
+const NestedPids& ProcessTree::nested() const noexcept {
+    return nestedPids != nullptr ? *nestedPids : NestedPids::none();
+}
+
+const NestedPids& NestedPids::none() noexcept {
+    static const NestedPids empty;
+    return empty;
+}
+
+NestedPids::Space* NestedPids::find(std::uint32_t id) const noexcept {
+    const auto found = std::find_if(spaces_.begin(), spaces_.end(), [id](const auto& each) { return each->id == id; });
+    return found == spaces_.end() ? nullptr : found->get();
+}
+
+NestedPids::Space& NestedPids::add(std::uint32_t id, const Space* parent) {
+    spaces_.push_back(std::make_unique<Space>(Space{id, parent, parent == nullptr ? 1 : parent->depth + 1, {}}));
+    return *spaces_.back();
+}
+
+void NestedPids::note(Space& space, TreePid who, pid_t number) {
+    const auto [known, fresh] = space.numbers.emplace(who, number);
+    if (!fresh && known->second != number)
+        fail("{} is called {} and {} in one pid namespace", who, known->second, number);
+    if (const Space*& place = places_[who]; place == nullptr || place->depth < space.depth)
+        place = &space;
+}
+
+const NestedPids::Space* NestedPids::of(TreePid who) const noexcept {
+    const auto found = places_.find(who);
+    return found == places_.end() ? nullptr : found->second;
+}
+
+pid_t NestedPids::numberIn(const Space* space, TreePid who) noexcept {
+    if (space == nullptr)
+        return who.value;
+    const auto found = space->numbers.find(who);
+    return found == space->numbers.end() ? 0 : found->second;
+}
+
+std::vector<pid_t> NestedPids::numbersOf(TreePid who) const {
+    std::vector<pid_t> numbers;
+    for (const Space* space = of(who); space != nullptr; space = space->parent)
+        numbers.push_back(numberIn(space, who));
+    numbers.push_back(who.value);
+    return numbers;
+}
+
+bool NestedPids::isFirst(TreePid who) const noexcept {
+    const Space* const space = of(who);
+    return space != nullptr && numberIn(space, who) == 1;
+}
+
+TreePid NestedPids::firstOf(const Space& space) noexcept {
+    for (const auto& [who, number] : space.numbers)
+        if (number == 1)
+            return who;
+    return {};
+}
+
+const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid process) const {
+    // A helper that has no number of its own is where its creator is.
+    while (process < TreePid())
+        process = plan.of(process).creator;
+    return of(process);
+}
+
+void NestedPids::require(const BirthPlan& plan) const {
+    if (empty())
+        return;
+    for (const Birth& birth : plan.all()) {
+        if (!birth.creator)
+            continue;
+        const Space* const place = placeOf(plan, birth.pid);
+        const Space* const ofCreator = placeOf(plan, birth.creator);
+        const bool begins = place != ofCreator && isFirst(birth.pid) && place->parent == ofCreator && !birth.helper &&
+                            !birth.adopted && !birth.viaCloneParent;
+        if (place != ofCreator && !begins)
+            fail("process {} would have to be created from another pid namespace than it is in", birth.pid);
+        // copy_process() in kernel/fork.c: the first process of a namespace has no siblings.
+        if (birth.viaCloneParent && isFirst(birth.creator))
+            fail("process {} would have to be created as a sibling of the first process of a pid namespace", birth.pid);
+        // find_new_reaper() in kernel/exit.c: orphans stay in the namespace of who has left them.
+        if (birth.adopted && placeOf(plan, birth.parent) != ofCreator)
+            fail("process {} would have to be adopted in another pid namespace", birth.pid);
+        if (birth.pgid && !birth.helper && numberIn(place, birth.pgid) == 0 && !isBornIntoGroup(plan, birth))
+            fail("process {} is in process group {}, which its pid namespace doesn't see, and its parent wasn't",
+                 birth.pid, birth.pgid);
+    }
+}
+
+}  // namespace criu::model

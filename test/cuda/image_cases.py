@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where images go, and what is in the tree besides."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from cases import Failed, Run
+from harness import rpc
+from played import LOCKED, RUNNING, Driver, started
+
+
+def switched_off(settings):
+    """Without the subsystem nothing is asked of the driver, and nothing of it is in the images."""
+    run = started(settings)
+    try:
+        run.dump("--no-device", "cuda", "--leave-running")
+        if os.path.exists(os.path.join(run.images, "cuda.img")):
+            raise Failed("there is a cuda.img")
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def pre_dumped(settings, *options):
+    """Host memory is dumped beforehand, which the log says; what GPUs hold comes with the dump. Twice, as a chain."""
+    run = started(settings, "32", "pinned")
+    try:
+        whole = run.images
+        for number in range(2):
+            run.images = f"{whole}{number}"
+            parent = ["--prev-images-dir", f"../{os.path.basename(whole)}{number - 1}"] if number else []
+            run.must("pre-dump", "-t", str(run.pid), "--track-mem", *parent)
+            if not re.search(r"of process \d+ only what is in host memory is pre-dumped", run.log("pre-dump")):
+                raise Failed("the log doesn't say what a pre-dump leaves out")
+        run.images = whole
+        run.dump("--track-mem", "--prev-images-dir", f"../{os.path.basename(whole)}1", *options)
+        run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def page_server(settings):
+    """Contents of GPUs go to a page server like other memory."""
+    run = started(settings, "32")
+    try:
+        os.makedirs(run.images)
+        pid_file = os.path.join(run.images, "server.pid")
+        subprocess.run([settings.criu, "page-server", "-D", run.images, "-o", "page-server.log", "-v4", "--address",
+                        "127.0.0.1", "--daemon", "--pidfile", pid_file], check=True)
+        port = re.search(r"listens at port (\d+)", run.log("page-server")).group(1)
+        run.dump("--page-server", "--address", "127.0.0.1", "--port", port)
+        run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def together(settings):
+    """A tree with a CUDA process, plain ones and one that an external plugin serves."""
+    server = os.path.join(settings.images, "server")
+    with subprocess.Popen([settings.socket_user, "serve", server], stdout=subprocess.DEVNULL) as serving:
+        try:
+            while not os.path.exists(server):
+                time.sleep(0.01)
+            script = f"{settings.socket_user} use {server} & sleep 1000 & exec {settings.counter} 16"
+            run = Run(settings, ["sh", "-c", script], "READY", 2,
+                      environment={"EXAMPLE_SERVER": server})
+            plugins = ["--libdir", settings.plugins]
+            settings.environment["EXAMPLE_SERVER"] = server
+            settings.environment["EXAMPLE_LOG"] = os.path.join(run.work, "calls")
+            try:
+                for _ in range(2):
+                    run.dump(*plugins)
+                    run.restore(*plugins)
+                with open(settings.environment["EXAMPLE_LOG"], encoding="utf-8") as calls:
+                    if "UNIX_SK" not in calls.read():
+                        raise Failed("the plugin wasn't asked")
+                with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
+                    children = [int(pid) for pid in file.read().split()]
+                if len(children) != 2:
+                    raise Failed(f"the children are {children}")
+                for child in children:
+                    os.kill(child, signal.SIGTERM)
+                run.until(lambda: run.lines("PASS"), 20, "the check of the plugin's socket")
+                run.end(2)
+            finally:
+                run.clean()
+        finally:
+            serving.kill()
+
+
+def streamed(settings):
+    """All goes through one stream."""
+    run = started(settings, "32")
+    stream = os.path.join(run.work, "stream")
+    try:
+        run.dump("--leave-running", "--stream-to", stream)
+        for _ in range(2):
+            run.dump("--stream-to", stream)
+            if os.path.exists(os.path.join(run.images, "inventory.img")):
+                raise Failed("a dump into a stream has left images")
+            run.restore("--stream-from", stream)
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def of_criu_42(settings):
+    """Images as CRIU 4.2 and its plugin make them have no cuda.img: which process is to be restored is seen then."""
+    run = started(settings, "16", "threads", "2")
+    try:
+        run.dump()
+        os.unlink(os.path.join(run.images, "cuda.img"))
+        run.refused("restore", "the images have no GPU '0', or several", "-d", "--gpu-map", "0=0")
+        run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def requested(settings):
+    """A client's requests: a dump that the driver refuses, one that it doesn't, and a restore."""
+    run = started(settings)
+    os.makedirs(run.images)
+    configuration = os.path.join(run.work, "configuration")
+    with open(configuration, "w", encoding="utf-8") as file:
+        file.write("cuda-timeout 30\n")
+    try:
+        reply = request(run, "DUMP", {"pid": run.pid}, FAKE_CUDA_FAULT="checkpoint=801")
+        if reply["success"] or "managed memory" not in reply.get("cr_errmsg", "") + run.log("DUMP"):
+            raise Failed(f"the reply to a request that can't be granted is {reply}")
+        for kind, options in (("DUMP", {"pid": run.pid, "config_file": configuration}), ("RESTORE", {})):
+            reply = request(run, kind, options)
+            if not reply["success"]:
+                raise Failed(f"{kind}: {reply}")
+            if kind == "DUMP":
+                run.process.wait(30)
+                run.process = None
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def request(run, kind, options, **environment):
+    """The reply of a `criu swrk` of its own."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    folder = os.open(run.images, os.O_DIRECTORY)
+    try:
+        with subprocess.Popen([run.settings.criu, "swrk", str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                              env={**os.environ, **run.settings.environment, **environment},
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as swrk:
+            theirs.close()
+            client = rpc.Connection(ours)
+            # The other process opens what is given by number.
+            client.send(kind, {"images_dir_fd": folder, "log_file": f"{kind}.log", "log_level": 4, **options})
+            reply = client.receive()
+            ours.close()
+            swrk.wait(30)
+            return reply
+    finally:
+        os.close(folder)
+
+
+def in_background(settings, staged=True):
+    """Memory that is written when the tree runs again is what the driver had copied out, whatever happens to it then.
+    `staged`: contents are in memory of the process, not in the images before it runs again."""
+    run = started(settings, "96")
+    driver = Driver(settings)
+    try:
+        for attempt in range(10):
+            if seen_late(run, driver, f"images{attempt}") or not staged:
+                break
+        else:
+            raise Failed("memory was always written before the program had done anything")
+        seen = driver.ticks(run.pid)
+        os.kill(run.pid, signal.SIGKILL)
+        run.process.wait()
+        run.process = None
+        run.restore("--leave-stopped")
+        if not 0 <= driver.ticks(run.pid) < seen:
+            raise Failed(f"the kernel had counted to {seen}, and is at {driver.ticks(run.pid)} after the restore")
+        os.kill(run.pid, signal.SIGCONT)
+        driver.until(run, LOCKED)
+        driver.call("Unlock", run.pid)
+        run.end(1)
+    finally:
+        run.clean()
+
+
+def seen_late(run, driver, images):
+    """Dumps in the background. Whether the program had changed device memory before all of it was written."""
+    run.images = os.path.join(run.work, images)
+    os.makedirs(run.images)
+    log = os.path.join(run.images, "dump.log")
+    with subprocess.Popen(run.command("dump", "-t", str(run.pid), "--leave-running", "--background"),
+                          env={**os.environ, **run.settings.environment}, stdin=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as dump:
+        late = False
+        while dump.poll() is None and not late:
+            if not os.path.exists(log) or "The tree runs again" not in run.log("dump"):
+                continue
+            with open(f"/proc/{dump.pid}/task/{dump.pid}/children", encoding="utf-8") as file:
+                worker = int((file.read().split() or ["0"])[0])
+            if worker != 0:
+                os.kill(worker, signal.SIGSTOP)
+                late = run.size() < 64 << 20
+                driver.until(run, RUNNING)
+                before = driver.ticks(run.pid)
+                run.until(lambda: driver.ticks(run.pid) > before + 10, 20, "the program to go on")
+                os.kill(worker, signal.SIGCONT)
+            break
+        if dump.wait(60) != 0:
+            raise Failed(f"the dump ended with {dump.returncode}: {run.why('dump')}")
+        return late

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The played driver and the machine that it is in, as cases use them."""
+import ctypes
+import os
+import subprocess
+
+from cases import Failed, Run, Settings
+
+RUNNING, LOCKED, CHECKPOINTED = range(3)
+
+
+class Machine:
+    """What the kernel's driver says of itself and of its GPUs, for one criu. GPU i of the list is the played device
+    first + i; `backwards`: the last one has the lowest PCI address."""
+
+    def __init__(self, work, release="580.159.04", gpus=("NVIDIA H100",), first=0, backwards=False):
+        self.folder = os.path.join(work, f"machine-{release}-{'-'.join(gpus)}-{first}{backwards}".replace(" ", ""))
+        os.makedirs(self.folder, exist_ok=True)
+        with open(os.path.join(self.folder, "version"), "w", encoding="utf-8") as file:
+            file.write(f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {release}  Fri Nov 20 2026\n")
+        for index, model in enumerate(gpus, first):
+            place = 2 * first + len(gpus) - 1 - index if backwards else index
+            name = os.path.join(self.folder, "gpus", f"0000:{place:02x}:00.0")
+            os.makedirs(name, exist_ok=True)
+            with open(os.path.join(name, "information"), "w", encoding="utf-8") as file:
+                file.write(f"Model: \t\t {model}\nGPU UUID: \t GPU-fafafafa-fafa-fafa-fafa-fafafafafa{index:02x}\n")
+
+    def seen_by(self, words):
+        mount = 'mount -t tmpfs none /proc/driver && mkdir /proc/driver/nvidia && ' \
+                'mount --bind "$0" /proc/driver/nvidia && exec "$@"'
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, self.folder, *words]
+
+    @staticmethod
+    def possible():
+        """Whether there is a place in /proc for it."""
+        return os.path.isdir("/proc/driver")
+
+
+class Driver:
+    """The played driver, called by this process as somebody else who locks and unlocks."""
+
+    def __init__(self, settings):
+        self.library = ctypes.CDLL(os.path.join(settings.environment["LD_LIBRARY_PATH"], "libcuda.so.1"))
+
+    def state(self, pid):
+        found = ctypes.c_int(-1)
+        self.must(self.library.cuCheckpointProcessGetState(pid, ctypes.byref(found)))
+        return found.value
+
+    def call(self, name, pid):
+        self.must(getattr(self.library, f"cuCheckpointProcess{name}")(pid, None))
+
+    def devices(self, pid):
+        """The devices that a process has memory on, a bit each."""
+        return self.library.fakeDevicesOf(pid)
+
+    def busy(self, pid):
+        """Whether its thread in a process is at work."""
+        return self.library.fakeIsBusy(pid) == 1
+
+    def ticks(self, pid):
+        """How often the kernel of the program `counter` has counted."""
+        self.library.fakeWordOf.restype = ctypes.c_longlong
+        return self.library.fakeWordOf(pid, 1)
+
+    def until(self, run, state, seconds=20):
+        """Waits until a process is in a state that somebody else brings it to."""
+        run.until(lambda: self.state(run.pid) == state, seconds, f"state {state} of the driver")
+
+    @staticmethod
+    def must(result):
+        if result != 0:
+            raise Failed(f"the played driver answered {result}")
+
+
+def started(settings, *words, **options):
+    return Run(settings, [settings.counter, *(words or ["16"])], "READY", **options)
+
+
+def begin(run, verb, wanted, *options):
+    """Starts criu without waiting for it to end, but until the fault has come; once, so that what undoes its work is
+    spared."""
+    os.makedirs(run.images, exist_ok=True)
+    come = os.path.join(run.work, "come")
+    if os.path.exists(come):
+        os.unlink(come)
+    process = subprocess.Popen(
+        run.command(verb, *options), stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        env={**os.environ, **run.settings.environment, "FAKE_CUDA_FAULT": wanted, "FAKE_CUDA_ONCE": come})
+    if wanted != "none":
+        run.until(lambda: os.path.exists(come) or process.poll() is not None, 60, "the fault")
+    return process
+
+
+def on_machine(settings, machine, **environment):
+    seen = Settings(settings.criu, settings.counter, settings.images, None, {**settings.environment, **environment},
+                    machine)
+    seen.check = settings.check
+    seen.crit = settings.crit
+    return seen
+
+
+def traced(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return "\nTracerPid:\t0\n" not in status.read()

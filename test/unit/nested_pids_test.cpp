@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/model/nested_pids.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "criu/base/error.hpp"
+#include "criu/model/birth_plan.hpp"
+
+using criu::TreePid;
+using criu::model::BirthFacts;
+using criu::model::BirthPlan;
+using criu::model::NestedPids;
+
+namespace {
+
+constexpr TreePid kRoot(100);
+constexpr TreePid kParent(101);
+constexpr TreePid kFirst(102);
+constexpr TreePid kChild(103);
+constexpr TreePid kInner(104);
+
+/// A namespace with two processes, and one below it with one.
+NestedPids twoLevels() {
+    NestedPids pids;
+    NestedPids::Space& outer = pids.add(7, nullptr);
+    NestedPids::Space& inner = pids.add(8, &outer);
+    pids.note(outer, kFirst, 1);
+    pids.note(outer, kChild, 2);
+    pids.note(inner, kInner, 1);
+    pids.note(outer, kInner, 3);
+    return pids;
+}
+
+/// All in one session; `groups` of kParent and of kFirst, everybody else is in that of kFirst.
+BirthPlan planWith(TreePid ofParent, TreePid ofFirst) {
+    const std::vector<BirthFacts> facts = {{kRoot, TreePid(), kRoot, kRoot},
+                                           {kParent, kRoot, ofParent, kRoot},
+                                           {kFirst, kParent, ofFirst, kRoot},
+                                           {kChild, kFirst, ofFirst, kRoot},
+                                           {kInner, kFirst, ofFirst, kRoot}};
+    return BirthPlan::make(facts, TreePid(1));
+}
+
+}  // namespace
+
+TEST_CASE("processes are in the deepest pid namespace that sees them", "[nested_pids]") {
+    const NestedPids pids = twoLevels();
+    CHECK(pids.of(kRoot) == nullptr);
+    CHECK(pids.of(kChild) == pids.find(7));
+    CHECK(pids.of(kInner) == pids.find(8));
+    CHECK(pids.find(8)->depth == 2);
+    CHECK(pids.isFirst(kFirst));
+    CHECK(pids.isFirst(kInner));
+    CHECK_FALSE(pids.isFirst(kChild));
+    CHECK_FALSE(pids.isFirst(kRoot));
+    CHECK(NestedPids::firstOf(*pids.find(7)) == kFirst);
+}
+
+TEST_CASE("numbers are those of each level, the own one first", "[nested_pids]") {
+    const NestedPids pids = twoLevels();
+    CHECK(pids.numbersOf(kRoot) == std::vector<pid_t>{100});
+    CHECK(pids.numbersOf(kChild) == std::vector<pid_t>{2, 103});
+    CHECK(pids.numbersOf(kInner) == std::vector<pid_t>{1, 3, 104});
+    CHECK(NestedPids::numberIn(nullptr, kInner) == 104);
+    CHECK(NestedPids::numberIn(pids.find(7), kInner) == 3);
+    CHECK(NestedPids::numberIn(pids.find(8), kChild) == 0);
+    CHECK(NestedPids::numberIn(pids.find(7), kRoot) == 0);
+}
+
+TEST_CASE("a process can't have two numbers in one pid namespace", "[nested_pids]") {
+    NestedPids pids = twoLevels();
+    CHECK_NOTHROW(pids.note(*pids.find(7), kChild, 2));
+    CHECK_THROWS_AS(pids.note(*pids.find(7), kChild, 5), criu::Error);
+}
+
+TEST_CASE("a group that a pid namespace doesn't see has to be that of who creates its first process", "[nested_pids]") {
+    const NestedPids pids = twoLevels();
+    CHECK_NOTHROW(pids.require(planWith(kRoot, kRoot)));
+    CHECK_NOTHROW(pids.require(planWith(kParent, kParent)));
+    CHECK_NOTHROW(pids.require(planWith(kRoot, kFirst)));
+    CHECK_THROWS_AS(pids.require(planWith(kParent, kRoot)), criu::Error);
+}
+
+TEST_CASE("only the first process of a pid namespace is created from outside", "[nested_pids]") {
+    NestedPids pids;
+    NestedPids::Space& space = pids.add(7, nullptr);
+    pids.note(space, kFirst, 1);
+    pids.note(space, kParent, 2);
+    CHECK_THROWS_AS(pids.require(planWith(kRoot, kRoot)), criu::Error);
+}

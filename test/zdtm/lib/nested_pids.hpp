@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Children in pid namespaces of their own (pid_namespaces(7)).
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include "zdtm.hpp"
+
+namespace zdtm {
+
+// As Task::start_child(), but the child is the first process of a new pid namespace, to which this process has no other
+// relation afterwards.
+template <typename Body>
+pid_t start_first(Task& parent, Body&& body) {
+    const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
+    SYS(unshare(CLONE_NEWPID));
+    const pid_t child = parent.start_child([&](Task& task) {
+        SYS(close(home));
+        std::forward<Body>(body)(task);
+    });
+    SYS(setns(home, CLONE_NEWPID));
+    SYS(close(home));
+    return child;
+}
+
+}  // namespace zdtm

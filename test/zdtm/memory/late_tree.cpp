@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once, lazy-pages, remote-lazy-pages, stored-lazy-pages, supply-cut
+// zdtm: own-pids yes
+#include <vector>
+
+#include "zdtm.hpp"
+
+ZDTM("a tree whose processes have little memory each, partly their own and partly that of their parent") {
+    constexpr unsigned kChildren = 6;  // several threads of criu are at work then
+    const std::span<std::byte> inherited = zdtm::map(16 * zdtm::page_size());
+    const std::span<std::byte> own = zdtm::map(256 * zdtm::page_size());
+    zdtm::fill(inherited, 1000);
+    std::vector<pid_t> children;
+    for (unsigned i = 0; i < kChildren; ++i) {
+        children.push_back(me.start_child([&, i](zdtm::Task& task) {
+            zdtm::fill(own, i);
+            task.wait_for_check();
+            CHECK(zdtm::first_difference(own, i) < 0, "child %u has other memory", i);
+            CHECK(zdtm::first_difference(inherited, 1000) < 0, "child %u has inherited other memory", i);
+        }));
+    }
+    me.wait_for_check();
+    CHECK(zdtm::first_difference(inherited, 1000) < 0, "the memory that children have inherited changed");
+    for (const pid_t child : children)
+        me.finish(child);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores one pid namespace only
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <atomic>
+#include <thread>
+
+#include "nested_pids.hpp"
+
+namespace {
+
+pid_t thread_id() {
+    return static_cast<pid_t>(syscall(SYS_gettid));
+}
+
+// A timer whose signal goes to one thread, by the number that the thread has here.
+timer_t timer_for(pid_t thread) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGUSR2;
+    event._sigev_un._tid = thread;
+    timer_t timer{};
+    SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    return timer;
+}
+
+// A process group of its own, a session of its own, an orphan, a zombie, threads: everything that has a number.
+void live_as_first(zdtm::Task& task) {
+    CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
+    const pid_t leader = task.start_child([](zdtm::Task& session) {
+        SYS(setsid());
+        const pid_t own = getpid();
+        const pid_t member = session.start_child([own](zdtm::Task& below) {
+            SYS(setpgid(0, 0));
+            below.wait_for_check();
+            CHECK(getppid() == own && getsid(0) == own && getpgid(0) == getpid(), "parent %d, session %d, group %d",
+                  getppid(), getsid(0), getpgid(0));
+        });
+        session.wait_for_check();
+        CHECK(getpid() == own && getsid(0) == own && getppid() == 1, "pid %d, session %d, parent %d", getpid(),
+              getsid(0), getppid());
+        CHECK(getpgid(member) == member, "group %d", getpgid(member));
+        session.finish(member);
+    });
+    int from_orphan[2];
+    SYS(pipe2(from_orphan, O_CLOEXEC));
+    const pid_t middle = SYS(fork());
+    if (middle == 0) {
+        if (SYS(fork()) == 0) {
+            while (getppid() != 1)
+                usleep(1000);
+            const pid_t mine = getpid();
+            SYS(write(from_orphan[1], &mine, sizeof(mine)));
+            for (;;)
+                pause();
+        }
+        _exit(0);
+    }
+    CHECK(zdtm::wait_status(middle) == 0, "%d", middle);
+    pid_t orphan = 0;
+    CHECK(read(from_orphan[0], &orphan, sizeof(orphan)) == sizeof(orphan), "%s", strerror(errno));
+    SYS(close(from_orphan[0]));
+    SYS(close(from_orphan[1]));
+    const pid_t zombie = SYS(fork());
+    if (zombie == 0)
+        _exit(7);
+    siginfo_t info{};
+    SYS(waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT));
+
+    // Signals of the owner of a descriptor and of a timer, and one that waits, come from and go to numbers of here.
+    int ends[2];
+    SYS(pipe2(ends, O_CLOEXEC));
+    SYS(fcntl(ends[0], F_SETOWN, leader));
+    sigset_t waiting;
+    sigemptyset(&waiting);
+    sigaddset(&waiting, SIGUSR1);
+    sigaddset(&waiting, SIGUSR2);
+    SYS(sigprocmask(SIG_BLOCK, &waiting, nullptr));
+    SYS(kill(getpid(), SIGUSR1));
+
+    std::atomic<pid_t> seen = 0;
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+        seen = thread_id();
+        while (!stop)
+            usleep(1000);
+        CHECK(seen == thread_id(), "thread %d was %d", thread_id(), seen.load());
+        CHECK(sigwaitinfo(&waiting, nullptr) > 0, "%s", strerror(errno));
+    });
+    while (seen == 0)
+        usleep(1000);
+    const timer_t timer = timer_for(seen);
+
+    task.wait_for_check();
+
+    CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
+    CHECK(fcntl(ends[0], F_GETOWN) == leader, "owner %d", fcntl(ends[0], F_GETOWN));
+    siginfo_t got{};
+    sigset_t first;
+    sigemptyset(&first);
+    sigaddset(&first, SIGUSR1);
+    SYS(sigwaitinfo(&first, &got));
+    CHECK(got.si_pid == 1, "a signal of process %d", got.si_pid);
+    const itimerspec soon{{0, 0}, {0, 1000000}};
+    SYS(timer_settime(timer, 0, &soon, nullptr));
+    stop = true;
+    other.join();  // it takes the timer's signal
+    task.finish(leader);
+    const int status = zdtm::wait_status(zombie);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "%#x", unsigned(status));
+    zdtm::kill_and_reap(orphan);
+}
+
+}  // namespace
+
+ZDTM("pid namespaces below that of the tree, one below another: processes keep their numbers in all of them") {
+    const pid_t plain = zdtm::start_first(me, live_as_first);
+    const pid_t outer = zdtm::start_first(me, [](zdtm::Task& task) {
+        SYS(setsid());
+        CHECK(getpid() == 1, "pid %d", getpid());
+        const pid_t worker = task.start_child([](zdtm::Task& below) {
+            const pid_t own = getpid();
+            below.wait_for_check();
+            CHECK(getpid() == own && getppid() == 1 && getsid(0) == 1 && getpgid(0) == 1,
+                  "pid %d, parent %d, session %d, group %d", getpid(), getppid(), getsid(0), getpgid(0));
+        });
+        const pid_t inner = zdtm::start_first(task, live_as_first);
+        task.wait_for_check();
+        CHECK(getpid() == 1 && getppid() == 0 && getsid(0) == 1, "pid %d, child of %d, session %d", getpid(), getppid(),
+              getsid(0));
+        task.finish(inner);
+        task.finish(worker);
+    });
+    const pid_t later = SYS(fork());
+    if (later == 0)
+        for (;;)
+            pause();
+
+    me.wait_for_check();
+
+    me.finish(plain);
+    me.finish(outer);
+    zdtm::kill_and_reap(later);
+    const pid_t fresh = SYS(fork());
+    if (fresh == 0)
+        _exit(getppid() > 1 ? 0 : 1);
+    CHECK(zdtm::wait_status(fresh) == 0, "a new child isn't in the namespace of its parent");
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: own-pids yes
+// zdtm: fails-with-4.2 it restores one pid namespace only
+#include "nested_pids.hpp"
+
+ZDTM("a tree with a pid namespace of its own, and another one below it whose end is the end of all in it") {
+    CHECK(getpid() == 1, "pid %d", getpid());
+    int alive[2];
+    SYS(pipe2(alive, O_CLOEXEC));
+    const pid_t first = zdtm::start_first(me, [&alive](zdtm::Task& task) {
+        SYS(close(alive[0]));
+        const pid_t member = task.start_child([](zdtm::Task& below) {
+            below.ready();
+            for (;;)
+                pause();
+        });
+        task.wait_for_check();
+        CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
+        SYS(kill(member, 0));
+        for (;;)
+            pause();
+    });
+    SYS(close(alive[1]));
+
+    me.wait_for_check();
+
+    CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
+    SYS(kill(first, SIGTERM));
+    zdtm::kill_and_reap(first);
+    char byte = 0;
+    CHECK(read(alive[0], &byte, 1) == 0, "a process of the namespace lives on");
+}
