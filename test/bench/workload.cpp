@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A process tree of a given size to be dumped and restored: workload [WHAT=COUNT]...
 //   memory=MIB     private memory of each process (default: 1)
+//   text=1         the memory has words of some language instead of numbers, for compression
 //   processes=N    in all (default: 1)
 //   shared=N       descriptions that all processes have: half files, half pipes
 //   threads=N, pipes=N, connections=N, mixed=N
 //                  of the first process: threads, pipes, TCP connections with itself, descriptors of many kinds
 //   tmpfs=MIB      in 64 files of a file system in memory, which all processes have in a mount namespace of their own
-// It says READY, sleeps, reads all its memory on SIGUSR1, and on SIGTERM ends with status 0 if all is as it was.
+// It says READY and sleeps. On SIGUSR1 it reads all its memory, on SIGUSR2 it writes to one page in a hundred and says
+// CHANGED, on SIGRTMIN it looks at one word and says HERE, and on SIGTERM it ends with status 0 if all is as it was.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -42,30 +44,57 @@ std::uint64_t word(std::size_t index, std::uint64_t seed) {
     return (index + 1) * 0x9e3779b97f4a7c15ULL ^ seed;
 }
 
+// Eight letters: one of 64 words, which follow each other without an order that repeats.
+std::uint64_t letters(std::size_t index, std::uint64_t seed) {
+    std::uint64_t text = word(word(index, seed) >> 58, 1);
+    for (unsigned byte = 0; byte < 8; ++byte) {
+        const unsigned shift = 8 * byte;
+        const std::uint64_t letter = 'a' + ((text >> shift) & 0xff) % 26;
+        text = (text & ~(0xffULL << shift)) | letter << shift;
+    }
+    return text;
+}
+
 class Memory {
 public:
-    Memory(std::size_t bytes, std::uint64_t seed) : seed_(seed) {
+    Memory(std::size_t bytes, std::uint64_t seed, bool text)
+        : seed_(seed), content_(text ? letters : word) {
         void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (map == MAP_FAILED) {
             die("mmap");
         }
         words_ = {static_cast<std::uint64_t*>(map), bytes / sizeof(std::uint64_t)};
         for (std::size_t i = 0; i < words_.size(); ++i) {
-            words_[i] = word(i, seed_);
+            words_[i] = content_(i, seed_);
         }
     }
 
     [[nodiscard]] bool intact() const {
         for (std::size_t i = 0; i < words_.size(); ++i) {
-            if (words_[i] != word(i, seed_)) {
+            if (words_[i] != content_(i, seed_)) {
                 return false;
             }
         }
         return true;
     }
 
+    // One word in the middle.
+    [[nodiscard]] bool answers() const {
+        const std::size_t middle = words_.size() / 2;
+        return words_[middle] == content_(middle, seed_);
+    }
+
+    // Writes what is there anyway to one page in a hundred: the kernel calls such a page changed.
+    void change() {
+        constexpr std::size_t apart = 100 * 4096 / sizeof(std::uint64_t);
+        for (std::size_t i = 0; i < words_.size(); i += apart) {
+            const_cast<volatile std::uint64_t&>(words_[i]) = content_(i, seed_);
+        }
+    }
+
 private:
     std::uint64_t seed_;
+    std::uint64_t (*content_)(std::size_t index, std::uint64_t seed);
     std::span<std::uint64_t> words_;
 };
 
@@ -295,11 +324,18 @@ sigset_t awaited_signals() {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGRTMIN);
     return set;
 }
 
-// Until SIGTERM. All memory is looked at on each SIGUSR1.
-void await_check(const Memory& memory) {
+void say(const char* line) {
+    puts(line);
+    fflush(stdout);
+}
+
+// Until SIGTERM; does what the other signals ask for.
+void await_check(Memory& memory) {
     const sigset_t set = awaited_signals();
     for (;;) {
         const int signal = sigwaitinfo(&set, nullptr);
@@ -308,12 +344,18 @@ void await_check(const Memory& memory) {
         }
         if (signal == SIGUSR1) {
             require(memory.intact(), "the memory");
+        } else if (signal == SIGUSR2) {
+            memory.change();
+            say("CHANGED");
+        } else if (signal == SIGRTMIN) {
+            require(memory.answers(), "the memory");
+            say("HERE");
         }
     }
 }
 
 // Children go straight to sleep; they say "ready" by one byte.
-pid_t start_child(std::size_t bytes, std::uint64_t seed) {
+pid_t start_child(std::size_t bytes, std::uint64_t seed, bool text) {
     Pipe report{};
     if (pipe(report.data()) != 0) {
         die("pipe");
@@ -323,7 +365,7 @@ pid_t start_child(std::size_t bytes, std::uint64_t seed) {
         die("fork");
     }
     if (pid == 0) {
-        const Memory memory(bytes, seed);
+        Memory memory(bytes, seed, text);
         if (write(report[1], "r", 1) != 1) {
             die("write");
         }
@@ -362,15 +404,14 @@ int main(int argc, char** argv) {
     open_shared(wanted["shared"]);
     std::vector<pid_t> children;
     for (unsigned i = 1; i < wanted["processes"]; ++i) {
-        children.push_back(start_child(bytes, i));
+        children.push_back(start_child(bytes, i, wanted["text"] != 0));
     }
-    const Memory memory(bytes, 0);
+    Memory memory(bytes, 0, wanted["text"] != 0);
     start_threads(static_cast<int>(wanted["threads"]));
     const std::vector<Pipe> pipes = open_pipes(wanted["pipes"]);
     const std::vector<Pipe> connections = open_connections(wanted["connections"]);
     const Mixture mixture(wanted["mixed"]);
-    puts("READY");
-    fflush(stdout);
+    say("READY");
     if (wanted["tmpfs"] != 0) {
         // What was open before the namespace was made lies outside of it.
         const int null = open("/dev/null", O_RDWR);
