@@ -231,8 +231,9 @@ void FrozenPhase::resume(model::FinalState state) {
 }
 
 void FrozenPhase::end() {
-    tree().kill();
+    // How long it takes until the memory of those that were killed is free again isn't a part of it.
     noteTime();
+    tree().kill();
 }
 
 void FrozenPhase::noteTime() noexcept {

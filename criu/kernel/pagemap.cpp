@@ -5,12 +5,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/base/thread_pool.hpp"
 
 namespace criu::kernel {
 
@@ -147,6 +149,32 @@ std::vector<PageRange> PagemapScanner::scan(std::uint64_t start, std::uint64_t e
     std::vector<PageRange> ranges;
     scan(start, end, query, [&ranges](const PageRange& range) { ranges.push_back(range); });
     return ranges;
+}
+
+void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query,
+                                const Visitor& visit) const {
+    // Page tables of this much are walked in a millisecond or two: threads wouldn't pay for less.
+    constexpr std::uint64_t leastPart = std::uint64_t{256} << 20;
+    const unsigned cores = availableCores();
+    if (cores == 1 || start >= end || end - start < 2 * leastPart)
+        return scan(start, end, query, visit);
+    // Contents are seldom spread evenly: small parts even that out. Reservations of terabytes aren't to make many.
+    const std::uint64_t part = std::max(leastPart, (end - start) / (8 * cores) / leastPart * leastPart);
+    std::vector<std::vector<PageRange>> found((end - start + part - 1) / part);
+    {
+        ThreadPool pool(static_cast<unsigned>(std::min<std::size_t>(cores, found.size())));
+        for (std::size_t number = 0; number < found.size(); ++number)
+            pool.submit([&, number] {
+                const std::uint64_t from = start + number * part;
+                found[number] = scan(from, std::min(from + part, end), query);
+            });
+        pool.wait();
+    }
+    Joiner joiner(visit);
+    for (const std::vector<PageRange>& ranges : found)
+        for (const PageRange& range : ranges)
+            joiner.add(range);
+    joiner.flush();
 }
 
 void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const PageQuery& query,

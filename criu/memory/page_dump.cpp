@@ -86,7 +86,15 @@ public:
           memory_(memory),
           scanner_(task.process, task.mode),
           taker_(std::move(taker)),
-          stopWanted_(std::move(stopWanted)) {}
+          stopWanted_(std::move(stopWanted)),
+          findsLittle_(usesParent()) {}
+
+    /// Nothing is done with what was found before all is. The walk itself is what is waited for then, as it is where a
+    /// parent has most of the pages.
+    void runToEnd() {
+        findsLittle_ = true;
+        run();
+    }
 
     void run() {
         const auto& vmas = memory_.vmas;
@@ -152,7 +160,7 @@ private:
         query.portion = kPagesAtOnce;
         std::size_t at = first;
         const auto vma = [&]() -> const VmaEntry& { return *memory_.vmas[at].entry; };
-        scanner_.scan(vma().start, memory_.vmas[last].entry->end, query, [&](const PageRange& found) {
+        const auto take = [&](const PageRange& found) {
             std::uint64_t from = found.start;
             while (from < found.end) {
                 for (; at <= last && vma().end <= from; ++at)
@@ -166,7 +174,12 @@ private:
                 add(memory_.vmas[at], {from, to, found.categories});
                 from = to;
             }
-        });
+        };
+        const std::uint64_t end = memory_.vmas[last].entry->end;
+        if (findsLittle_)
+            scanner_.scanAtOnce(vma().start, end, query, take);
+        else
+            scanner_.scan(vma().start, end, query, take);
         for (; at <= last; ++at)
             addWhole(memory_.vmas[at]);
     }
@@ -258,6 +271,7 @@ private:
     kernel::PagemapScanner scanner_;
     Taker taker_;
     std::function<bool()> stopWanted_;
+    bool findsLittle_;  ///< beside the time that the walk takes
     std::vector<DrainJob> jobs_;
     std::uint64_t waiting_ = 0;  ///< pages of `jobs_` with content
     std::vector<Range> guards_;
@@ -322,7 +336,7 @@ FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory) {
         task, wanted,
         [&found](std::vector<DrainJob>& jobs) { found.jobs.insert(found.jobs.end(), jobs.begin(), jobs.end()); },
         [] { return false; });
-    search.run();
+    search.runToEnd();
     found.scanned = search.scanned();
     found.inParent = search.inParent();
     return found;

@@ -102,7 +102,7 @@ void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma>
                 if (const int code = kernel::liftProtection(fd_.get(), vma.start, vma.size()); code != 0)
                     failWith(code, "lift the protection of memory at {:#x}", vma.start);
         }
-        scanner.scan(vma.start, vma.end, kUnprotected, [](const kernel::PageRange&) {});
+        scanner.scanAtOnce(vma.start, vma.end, kUnprotected, [](const kernel::PageRange&) {});
     }
 }
 

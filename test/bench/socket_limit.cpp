@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What this machine's loopback network can do: socket_limit MIB STREAMS prints GB/s. So many threads send memory through
-// TCP connections, and as many others take it and throw it away: the least that a page server could do.
-// Done once to warm up and three times to be measured; the best counts, for it is a limit.
+// What this machine's loopback network can do: socket_limit MIB STREAMS prints GB/s. So many threads send memory
+// through TCP connections, and as many others take it and throw it away: the least that a page server could do. Done
+// once to warm up and three times to be measured; the best counts, for it is a limit.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,7 +37,8 @@ Connection connection() {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
-    require(bind(listener, any, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, any, &length) == 0, "listen");
+    require(bind(listener, any, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, any, &length) == 0,
+            "listen");
     const int from = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     require(connect(from, any, length) == 0, "connect");
     const int to = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

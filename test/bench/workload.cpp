@@ -57,8 +57,7 @@ std::uint64_t letters(std::size_t index, std::uint64_t seed) {
 
 class Memory {
 public:
-    Memory(std::size_t bytes, std::uint64_t seed, bool text)
-        : seed_(seed), content_(text ? letters : word) {
+    Memory(std::size_t bytes, std::uint64_t seed, bool text) : seed_(seed), content_(text ? letters : word) {
         void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (map == MAP_FAILED) {
             die("mmap");

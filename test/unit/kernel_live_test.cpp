@@ -225,6 +225,37 @@ TEST_CASE("terabytes of untouched space are scanned at once") {
     CHECK(found[0].start == reinterpret_cast<std::uint64_t>(page));
 }
 
+TEST_CASE("several threads find the same pages as one, runs across their parts included") {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    const Mapping area = Mapping::anonymous(1600 * mebibyte);
+    REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
+    auto* const memory = area.as<volatile char>();
+    const auto touch = [&](std::size_t from, std::size_t to, std::size_t step) {
+        for (std::size_t at = from; at < to; at += step)
+            memory[at] = 1;
+    };
+    touch(0, machinePageSize(), machinePageSize());
+    for (std::size_t part = 256 * mebibyte; part < area.size(); part += 256 * mebibyte)
+        touch(part - mebibyte, part + mebibyte, machinePageSize());
+    touch(300 * mebibyte, 310 * mebibyte, 3 * machinePageSize());
+    touch(area.size() - machinePageSize(), area.size(), machinePageSize());
+    const auto base = reinterpret_cast<std::uint64_t>(area.data());
+    const PagemapScanner scanner(ProcDir().open(::getpid()));
+    const auto expected = scanner.scan(base, base + area.size(), kPrivatePages);
+    REQUIRE(expected.size() > 800);
+    std::vector<PageRange> found;
+    const auto note = [&found](const PageRange& range) { found.push_back(range); };
+    scanner.scanAtOnce(base, base + area.size(), kPrivatePages, note);
+    CHECK(found == expected);
+    found.clear();
+    scanner.scanAtOnce(base + machinePageSize(), base + 513 * mebibyte, kPrivatePages, note);
+    CHECK(found == scanner.scan(base + machinePageSize(), base + 513 * mebibyte, kPrivatePages));
+    found.clear();
+    scanner.scanAtOnce(base, base, kPrivatePages, note);
+    CHECK(found.empty());
+    CHECK_THROWS(scanner.scanAtOnce(base, base + area.size() - 1, kPrivatePages, note));
+}
+
 TEST_CASE("memory of a child is read and written in ranges; a hole stops the transfer where it is") {
     const std::size_t pages = 2000;  // more ranges than one call takes
     const Mapping area = Mapping::anonymous((pages + 1) * machinePageSize());

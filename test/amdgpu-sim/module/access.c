@@ -16,8 +16,8 @@ struct stretch {
     u64 size;
 };
 
-/* Bytes from an offset on that lie side by side in memory, as those of a huge page do. There is no highmem on x86-64, so the
- * kernel has all of them at one address. At most as much as engines copy at a time. */
+/* Bytes from an offset on that lie side by side in memory, as those of a huge page do. There is no highmem on x86-64,
+ * so the kernel has all of them at one address. At most as much as engines copy at a time. */
 static u64 contiguous(const struct sim_bo* bo, u64 offset, u64 size) {
     u64 most = min_t(u64, size, 64 << 10), first = offset >> PAGE_SHIFT, at = first;
     u64 found = PAGE_SIZE - offset_in_page(offset);
@@ -65,9 +65,10 @@ static bool look_up(const struct sim_view* view, u64 address, bool write, struct
                                       .offset = mapping->bo->user_address + offset,
                                       .size = mapping->start + mapping->size - address};
         } else {
-            *found = (struct stretch){.page = mapping->bo->pages[offset >> PAGE_SHIFT],
-                                      .offset = offset_in_page(offset),
-                                      .size = contiguous(mapping->bo, offset, mapping->start + mapping->size - address)};
+            *found =
+                (struct stretch){.page = mapping->bo->pages[offset >> PAGE_SHIFT],
+                                 .offset = offset_in_page(offset),
+                                 .size = contiguous(mapping->bo, offset, mapping->start + mapping->size - address)};
         }
         return true;
     }
