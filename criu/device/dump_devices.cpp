@@ -50,10 +50,13 @@ bool DumpDevices::announce(std::span<const HostPid> processes) {
     return done;
 }
 
-void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes) {
+void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled) {
+    // What one has done with may still be changed by those after it.
+    const auto last =
+        std::find_if(parts_.rbegin(), parts_.rend(), [](const Part& part) { return part.dump->checkpoints(); });
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return fmt::format("{}: checkpoint", part.subsystem->name()); });
-        part.dump->checkpointAll(processes);
+        part.dump->checkpointAll(processes, last != parts_.rend() && &*last == &part ? settled : ProcessSettled());
     }
 }
 

@@ -21,8 +21,9 @@ public:
     void pause(HostPid pid);
     [[nodiscard]] bool wantAnnouncement();
     [[nodiscard]] bool announce(std::span<const HostPid> processes);
-    /// All processes of the tree that are alive.
-    void checkpoint(std::span<compel::FrozenProcess* const> processes);
+    /// All processes of the tree that are alive. `settled` is told, in the calling thread, of processes that no
+    /// subsystem will change any more, though not of all of them.
+    void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.

@@ -60,6 +60,7 @@ public:
     void checkpoint(compel::FrozenProcess& process) override {
         judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, process.pid()), "CHECKPOINT_DEVICES");
     }
+    [[nodiscard]] bool checkpoints() const override { return file_.has(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES); }
     bool claims(const MappedDevice& mapped) override {
         const struct stat* const stat = &mapped.stat;
         return judge(file_.call(CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA, mapped.fd, stat), "HANDLE_DEVICE_VMA");

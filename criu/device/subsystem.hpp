@@ -92,6 +92,9 @@ struct Context {
     const model::ProcessTree* tree = nullptr;
 };
 
+/// Is told of processes that stay as they are from now on. May be empty.
+using ProcessSettled = std::function<void(HostPid)>;
+
 /// One dump. If it is destroyed without release(), the dump has failed: whatever it has stopped works again.
 class DeviceDump {
 public:
@@ -109,8 +112,12 @@ public:
     /// that is alive. One thread of it may be let run (compel::SingleThreadRun) for as long as this call lasts; what it
     /// does to the process' memory and descriptors is part of the dump.
     virtual void checkpoint(compel::FrozenProcess&) {}
-    /// The same for all of them, for drivers that can deal with several at a time.
-    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes);
+    /// The same for all of them, for drivers that can deal with several at a time. `settled` may be told, in the
+    /// calling thread, of each process that nothing more will be done to, while others are still worked on: its memory
+    /// is read meanwhile.
+    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);
+    /// Whether checkpointAll() may change a process: no other subsystem says of it before that it stays as it is.
+    [[nodiscard]] virtual bool checkpoints() const { return false; }
     /// Whether this subsystem takes care of a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// Whether dump() is worth calling for a descriptor.

@@ -31,7 +31,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
         if (task->alive())
             processes.push_back(&*task->process);
     // Drivers trace by themselves.
-    compel::inTracingThread([&] { frozen.devices().checkpoint(processes); });
+    compel::inTracingThread([&] { frozen.devices().checkpoint(processes, nullptr); });
 }
 
 ExaminedPhase::~ExaminedPhase() = default;

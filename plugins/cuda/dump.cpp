@@ -237,7 +237,7 @@ std::function<void(pid_t)> CudaDump::putsBack() {
     };
 }
 
-void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
+void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) {
     for (compel::FrozenProcess* const frozen : all)
         if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
             found->second.frozen = frozen;
@@ -259,9 +259,16 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
         }
     if (targets.empty())
         return;
+    settleOthers(all, settled);
     context_.log.info("cuda: copying out what GPUs hold of {} processes", targets.size());
     const auto start = Clock::now();
-    throwFirst(callTogether(targets, copiesOut(), {context_.options.cudaTimeout, &context_.stop}));
+    const auto over = [&settled, underWay = targets.size()](HostPid pid) mutable {
+        refuseOpenDevices(pid);
+        // With the last one there is nothing left to wait for.
+        if (--underWay > 0 && settled)
+            settled(pid);
+    };
+    throwFirst(callTogether(targets, copiesOut(), {context_.options.cudaTimeout, &context_.stop}, over));
     context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -276,12 +283,22 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all) {
     }
     context_.log.info("cuda: {} MiB copied out in {} ms", sum >> 20,
                       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
-    for (const auto& [pid, process] : processes_)
-        refuseOpenDevices(pid);
-    // A child that was forked from one of them has its devices, but no thread of the driver that could close them.
-    for (compel::FrozenProcess* const frozen : all)
-        if (others_.contains(HostPid(frozen->pid())))
-            refuseOpenDevices(HostPid(frozen->pid()));
+}
+
+/// Processes that the driver does nothing to.
+void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) const {
+    for (compel::FrozenProcess* const frozen : all) {
+        const HostPid pid(frozen->pid());
+        const auto known = processes_.find(pid);
+        if (known != processes_.end() && known->second.touched)
+            continue;
+        // A child that was forked from one with CUDA state has its devices, but no thread of the driver that could
+        // close them.
+        if (known != processes_.end() || others_.contains(pid))
+            refuseOpenDevices(pid);
+        if (settled)
+            settled(pid);
+    }
 }
 
 void CudaDump::dumpLate(HostPid) {

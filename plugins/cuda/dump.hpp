@@ -36,7 +36,9 @@ public:
     [[nodiscard]] bool wantsAnnouncement() override { return driver_.isPresent(); }
     bool announce(std::span<const HostPid> processes) override;
     void pause(HostPid pid) override;
-    void checkpointAll(std::span<compel::FrozenProcess* const> processes) override;
+    void checkpointAll(std::span<compel::FrozenProcess* const> processes,
+                       const device::ProcessSettled& settled) override;
+    [[nodiscard]] bool checkpoints() const override { return !processes_.empty(); }
     void dumpLate(HostPid root) override;
     void release(bool goOn) override;
 
@@ -69,6 +71,7 @@ private:
     /// One that isn't known to be frozen.
     void unlock(HostPid pid, Process& process) noexcept;
     void bringBack();
+    void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) const;
     /// Whether contents go straight from devices into pages of the checkpoint.
     [[nodiscard]] bool wantsStorage() const;
     void storeContents(pid_t pid, Stored& stored);

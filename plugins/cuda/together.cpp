@@ -73,8 +73,8 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// Serves the thread for a moment. True when all is over.
-    bool proceed() noexcept {
+    /// Serves the thread for a moment. True when all is over. `ended` is told of a call that has ended well.
+    bool proceed(const std::function<void(HostPid)>& ended) noexcept {
         if (over_)
             return true;
         try {
@@ -83,12 +83,14 @@ public:
                 caller_.join();
                 failure_ = call_->failure;
                 over_ = true;
+                if (!failure_ && ended)
+                    ended(pid_);
             } else {
                 giveUpIfLate();
                 run_.serve(kServe);
             }
         } catch (...) {
-            failure_ = failureOf(std::current_exception());
+            failure_ = over_ ? std::current_exception() : failureOf(std::current_exception());
             over_ = true;
         }
         return over_;
@@ -158,7 +160,7 @@ std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answ
 }
 
 std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
-                                             const Patience& patience) {
+                                             const Patience& patience, const std::function<void(HostPid)>& over) {
     std::vector<std::exception_ptr> failures;
     for (std::size_t begin = 0; begin < targets.size(); begin += kAtOnce) {
         if (patience.stop != nullptr)
@@ -174,10 +176,10 @@ std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets,
                 failures.back() = std::current_exception();
             }
         }
-        for (bool over = false; !over;) {
-            over = true;
+        for (bool allOver = false; !allOver;) {
+            allOver = true;
             for (const auto& each : all)
-                over = (!each || each->proceed()) && over;
+                allOver = (!each || each->proceed(over)) && allOver;
         }
         for (std::size_t i = begin; i < end; ++i)
             if (all[i - begin])

@@ -49,8 +49,12 @@ struct Patience {
 /// back. So a stop that is requested meanwhile is no failure of a call that comes to its end in about the time that it
 /// needs anyway: the caller asks for the stop afterwards, and undoes whole steps. A call that doesn't come to its end
 /// is left behind, with an Error.
+///
+/// `over` is told, in the calling thread, of each process whose call has ended well and that stands still again, while
+/// others may be under way; what it throws is the failure of that one.
 std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
-                                             const Patience& patience);
+                                             const Patience& patience,
+                                             const std::function<void(HostPid)>& over = nullptr);
 
 /// How long a call about this process may take that moves all contents, at the slowest rate that was ever reported:
 /// `answer`, and a second for each 128 MiB that the process has, or that are `moved` besides.
