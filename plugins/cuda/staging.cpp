@@ -3,6 +3,7 @@
 
 #include <compel/remote_syscalls.hpp>
 
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -37,6 +38,15 @@ std::uint64_t pageDistance() {
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
     return setting.empty() || setting.find("[never]") != std::string::npos ? kSmallPage : kHugePage;
 }
+
+/// What the driver's thread is asked for, in the first page of its own mapping.
+struct Asked {
+    int mode = 0;
+    unsigned cpu = 0;
+    unsigned node = 0;
+    unsigned unused = 0;
+    kernel::MemoryPolicy::Nodes nodes{};
+};
 
 /// Writes a zero where the process has written nothing yet, into each page.
 void touch(HostPid pid, std::uint64_t start, std::uint64_t end, std::uint64_t distance) {
@@ -74,7 +84,7 @@ bool StagingWatch::leave(compel::Tracee& thread) {
         return true;
     size_ = asked_;
     wantHugePages(thread, static_cast<std::uint64_t>(start));
-    makePages(static_cast<std::uint64_t>(start));
+    makePages(static_cast<std::uint64_t>(start), placement(thread, static_cast<std::uint64_t>(start)));
     return false;
 }
 
@@ -92,20 +102,59 @@ void StagingWatch::wantHugePages(compel::Tracee& thread, std::uint64_t start) co
     }
 }
 
+/// Where the kernel would put the pages if the driver's thread, which is stopped, wrote to them. Nothing where there is
+/// one node only, or if it can't be found out.
+std::optional<kernel::MemoryPolicy> StagingWatch::placement(compel::Tracee& thread, std::uint64_t start) const {
+    if (!kernel::hasSeveralNodes())
+        return std::nullopt;
+    Asked asked;
+    try {
+        // The mapping is new, so whatever is in its first page until the driver's thread goes on is nobody's.
+        const std::int64_t results[] = {
+            compel::insertCall(thread, SYS_get_mempolicy,
+                               {start + offsetof(Asked, mode), start + offsetof(Asked, nodes),
+                                kernel::MemoryPolicy::kMostNodes, 0, 0}),
+            compel::insertCall(thread, SYS_getcpu, {start + offsetof(Asked, cpu), start + offsetof(Asked, node), 0})};
+        const auto bytes = std::as_writable_bytes(std::span(&asked, 1));
+        kernel::readMemory(pid_.value, start, bytes);
+        kernel::writeMemory(pid_.value, start, std::vector<std::byte>(bytes.size()));
+        if (std::any_of(std::begin(results), std::end(results), compel::isSyscallError))
+            return std::nullopt;
+        const bool isOwn = asked.mode != MPOL_DEFAULT && asked.mode != MPOL_LOCAL;
+        log_.debug("cuda: memory for contents of process {} is made {}", pid_,
+                   isOwn ? fmt::format("by the policy {:#x} of its thread", asked.mode)
+                         : fmt::format("on node {}", asked.node));
+        return isOwn ? kernel::MemoryPolicy{asked.mode, asked.nodes} : kernel::MemoryPolicy::preferring(asked.node);
+    } catch (const compel::TraceeGone&) {
+        throw;
+    } catch (const std::exception& error) {
+        log_.warn("cuda: on which node process {} wants memory isn't known: {}", pid_, error.what());
+        return std::nullopt;
+    }
+}
+
 /// An attempt as well: a page that isn't made now is made when the thread writes to it.
-void StagingWatch::makePages(std::uint64_t start) const noexcept {
+void StagingWatch::makePages(std::uint64_t start, const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();
         const std::uint64_t end = start + size_;
         // The first and the last piece lie in no huge page that is whole.
         const std::uint64_t first = std::min(end, (start + kHugePage - 1) / kHugePage * kHugePage);
         const std::uint64_t last = std::max(first, end / kHugePage * kHugePage);
-        touch(pid_, start, first, kSmallPage);
-        touch(pid_, last, end, kSmallPage);
         const SignalsBlocked handedDown;
         ThreadPool pool(availableCores());
+        const auto submit = [&](std::uint64_t from, std::uint64_t to, std::uint64_t apart) {
+            pool.submit([this, &placement, from, to, apart] {
+                // Where it isn't allowed pages lie wherever they are made, which costs time only.
+                if (placement)
+                    (void)kernel::setMemoryPolicy(*placement);
+                touch(pid_, from, to, apart);
+            });
+        };
+        submit(start, first, kSmallPage);
+        submit(last, end, kSmallPage);
         for (std::uint64_t at = first; at < last; at += kPortion)
-            pool.submit([this, at, last, distance] { touch(pid_, at, std::min(at + kPortion, last), distance); });
+            submit(at, std::min(at + kPortion, last), distance);
         pool.wait();
     } catch (const std::exception&) {
         return;  // the driver's thread makes them itself

@@ -4,8 +4,10 @@
 #include <compel/single_thread_run.hpp>
 
 #include <cstdint>
+#include <optional>
 
 #include "criu/base/ids.hpp"
+#include "criu/kernel/memory_policy.hpp"
 
 namespace criu {
 class Log;
@@ -18,7 +20,7 @@ namespace criu::cuda {
 /// Seen with driver 580: near the beginning of a checkpoint, at its 43rd system call, that thread makes one private
 /// mapping for all contents, with MAP_POPULATE. The kernel fills it with small pages by one core, 2 GB/s, which is two
 /// thirds of what the checkpoint takes. So that flag is taken from the call, the mapping gets huge pages, and all cores
-/// make them before the thread goes on.
+/// make them before the thread goes on. They lie on the NUMA nodes where that thread would have them.
 class StagingWatch final : public compel::SystemCallWatch {
 public:
     /// Of process `pid`. `log` outlives this object.
@@ -32,7 +34,8 @@ public:
 
 private:
     void wantHugePages(compel::Tracee& thread, std::uint64_t start) const;
-    void makePages(std::uint64_t start) const noexcept;
+    [[nodiscard]] std::optional<kernel::MemoryPolicy> placement(compel::Tracee& thread, std::uint64_t start) const;
+    void makePages(std::uint64_t start, const std::optional<kernel::MemoryPolicy>& placement) const noexcept;
 
     HostPid pid_;
     Log& log_;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is tried with the played driver: a table of all cases, and those that go well."""
 import os
+import platform
 import re
 import signal
+import sys
 import time
 
 from cases import Failed, Run, Settings, counter
@@ -12,7 +14,7 @@ from failure_cases import (failed_before, failed_restore, fault, interrupted, in
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
                            shown, smaller_gpu, too_old)
-from played import CHECKPOINTED, LOCKED, Driver, started
+from played import CHECKPOINTED, LOCKED, Driver, Nodes, started
 from storage_cases import no_room_for_images, on_two_devices, stored
 
 
@@ -27,6 +29,28 @@ def made_ready(settings):
         run.end(1)
     finally:
         run.clean()
+
+
+def on_nodes(settings, command, says):
+    """Where a machine has several nodes, the driver's thread is asked where it would have its memory, and what it
+    copies into is made there. (All of it is on node 0 here: that is the only one.)"""
+    settings.machine = Nodes(settings.images)
+    run = Run(settings, [*command, settings.counter, "64"], "READY")
+    try:
+        run.dump()
+        if not re.search(rf"memory for contents of process \d+ is made {says}", run.log("dump")):
+            raise Failed("the node wasn't chosen")
+        run.restore()
+        run.end(1)
+    finally:
+        run.clean()
+
+
+# Runs a program all whose memory has to be on node 0 (set_mempolicy(2), MPOL_BIND).
+BOUND = [sys.executable, "-c", f"""import ctypes, os, sys
+if ctypes.CDLL(None).syscall({237 if platform.machine() == 'aarch64' else 238}, 2, ctypes.byref(ctypes.c_ulong(1)), 64):
+    sys.exit("no policy")
+os.execv(sys.argv[1], sys.argv[1:])"""]
 
 
 def of_others(settings, calls, state):
@@ -104,6 +128,9 @@ def objects(settings):
 
 CASES = {
     "memory for the driver": made_ready,
+    "memory on the node of the process": lambda settings: on_nodes(settings, [], "on node 0"),
+    "memory on the nodes that the process wants": lambda settings: on_nodes(
+        settings, BOUND, "by the policy 0x2 of its thread"),
     "once": lambda settings: counter(settings, "64"),
     "three times": lambda settings: counter(settings, "16", times=3),
     "threads and pinned host memory": lambda settings: counter(settings, "16", "threads", "4", "pinned"),
@@ -112,6 +139,7 @@ CASES = {
     "five processes": lambda settings: counter(settings, "16", processes=5, times=2),
     "compressed": lambda settings: counter(settings, "32", dump=["--compress"]),
     "the lock fails": lambda settings: fault(settings, "lock=999", "lock process"),
+    "a client of MPS": lambda settings: fault(settings, "lock=801", r"lock process \d+: CUDA_ERROR_NOT_SUPPORTED.*MPS"),
     "work isn't done in time": lambda settings: fault(settings, "lock=600", "--cuda-timeout", "--cuda-timeout", "1"),
     "work is done the second time": lambda settings: counter_with(settings, "lock=600@1"),
     "the lock never returns": lambda settings: interrupted(settings, "lock=hang", 3),
@@ -197,3 +225,5 @@ CASES = {
 OF_MACHINES = ("criu check", "crit show", "another version of the driver", "another kind of GPU", "the other GPU",
                "the GPU that is wished", "a container with one of two GPUs", "a GPU by its name", "a GPU by its number",
                "a smaller GPU", "storage: the other GPU")
+# What needs a kernel that knows of nodes.
+OF_NODES = ("memory on the node of the process", "memory on the nodes that the process wants")
