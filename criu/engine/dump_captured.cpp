@@ -87,7 +87,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
-               frozen_.log(), frozen_.tree()}),
+               frozen_.log(), frozen_.tree(), examined.writtenEarly()}),
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces(), examined.answered()),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {

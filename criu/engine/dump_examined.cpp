@@ -10,6 +10,7 @@
 #include "criu/engine/answered_work.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_refusals.hpp"
+#include "criu/engine/early_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/rollback.hpp"
 #include "criu/task/security_label.hpp"
@@ -22,7 +23,8 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
       labelModule_(task::labelModule()),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
                   frozen.guardian(), frozen.devices()),
-      unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })) {
+      unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
+      earlyPages_(std::make_unique<EarlyPages>(frozen)) {
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
     namespaces_.lock();
     frozen.log().stage("devices");
@@ -31,9 +33,15 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
         if (task->alive())
             processes.push_back(&*task->process);
     // Drivers trace by themselves.
-    compel::inTracingThread([&] { frozen.devices().checkpoint(processes, nullptr); });
+    compel::inTracingThread(
+        [&] { frozen.devices().checkpoint(processes, [this](HostPid pid) { earlyPages_->begin(pid); }); });
+    earlyPages_->finish();
 }
 
 ExaminedPhase::~ExaminedPhase() = default;
+
+const std::map<HostPid, memory::EarlyDump>& ExaminedPhase::writtenEarly() const noexcept {
+    return earlyPages_->written();
+}
 
 }  // namespace criu::engine

@@ -2,6 +2,7 @@
 #include "criu/engine/dump_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <future>
 #include <map>
@@ -33,6 +34,19 @@
 #include "images/mm.hpp"
 
 namespace criu::engine {
+namespace {
+
+/// Mappings with pages of their own: where each begins and ends, and what it is.
+std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
+    std::vector<std::array<std::uint64_t, 4>> found;
+    for (const memory::DumpedVma& vma : memory.vmas)
+        if (memory::hasPrivatePages(*vma.entry))
+            found.push_back({vma.entry->start, vma.entry->end, vma.entry->flags, vma.entry->status});
+    return found;
+}
+
+}  // namespace
+
 class DumpMemory::Work {
 public:
     explicit Work(const Parts& parts)
@@ -72,6 +86,8 @@ private:
     static bool isSmall(const Item& item);
     [[nodiscard]] memory::Drainer::Options howToMove(Amounts& amounts, StopRequest& stop) const;
     void dumpPages(Item& item, Mover& mover);
+    void takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts);
+    void writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover);
     void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
     void add(const Mover& mover);
 
@@ -153,17 +169,34 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
         task.parent = &*parent;
     }
     const memory::PageDumpResult result = memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+    mover.statistics.memoryWrite += result.moving;
+    if (item.writes != nullptr && parts_.tracking.continues())
+        item.writes->restart(item.task->dir, item.vmas);
+    writeMm(item, result, mover);
+}
+
+/// The pages are in a sink.
+void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover) {
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.pagesSkippedParent += result.pagesInParent;
     mover.statistics.pagesLazy += result.pagesStaying;
-    mover.statistics.memoryWrite += result.moving;
-    if (item.writes != nullptr && parts_.tracking.continues())
-        item.writes->restart(item.task->dir, item.vmas);
     item.memory.fill(*item.mm, mover.arena);
-    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(task.imageId.value));
+    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(item.imageId.value));
     image.write(*item.mm);
     image.finish();
+}
+
+/// A process whose pages were written before.
+void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts) {
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    if (privateMemory(written.memory) != privateMemory(item.memory))
+        fail("its memory isn't what it was when its pages were written, though it stands still");
+    for (const memory::DumpedVma& vma : written.memory.vmas)
+        if (memory::is(*vma.entry, memory::VmaStatus::Guard))
+            item.memory.vmas.push_back(vma);
+    amounts.done += written.result.pagesWritten * kImagePageSize;
+    writeMm(item, written.result, mover);
 }
 
 /// Many small processes: each thread takes one at a time.
@@ -230,6 +263,10 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     std::vector<Item*> small;
     for (Item& item : items_) {
         stop.throwIfRequested();
+        if (const auto written = parts_.early.find(item.pid); written != parts_.early.end()) {
+            takeOver(item, written->second, mover, amounts);
+            continue;
+        }
         // Here and not in dumpPages(): it reads registers, and the kernel lets only the thread that traces a process do
         // that. Memory that rings were given has to be there before anything can come late.
         if (parts_.options.lazyPages && !item.task->hasRings)

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "images/mm.fwd.hpp"
 
 namespace criu {
@@ -16,6 +18,7 @@ class StopRequest;
 }  // namespace criu
 
 namespace criu::memory {
+struct EarlyDump;
 class MappedFileDump;
 class PageSinks;
 class SegmentsDump;
@@ -46,6 +49,7 @@ public:
         const model::Options& options;
         Log& log;
         FrozenTree& tree;
+        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written before
     };
     explicit DumpMemory(const Parts& parts);
     ~DumpMemory();

@@ -136,6 +136,10 @@ bool MemoryTracking::continues() const noexcept {
     return state_->continues();
 }
 
+bool MemoryTracking::used() const noexcept {
+    return state_->link.has_value();
+}
+
 std::uint64_t MemoryTracking::uptime() const noexcept {
     return state_->uptime;
 }

@@ -52,6 +52,8 @@ public:
     /// Whether the parent of the images has the state that is tracked, so that clean pages are in it.
     [[nodiscard]] bool parentIsKnown() const noexcept;
     [[nodiscard]] bool continues() const noexcept;
+    /// Whether anything is, or was, tracked of the tree.
+    [[nodiscard]] bool used() const noexcept;
 
     /// When this object was made, in microseconds since the machine was started.
     [[nodiscard]] std::uint64_t uptime() const noexcept;

@@ -13,6 +13,7 @@
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/memory_tracking.hpp"
+#include "criu/engine/nameless_files.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
@@ -24,29 +25,6 @@
 #include "images/inventory.hpp"
 
 namespace criu::engine {
-namespace {
-
-/// Only the content of private memory counts: what else is mapped is named by the dump.
-class NamelessFiles final : public memory::MappedFileDump {
-public:
-    explicit NamelessFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
-
-    FileId fileFor(const kernel::Vma&) override { return FileId(1); }
-    FileId segmentFor(const kernel::Vma&) override { return FileId(1); }
-    int accessOf(const kernel::Vma&) override { return O_RDWR; }
-    bool isPlain(const kernel::Vma& vma) override { return memory::ProcMappedFiles::plain(process_, vma); }
-    FileId socketFor(const kernel::Vma&) override { return FileId(1); }
-    FileId ioUringFor(const kernel::Vma&) override { return FileId(1); }
-    bool claimsDevice(const kernel::Vma&, FileId& file) override {
-        file = FileId(1);
-        return true;
-    }
-
-private:
-    const kernel::ProcPid& process_;
-};
-
-}  // namespace
 
 class PreDumpMemory::Work {
 public:

@@ -30,6 +30,12 @@ struct PageDumpResult {
     std::chrono::microseconds moving{};   ///< copying what was left by then
 };
 
+/// A process whose pages were dumped before its mappings: these are without the names of their files.
+struct EarlyDump {
+    DumpedMemory memory;
+    PageDumpResult result;
+};
+
 /// Whose pages are dumped.
 struct PageDumpTask {
     HostPid pid;

@@ -14,6 +14,7 @@ from failure_cases import (failed_before, failed_restore, fault, interrupted, in
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
                            shown, smaller_gpu, too_old)
+import overlap_cases as overlap
 from played import CHECKPOINTED, LOCKED, Driver, Nodes, started
 from storage_cases import no_room_for_images, on_two_devices, stored
 
@@ -138,6 +139,17 @@ CASES = {
     "left running": lambda settings: counter(settings, "16", dump=["--leave-running"], times=3),
     "five processes": lambda settings: counter(settings, "16", processes=5, times=2),
     "compressed": lambda settings: counter(settings, "32", dump=["--compress"]),
+    "pages of one while the other is copied out": overlap.overlapped,
+    "pages of one meanwhile, left running": lambda settings: overlap.overlapped(settings, "--leave-running"),
+    "pages of one meanwhile, compressed": overlap.compressed,
+    "pages of a plain process meanwhile": overlap.with_plain,
+    "pages of one meanwhile, the other fails": overlap.other_fails,
+    "pages of one meanwhile, no room": overlap.no_room,
+    "pages of one meanwhile, SIGTERM": overlap.interrupted,
+    "pages of one meanwhile, the worker killed": lambda settings: overlap.killed(settings, of_worker=True),
+    "pages of one meanwhile, criu killed": lambda settings: overlap.killed(settings, of_worker=False),
+    "two processes in the background": lambda settings: counter(
+        settings, "64", processes=2, dump=["--leave-running", "--background"]),
     "the lock fails": lambda settings: fault(settings, "lock=999", "lock process"),
     "a client of MPS": lambda settings: fault(settings, "lock=801", r"lock process \d+: CUDA_ERROR_NOT_SUPPORTED.*MPS"),
     "work isn't done in time": lambda settings: fault(settings, "lock=600", "--cuda-timeout", "--cuda-timeout", "1"),
@@ -199,6 +211,7 @@ CASES = {
     "requests": requested,
     "with plain processes and a plugin": together,
     "storage: twice": lambda settings: stored(settings, lambda made: counter(made, "80", times=2)),
+    "storage: pages of a plain process meanwhile": lambda settings: stored(settings, overlap.with_plain),
     "storage: five processes": lambda settings: stored(settings, lambda made: counter(made, "16", processes=5)),
     "storage: two GPUs": lambda settings: stored(settings, on_two_devices, FAKE_CUDA_DEVICES="2"),
     "storage: graphs, events and streams": lambda settings: stored(settings, objects),

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parts of the cases on real GPUs: what is refused, and criu that is ended from outside."""
 import os
+import re
 import shutil
 import subprocess
+import time
 
 from cases import Failed, Run
 
@@ -22,6 +24,27 @@ def refused(settings, command, pattern, environment=None):
         print(f"  (says: {run.why('dump')})", flush=True)
         run.end(1)
         return {}, 0
+    finally:
+        run.clean()
+
+
+def uneven(settings, *words):
+    """Two processes of different sizes: the pages of the small one are written while the driver copies out the large one's
+    contents. Prints when that was, in seconds since the dump began."""
+    run = Run(settings, [settings.counter, *words], "READY", 2)
+    try:
+        time.sleep(0.2)
+        run.dump()
+        size = run.size()
+        for line in run.log("dump").splitlines():
+            if re.search(r"already, while drivers|were written within|MiB copied out in", line):
+                print(f"  {line.strip()}", flush=True)
+        if "were written within" not in run.log("dump"):
+            raise Failed("no pages were written while the driver was at work")
+        run.restore()
+        time.sleep(0.2)
+        run.end(2)
+        return run.times, size
     finally:
         run.clean()
 

@@ -3,7 +3,7 @@
 //
 // $FAKE_CUDA_FAULT, in the environment of the caller: CALL=WHAT, or CALL=WHAT@N for its Nth time only, several with
 // commas. CALL is one of state, thread, lock, checkpoint, restore, unlock, complete. WHAT: a number: the call fails
-// with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, broken: see Trouble.
+// with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, waits, broken: see Trouble.
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -77,7 +77,10 @@ std::string wantedFault(const std::string& name) {
 }
 
 Trouble troubleCalled(const std::string& name) {
-    return name == "dies" ? Dies : name == "stuck" ? Stuck : name == "slow" ? Slow : name == "broken" ? Broken : None;
+    static const std::map<std::string, Trouble> known{
+        {"dies", Dies}, {"stuck", Stuck}, {"slow", Slow}, {"waits", Waits}, {"broken", Broken}};
+    const auto found = known.find(name);
+    return found == known.end() ? None : found->second;
 }
 
 }  // namespace

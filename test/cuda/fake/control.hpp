@@ -45,6 +45,7 @@ enum Trouble : int {
     Dies,    // it ends
     Stuck,   // it never answers again
     Slow,    // it takes a second and a half more
+    Waits,   // it waits until there is a file $FAKE_CUDA_GATE, and answers with the number in it, if there is one
     Broken,  // out of memory with half of it done: the process is Failed for good
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1] [exec 1] [pinned]
-//                                          [spread]
+//                                          [spread] [child MEBIBYTES] [plain MEBIBYTES]
 //
 // Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
 // SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
@@ -28,8 +28,10 @@ struct Wanted {
     int processes = 1;
     int threads = 1;
     int device = 0;
-    int forked = 0;    // a child is forked when CUDA is in use already
-    int executed = 0;  // one that executes another program then
+    int forked = 0;           // a child is forked when CUDA is in use already
+    int executed = 0;         // one that executes another program then
+    std::uint64_t child = 0;  // MiB of the children; 0: as much as the first process
+    std::uint64_t plain = 0;  // MiB of ordinary memory of one more child, which uses no GPU
     bool pinned = false;
     bool spread = false;  // process i uses device i
 };
@@ -66,6 +68,14 @@ void makeChild(bool executes) {
     }
 }
 
+void awaitEnd() {
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    int signal = 0;
+    sigwait(&end, &signal);
+}
+
 int use_gpu(const Wanted& wanted, std::uint64_t seed) {
     cuda::use_device(wanted.device);
     const cuda::Kernels kernels;
@@ -95,11 +105,7 @@ int use_gpu(const Wanted& wanted, std::uint64_t seed) {
     }
     printf("READY %d\n", static_cast<int>(getpid()));
     fflush(stdout);
-    sigset_t end;
-    sigemptyset(&end);
-    sigaddset(&end, SIGTERM);
-    int signal = 0;
-    sigwait(&end, &signal);
+    awaitEnd();
     asked = true;
     for (std::thread& thread : threads) {
         thread.join();
@@ -120,6 +126,24 @@ int use_gpu(const Wanted& wanted, std::uint64_t seed) {
     return right ? 0 : 1;
 }
 
+int use_memory(std::uint64_t mebibytes) {
+    std::vector<std::uint64_t> words((mebibytes << 20) / 8);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        words[i] = (i + 1) * 0x9e3779b97f4a7c15ULL;
+    }
+    printf("READY %d\n", static_cast<int>(getpid()));
+    fflush(stdout);
+    awaitEnd();
+    std::uint64_t wrong = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        wrong += words[i] != (i + 1) * 0x9e3779b97f4a7c15ULL ? 1 : 0;
+    }
+    printf("%s %llu words of ordinary memory wrong\n", wrong == 0 ? "PASS" : "FAIL",
+           static_cast<unsigned long long>(wrong));
+    fflush(stdout);
+    return wrong == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -135,6 +159,10 @@ int main(int argc, char* argv[]) {
             wanted.spread = true;
         } else if (i + 1 < argc) {
             const int value = atoi(argv[++i]);
+            if (word == "child" || word == "plain") {
+                (word == "child" ? wanted.child : wanted.plain) = static_cast<std::uint64_t>(value);
+                continue;
+            }
             (word == "processes" ? wanted.processes
              : word == "threads" ? wanted.threads
              : word == "fork"    ? wanted.forked
@@ -152,7 +180,15 @@ int main(int argc, char* argv[]) {
         const pid_t child = fork();
         if (child == 0) {
             wanted.device = wanted.spread ? i : wanted.device;
+            wanted.mebibytes = wanted.child != 0 ? wanted.child : wanted.mebibytes;
             _exit(use_gpu(wanted, static_cast<std::uint64_t>(1000 + i)));
+        }
+        children.push_back(child);
+    }
+    if (wanted.plain != 0) {
+        const pid_t child = fork();
+        if (child == 0) {
+            _exit(use_memory(wanted.plain));
         }
         children.push_back(child);
     }

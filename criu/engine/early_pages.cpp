@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/early_pages.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/signals_blocked.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/memory_tracking.hpp"
+#include "criu/engine/nameless_files.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/tasks.hpp"
+#include "criu/memory/drain.hpp"
+#include "criu/memory/page_dump.hpp"
+#include "criu/memory/segments_dump.hpp"
+#include "criu/memory/vma_status.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool isPossible(FrozenPhase& frozen) {
+    const model::Options& options = frozen.options();
+    return !options.background && !options.lazyPages && !frozen.tracking().used();
+}
+
+bool isSmall(const std::vector<kernel::Vma>& vmas) {
+    std::uint64_t bytes = 0;
+    for (const kernel::Vma& vma : vmas)
+        bytes += vma.anonymous + vma.swap;
+    return bytes < memory::kWorthThreads;
+}
+
+/// Whether the kernel may be at work for the process, which stands still.
+bool hasRings(const kernel::ProcPid& process, const memory::DumpedMemory& memory) {
+    const auto isRing = [](const memory::DumpedVma& vma) {
+        return memory::is(*vma.entry, memory::VmaStatus::AioRing) || memory::is(*vma.entry, memory::VmaStatus::IoUring);
+    };
+    if (std::any_of(memory.vmas.begin(), memory.vmas.end(), isRing))
+        return true;
+    const std::vector<int> descriptors = kernel::readDescriptors(process);
+    return std::any_of(descriptors.begin(), descriptors.end(), [&process](int fd) {
+        return process.readLink(fmt::format("fd/{}", fd)) == "anon_inode:[io_uring]";
+    });
+}
+
+}  // namespace
+
+class EarlyPages::Work {
+public:
+    explicit Work(FrozenPhase& frozen) : frozen_(frozen), possible_(isPossible(frozen)) {}
+    ~Work() {
+        closed_ = true;
+        givenUp_ = true;
+        thread_.reset();
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    void begin(HostPid pid);
+    void finish();
+
+    std::map<HostPid, memory::EarlyDump> written;
+
+private:
+    void write(const FrozenTask& task);
+
+    FrozenPhase& frozen_;
+    const bool possible_;
+    std::atomic<bool> closed_{false};  ///< nothing more is begun
+    std::atomic<bool> givenUp_{false};
+    Arena arena_;
+    std::optional<memory::Drainer> drainer_;
+    std::optional<ThreadPool> thread_;  // last: it uses the others
+};
+
+void EarlyPages::Work::begin(HostPid pid) {
+    if (!possible_)
+        return;
+    const auto& tasks = frozen_.tree().tasks();
+    const auto task = std::find_if(tasks.begin(), tasks.end(), [pid](const auto& each) { return each->pid() == pid; });
+    if (task == tasks.end())
+        return;
+    if (!thread_) {
+        memory::Drainer::Options how;
+        // What everybody waits for is a driver's thread: it gets a core.
+        how.threads = std::max(availableCores(), 2U) - 1;
+        how.stopWanted = [this] { return givenUp_ || frozen_.stop().requested(); };
+        if (frozen_.log().isTraced())
+            how.block = [&log = frozen_.log()](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+                log.noteWork("copy pages", begin, bytes);
+            };
+        drainer_.emplace(std::move(how));
+        const SignalsBlocked handedDown;
+        thread_.emplace(1);
+    }
+    thread_->submit([this, &task = **task] {
+        if (!closed_)
+            write(task);
+    });
+}
+
+/// In the thread of its own.
+void EarlyPages::Work::write(const FrozenTask& task) {
+    const ErrorContext context([&] { return task.describe(); });
+    const std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
+    if (isSmall(vmas))
+        return;
+    NamelessFiles files(task.dir);
+    memory::VmaDumpRules rules = memory::SegmentsDump().rules();
+    rules.allowUprobes = true;  // whoever forbids them refuses the process later
+    memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);
+    if (hasRings(task.dir, memory))
+        return;
+    const auto start = std::chrono::steady_clock::now();
+    frozen_.log().info("Writing pages of process {} already, while drivers deal with others", task.pid());
+    const memory::PageDumpResult result =
+        memory::dumpPages({task.pid(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
+    for (memory::DumpedVma& vma : memory.vmas)
+        vma.source = nullptr;  // it is gone with this function
+    frozen_.log().info(
+        "{} MiB of process {} were written within {} ms", result.pagesWritten * kImagePageSize >> 20, task.pid(),
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());
+    written.emplace(task.pid(), memory::EarlyDump{std::move(memory), result});
+}
+
+void EarlyPages::Work::finish() {
+    closed_ = true;
+    if (!thread_)
+        return;
+    thread_->wait();
+    thread_.reset();
+    frozen_.statistics().bufferBytes += drainer_->bufferBytes();
+}
+
+EarlyPages::EarlyPages(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}
+
+EarlyPages::~EarlyPages() = default;
+
+void EarlyPages::begin(HostPid pid) {
+    work_->begin(pid);
+}
+
+void EarlyPages::finish() {
+    work_->finish();
+}
+
+const std::map<HostPid, memory::EarlyDump>& EarlyPages::written() const noexcept {
+    return work_->written;
+}
+
+}  // namespace criu::engine

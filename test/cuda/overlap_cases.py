@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Pages of one process are written while the driver still copies out what devices hold of another."""
+import contextlib
+import os
+import subprocess
+
+from cases import Failed, Run
+from failure_cases import kill
+from played import RUNNING, Driver, begin
+
+MEBIBYTES = 64
+
+
+def written(run):
+    """Bytes of pages that the images have by now."""
+    if not os.path.isdir(run.images):
+        return 0
+    return sum(os.stat(os.path.join(run.images, name)).st_blocks * 512 for name in os.listdir(run.images)
+               if name.startswith("pages-"))
+
+
+def says(run, text):
+    """Whether the dump's log has this by now."""
+    return os.path.exists(os.path.join(run.images, "dump.log")) and text in run.log("dump")
+
+
+def compressed(settings):
+    overlapped(settings, "--compress", done=lambda run: says(run, " were written within "))
+
+
+def ready(run):
+    return [int(line.split()[1]) for line in run.lines("READY")]
+
+
+class Gate:
+    """What the driver's thread of one process waits for in its checkpoint."""
+
+    def __init__(self, settings):
+        self.path = os.path.join(settings.images, "gate")
+
+    def open(self, result=""):
+        """`result`: of that checkpoint, if it is to fail."""
+        with open(f"{self.path}-new", "w", encoding="utf-8") as file:
+            file.write(result)
+        os.rename(f"{self.path}-new", self.path)
+
+
+@contextlib.contextmanager
+def program(settings, *words, count=2):
+    """A program of several processes, and the gate. Ends it, checked by itself."""
+    gate = Gate(settings)
+    run = Run(settings, [settings.counter, *words], "READY", count, environment={"FAKE_CUDA_GATE": gate.path})
+    try:
+        yield run, gate
+        run.end(count)
+    finally:
+        if not os.path.exists(gate.path):
+            gate.open()
+        run.clean()
+
+
+def two(settings):
+    return program(settings, str(MEBIBYTES), "processes", "2")
+
+
+@contextlib.contextmanager
+def half_way(run, driver, *options, which=2, done=None):
+    """A dump with the contents of one process still on a device, and the pages of another in the images."""
+    with begin(run, "dump", f"checkpoint=waits@{which}", "-t", str(run.pid), *options) as dump:
+        try:
+            done = done or (lambda: written(run) >= MEBIBYTES << 20)
+            run.until(lambda: done() or dump.poll() is not None, 60, "the pages of one process")
+            if not done():
+                raise Failed(f"the dump has ended: {run.why('dump')}")
+            busy = [pid for pid in ready(run) if driver.busy(pid)]
+            if len(busy) != 1:
+                raise Failed(f"the driver is at work for {len(busy)} processes when pages are written")
+            yield dump
+        except BaseException:
+            dump.kill()
+            raise
+
+
+def finish(run, gate, dump, result=""):
+    """Lets the checkpoint go on. The exit code of the dump."""
+    gate.open(result)
+    return dump.wait(60)
+
+
+def overlapped(settings, *options, done=None):
+    """`done`: whether pages of one are in the images, where their size doesn't say it."""
+    with two(settings) as (run, gate):
+        with half_way(run, Driver(settings), *options, done=done and (lambda: done(run))) as dump:
+            if finish(run, gate, dump) != 0:
+                raise Failed(f"the dump failed: {run.why('dump')}")
+        if "--leave-running" not in options:
+            run.process.wait(30)
+            run.process = None
+            run.restore()
+
+
+def with_plain(settings):
+    """Memory of a process without CUDA is written while that of the only one with CUDA isn't there yet."""
+    with program(settings, "16", "plain", str(MEBIBYTES)) as (run, gate):
+        with half_way(run, Driver(settings), which=1) as dump:
+            if finish(run, gate, dump) != 0:
+                raise Failed(f"the dump failed: {run.why('dump')}")
+        run.process.wait(30)
+        run.process = None
+        run.restore()
+
+
+def undone(settings, run):
+    driver = Driver(settings)
+    for pid in ready(run):
+        if (state := driver.state(pid)) != RUNNING:
+            raise Failed(f"process {pid} is in state {state}")
+    if os.path.exists(os.path.join(run.images, "inventory.img")):
+        raise Failed("there is an inventory after a failed dump")
+
+
+def other_fails(settings, result="801"):
+    """The checkpoint of one fails when pages of the other are written: both go on."""
+    with two(settings) as (run, gate):
+        with half_way(run, Driver(settings)) as dump:
+            if finish(run, gate, dump, result) == 0:
+                raise Failed("the dump ended well")
+        if "process" not in run.why("dump"):
+            raise Failed(f"the dump says {run.why('dump')}")
+        undone(settings, run)
+
+
+def interrupted(settings):
+    """SIGTERM when pages of one are written."""
+    with two(settings) as (run, gate):
+        with half_way(run, Driver(settings)) as dump:
+            dump.terminate()
+            if finish(run, gate, dump) == 0:
+                raise Failed("the dump ended well")
+        undone(settings, run)
+
+
+def killed(settings, of_worker):
+    """criu, or the process that does its work, is killed when pages of one are written."""
+    with two(settings) as (run, gate):
+        with half_way(run, Driver(settings)) as dump:
+            kill(dump, of_worker)
+            if finish(run, gate, dump) == 0:
+                raise Failed("the dump ended well")
+        driver = Driver(settings)
+        run.until(lambda: all(driver.state(pid) == RUNNING for pid in ready(run)), 20, "both to be brought back")
+
+
+def no_room(settings):
+    """Pages of one don't fit, when contents of the other aren't there yet."""
+    with two(settings) as (run, gate):
+        small = os.path.join(run.work, "small")
+        os.mkdir(small)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", small], check=True)
+        try:
+            run.images = small
+            with half_way(run, Driver(settings), done=lambda: says(run, "Writing pages of process")) as dump:
+                if finish(run, gate, dump) == 0:
+                    raise Failed("the dump ended well")
+            if "No space left" not in run.why("dump"):
+                raise Failed(f"the dump says {run.why('dump')}")
+            undone(settings, run)
+        finally:
+            subprocess.run(["umount", small], check=True)
