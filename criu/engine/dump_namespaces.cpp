@@ -31,10 +31,10 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
         std::vector<HostPid> threads;
         for (const compel::FrozenThread& thread : task->process->threads())
             threads.emplace_back(thread.tracee.tid());
-        seen.processes.push_back(
-            {task->dir, task->pid(), task->treePid(), task->status.name, std::move(threads), task->namespaces()});
+        seen.processes.push_back({task->dir, task->pid(), HostPid(task->stat.ppid), task->treePid(), task->status.name,
+                                  std::move(threads), task->namespaces()});
     }
-    seen.copiedMounts = namespaces::countAsOwn(seen.root().pid.value, seen.root().ids, seen.criu);
+    seen.copiedMounts = namespaces::countAsOwn(seen.root().parent, seen.root().ids, seen.criu);
     return seen;
 }
 

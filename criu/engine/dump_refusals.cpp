@@ -133,7 +133,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             refuseSeccomp(*task);
         task->compat = task::isCompat(*task->process, task->dir);
     }
-    requireNestedBirths(tree.tasks(), tree.pids());
+    requireNestedBirths(tree);
     refuseShared(tree, kernel::KcmpType::Vm, "their memory (CLONE_VM)");
     refuseSharedOutside(tree);
     refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");

@@ -112,8 +112,18 @@ void FrozenTree::add(HostPid pid) {
         if (!onlySeizing_)
             stop(*task);
     }
-    known_.insert(pid);
+    known_.emplace(pid, task.get());
     tasks_.push_back(std::move(task));
+}
+
+void FrozenTree::clear() noexcept {
+    known_.clear();
+    tasks_.clear();
+}
+
+FrozenTask* FrozenTree::find(HostPid pid) const noexcept {
+    const auto found = known_.find(pid);
+    return found != known_.end() ? found->second : nullptr;
 }
 
 bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
@@ -191,7 +201,7 @@ void FrozenTree::learnPids() {
         for (const auto& task : tasks_)
             learnPidsOf(*task);
     }
-    pids_.setNested(seenNestedPids(tasks_, pids_));
+    pids_.setNested(seenNestedPids(*this));
 }
 
 void FrozenTree::learnPidsOf(FrozenTask& task) {
@@ -237,7 +247,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
         // detached.
         if (onlySeizing_)
             freezer_->thaw();
-        tasks_.clear();
+        clear();
         throw;
     }
     before_ = nullptr;
@@ -257,7 +267,7 @@ void FrozenTree::kill() {
         else
             tasks_[i - 1]->process->kill();
     }
-    tasks_.clear();
+    clear();
     if (freezer_)
         freezer_->release();
 }
@@ -286,7 +296,7 @@ void FrozenTree::resume(bool stopped) {
             // A thread that was resumed first has ended the process.
         }
     }
-    tasks_.clear();
+    clear();
     awaitStopped(stopping);
 }
 

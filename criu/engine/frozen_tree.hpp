@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "criu/kernel/procdir.hpp"
@@ -99,6 +99,8 @@ public:
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
+    /// One of them; null if it isn't part of the tree.
+    [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
     /// Seccomp lets system calls pass that criu makes in the processes. It doesn't when criu lacks CAP_SYS_ADMIN or
     /// runs under seccomp itself; then threads under seccomp must be left alone.
@@ -127,6 +129,7 @@ private:
     void learnPids();
     void learnPidsOf(FrozenTask& task);
 
+    void clear() noexcept;
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;
@@ -136,7 +139,7 @@ private:
     std::function<void(HostPid)> before_;  ///< while freezing
     bool onlySeizing_ = false;             ///< nobody can run, so nobody can be waited for
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_set<HostPid> known_;  ///< of them
+    std::unordered_map<HostPid, FrozenTask*> known_;  ///< of them
     model::TreePids pids_;
     std::unique_ptr<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
 };

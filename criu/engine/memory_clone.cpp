@@ -213,18 +213,13 @@ bool AdoptionCheck::isSubreaper(FrozenTask& task) {
 
 bool AdoptionCheck::adoptsInTree(const FrozenTask& task) {
     constexpr TreePid kFirst(1);
-    const auto& tasks = tree_.tasks();
     // The first process of a pid namespace adopts orphans in it.
-    if (tasks.front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
+    if (tree_.tasks().front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
         return true;
-    for (HostPid at = task.pid();;) {
-        const auto found = std::find_if(tasks.begin(), tasks.end(), [at](const auto& one) { return one->pid() == at; });
-        if (found == tasks.end())
-            return false;
-        if ((*found)->alive() && isSubreaper(**found))
+    for (FrozenTask* at = tree_.find(task.pid()); at != nullptr; at = tree_.find(HostPid(at->stat.ppid)))
+        if (at->alive() && isSubreaper(*at))
             return true;
-        at = HostPid((*found)->stat.ppid);
-    }
+    return false;
 }
 
 }  // namespace criu::engine

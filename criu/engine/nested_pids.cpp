@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/nested_pids.hpp"
 
-#include <algorithm>
-#include <set>
+#include <unordered_map>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/frozen_tree.hpp"
@@ -13,15 +12,14 @@ namespace criu::engine {
 namespace {
 
 using model::NestedPids;
-using Tasks = std::vector<std::unique_ptr<FrozenTask>>;
 
 /// Looks at processes, parents before children, and notes who is called how in which namespace.
 class NestedLook {
 public:
-    NestedLook(const Tasks& tasks, const model::TreePids& pids) : tasks_(tasks), pids_(pids) {}
+    explicit NestedLook(FrozenTree& tree) : tree_(tree) {}
 
     NestedPids run() {
-        for (const auto& task : tasks_)
+        for (const auto& task : tree_.tasks())
             if (task->status.nsPid.size() > task->pidLevel + 1)
                 add(*task);
         return std::move(nested_);
@@ -29,11 +27,10 @@ public:
 
 private:
     [[nodiscard]] const FrozenTask& parentOf(const FrozenTask& task) const {
-        const auto found = std::find_if(tasks_.begin(), tasks_.end(),
-                                        [&](const auto& other) { return other->pid() == HostPid(task.stat.ppid); });
-        if (found == tasks_.end())
+        const FrozenTask* const parent = tree_.find(HostPid(task.stat.ppid));
+        if (parent == nullptr)
             fail("the parent of {}, {}, isn't part of the tree", task.describe(), task.stat.ppid);
-        return **found;
+        return *parent;
     }
 
     void add(FrozenTask& task) {
@@ -43,7 +40,7 @@ private:
             return;
         for (const compel::FrozenThread& thread : task.process->threads())
             if (const HostPid tid(thread.tracee.tid()); tid != task.pid())
-                noteOne(space, pids_.inside(tid), kernel::readThreadStatus(task.dir, tid.value, buffer_).nsPid,
+                noteOne(space, tree_.pids().inside(tid), kernel::readThreadStatus(task.dir, tid.value, buffer_).nsPid,
                         task.pidLevel);
     }
 
@@ -90,8 +87,7 @@ private:
                 nested_.note(*nested_.find(at->id), who, number);
     }
 
-    const Tasks& tasks_;
-    const model::TreePids& pids_;
+    FrozenTree& tree_;
     NestedPids nested_;
     std::unordered_map<HostPid, std::uint32_t> inodes_;  ///< of the namespaces of processes in further ones
     kernel::ProcBuffer buffer_;
@@ -99,13 +95,15 @@ private:
 
 }  // namespace
 
-NestedPids seenNestedPids(const Tasks& tasks, const model::TreePids& pids) {
-    return NestedLook(tasks, pids).run();
+NestedPids seenNestedPids(FrozenTree& tree) {
+    return NestedLook(tree).run();
 }
 
-void requireNestedBirths(const Tasks& tasks, const model::TreePids& pids) {
+void requireNestedBirths(FrozenTree& tree) {
+    const model::TreePids& pids = tree.pids();
     if (pids.nested().empty())
         return;
+    const auto& tasks = tree.tasks();
     const FrozenTask& root = *tasks.front();
     std::vector<model::BirthFacts> facts;
     for (const auto& task : tasks)

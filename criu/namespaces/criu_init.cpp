@@ -24,15 +24,12 @@ bool isCriusInit(const kernel::ProcPid& process, const kernel::TaskStatus& statu
 
 }  // namespace
 
-bool countAsOwn(pid_t root, const NamespaceIds& tree, NamespaceIds& criu) {
-    if (tree.of(NamespaceKind::Pid) == criu.of(NamespaceKind::Pid))
+bool countAsOwn(HostPid parent, const NamespaceIds& tree, NamespaceIds& criu) {
+    if (tree.of(NamespaceKind::Pid) == criu.of(NamespaceKind::Pid) || !parent)
         return false;
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
-    const pid_t parent = kernel::readStatus(proc.open(root), buffer).ppid;
-    if (parent <= 0)
-        return false;
-    const kernel::ProcPid init = proc.open(parent);
+    const kernel::ProcPid init = proc.open(parent.value);
     if (!isCriusInit(init, kernel::readStatus(init, buffer)) ||
         kernel::readNamespaceId(init, NamespaceKind::Pid) != tree.of(NamespaceKind::Pid))
         return false;

@@ -59,6 +59,7 @@ class PosixQueuesDump;
 struct SeenProcess {
     const kernel::ProcPid& dir;
     HostPid pid;
+    HostPid parent;  ///< outside of the tree for its root
     TreePid treePid;
     std::string name;
     std::vector<HostPid> threads;

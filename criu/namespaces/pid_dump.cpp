@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
@@ -30,7 +32,10 @@ public:
             requireFirst();
         requireNobodyElse();
         for (const SeenProcess& process : with.tree.processes)
-            requireChildren(process);
+            if (process.ids.pidForChildren != process.ids.of(kind())) {
+                requireChildren(process);
+                childrenIn_.emplace(process.pid, process.ids.pidForChildren);
+            }
         for (const auto& space : further_.all())
             requireOwner(space);
         if (!further_.empty() && isOwn() && externalName() != nullptr)
@@ -49,11 +54,11 @@ public:
     }
 
     void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
-        for (const SeenProcess& one : inputs().tree.processes)
-            if (one.pid == process && one.ids.pidForChildren != one.ids.of(kind())) {
-                ids.has_pid_for_children_ns_id = 1;
-                ids.pid_for_children_ns_id = one.ids.pidForChildren ? numberOf(*one.ids.pidForChildren) : 0;
-            }
+        const auto found = childrenIn_.find(process);
+        if (found == childrenIn_.end())
+            return;
+        ids.has_pid_for_children_ns_id = 1;
+        ids.pid_for_children_ns_id = found->second ? numberOf(*found->second) : 0;
     }
 
     void write(const DumpOutputs& outputs) override {
@@ -71,12 +76,7 @@ public:
 
 private:
     /// CRIU 4.2 knows one pid namespace, which all are in and have their children in.
-    [[nodiscard]] bool isExtended() const {
-        const auto& all = inputs().tree.processes;
-        return std::any_of(all.begin(), all.end(), [this](const SeenProcess& process) {
-            return further_.of(process.pid) != nullptr || process.ids.pidForChildren != process.ids.of(kind());
-        });
-    }
+    [[nodiscard]] bool isExtended() const { return !further_.empty() || !childrenIn_.empty(); }
 
     [[nodiscard]] std::uint32_t numberOf(std::uint32_t inode) const {
         const auto* const space = further_.find(inode);
@@ -112,12 +112,11 @@ private:
         return nullptr;
     }
 
-    /// Where a process has its children is restored by itself: it goes there (setns(2)) or makes the namespace anew
-    /// (unshare(2)), after which it can't create threads (copy_process() in kernel/fork.c).
+    /// Where a process has its children, if it isn't where it is itself, is restored by that process: it goes there
+    /// (setns(2)) or makes the namespace anew (unshare(2)), after which it can't create threads (copy_process() in
+    /// kernel/fork.c).
     void requireChildren(const SeenProcess& process) const {
         const auto space = process.ids.pidForChildren;
-        if (space == process.ids.of(kind()))
-            return;
         if (inputs().options.compat)
             fail("{} creates its children in another pid namespace than its own, which CRIU 4.2 can't restore",
                  process.describe());
@@ -206,6 +205,8 @@ private:
     }
 
     FurtherNamespacesDump further_;
+    /// Of processes that have their children elsewhere: the namespace; none if nobody has been in it yet.
+    std::unordered_map<HostPid, std::optional<std::uint32_t>> childrenIn_;
 };
 
 }  // namespace

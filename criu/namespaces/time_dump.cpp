@@ -3,16 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/stat.hpp"
 #include "criu/namespaces/clocks.hpp"
 #include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
@@ -49,8 +48,11 @@ public:
                 addMaker(process);
         if (makers_.empty())
             return;
+        std::unordered_map<HostPid, const SeenProcess*> known;
         for (const SeenProcess& process : with.tree.processes)
-            requireMaker(process);
+            known.emplace(process.pid, &process);
+        for (const SeenProcess& process : with.tree.processes)
+            requireMaker(process, known);
     }
 
     [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
@@ -99,21 +101,14 @@ private:
             further_.add(*space, process);
     }
 
-    /// Throws Error if a process is in a namespace that one makes which isn't above it.
-    void requireMaker(const SeenProcess& process) const {
+    /// Throws Error if a process is in a namespace that one makes which isn't above it. `known`: all of them.
+    void requireMaker(const SeenProcess& process, const std::unordered_map<HostPid, const SeenProcess*>& known) const {
         const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
         if (maker == makers_.end())
             return;
-        const auto& all = inputs().tree.processes;
-        kernel::ProcBuffer buffer;
-        for (const SeenProcess* at = &process; at != nullptr;) {
-            const HostPid parent(kernel::readStat(at->dir, buffer).ppid);
-            if (parent == maker->second->pid)
+        for (auto at = known.find(process.pid); at != known.end(); at = known.find(at->second->parent))
+            if (at->second->parent == maker->second->pid)
                 return;
-            const auto found =
-                std::find_if(all.begin(), all.end(), [parent](const SeenProcess& each) { return each.pid == parent; });
-            at = found != all.end() ? &*found : nullptr;
-        }
         fail(
             "{} is in the time namespace that {} has its children in, but isn't below that process, which makes the "
             "namespace on a restore",
