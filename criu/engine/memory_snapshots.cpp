@@ -62,7 +62,7 @@ MemorySnapshots::MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log)
 
 MemorySnapshots::~MemorySnapshots() = default;
 
-std::string MemorySnapshots::whyNot(const FrozenTask& task, std::span<const kernel::Vma> vmas,
+std::string MemorySnapshots::whyNot(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                     const memory::DumpedMemory& memory) {
     if (task.compat)
         return "it is a 32-bit process";
@@ -80,7 +80,7 @@ std::string MemorySnapshots::whyNot(const FrozenTask& task, std::span<const kern
     }
     if (task.hasRings || memory::isWrittenUnseen(task.dir, vmas))
         return "devices or asynchronous I/O may write to it";
-    const kernel::NamespaceIds ids = kernel::readNamespaceIds(task.dir);
+    const kernel::NamespaceIds ids = task.namespaces();
     if (ids.pidForChildren != ids.of(kernel::NamespaceKind::Pid))
         return "the clone would be a process of the pid namespace that it has its children in";
     if (adoption_->adoptsInTree(task))

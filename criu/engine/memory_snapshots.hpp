@@ -55,7 +55,7 @@ public:
     void requireRoom();
 
 private:
-    [[nodiscard]] std::string whyNot(const FrozenTask& task, std::span<const kernel::Vma> vmas,
+    [[nodiscard]] std::string whyNot(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                      const memory::DumpedMemory& memory);
 
     std::unique_ptr<AdoptionCheck> adoption_;

@@ -91,12 +91,14 @@ NamespaceIds readNamespaceIds(const ProcPid& task) {
 }
 
 NamespaceIds FixedNamespaces::all(const ProcPid& task) {
-    NamespaceIds ids;
     for (std::size_t kind = 0; kind < kNamespaceKinds; ++kind)
-        ids.kinds[kind] = of(task, static_cast<NamespaceKind>(kind));
-    ids.pidForChildren = readId(task, "pid_for_children");
-    ids.timeForChildren = readId(task, "time_for_children");
-    return ids;
+        (void)of(task, static_cast<NamespaceKind>(kind));
+    if (!askedForChildren_) {
+        known_.pidForChildren = readId(task, "pid_for_children");
+        known_.timeForChildren = readId(task, "time_for_children");
+        askedForChildren_ = true;
+    }
+    return known_;
 }
 
 std::optional<std::uint32_t> FixedNamespaces::of(const ProcPid& task, NamespaceKind kind) {

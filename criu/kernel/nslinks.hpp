@@ -52,6 +52,7 @@ public:
 private:
     NamespaceIds known_;
     std::array<bool, kNamespaceKinds> asked_{};
+    bool askedForChildren_ = false;
 };
 
 }  // namespace criu::kernel
