@@ -233,7 +233,8 @@ void FrozenPhase::resume(model::FinalState state) {
 void FrozenPhase::end() {
     // How long it takes until the memory of those that were killed is free again isn't a part of it.
     noteTime();
-    tree().kill();
+    if (tree().kill())
+        guardian_.outlive();
 }
 
 void FrozenPhase::noteTime() noexcept {

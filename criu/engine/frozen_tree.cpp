@@ -254,14 +254,15 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
     log_.info("Frozen: {} processes", tasks_.size());
 }
 
-void FrozenTree::kill() {
+bool FrozenTree::kill() {
+    // Signals of its own namespace can't end the first process of that, nor does SIGKILL (pid_namespaces(7)).
+    constexpr HostPid kFirst(1);
+    const bool rootStays = rootPid() == kFirst;
     // The root last: whoever waits for it may rely on the others being gone, and the first process of a pid namespace
     // ends only when nobody else is left in it.
     for (std::size_t i = tasks_.size(); i > 0; --i) {
         if (!tasks_[i - 1]->alive())
             continue;
-        // Signals of its own namespace can't end the first process of that, nor does SIGKILL (pid_namespaces(7)).
-        constexpr HostPid kFirst(1);
         if (tasks_[i - 1]->pid() == kFirst)
             tasks_[i - 1]->process->killAtExit();
         else
@@ -270,6 +271,7 @@ void FrozenTree::kill() {
     clear();
     if (freezer_)
         freezer_->release();
+    return rootStays;
 }
 
 void FrozenTree::restoreGroup() {

@@ -109,8 +109,9 @@ public:
     /// How the tree calls those that criu sees. Complete when all are frozen.
     [[nodiscard]] const model::TreePids& pids() const noexcept { return pids_; }
 
-    /// Ends all processes. A cgroup that was frozen before the dump stays thawed: nobody is left in it.
-    void kill();
+    /// Ends all processes. A cgroup that was frozen before the dump stays thawed: nobody is left in it. Returns whether
+    /// the root, and with it whoever is in its pid namespace, ends only when the calling process does, which traces it.
+    [[nodiscard]] bool kill();
     /// Resumes all; with `stopped` they are sent SIGSTOP first. Before that a cgroup that was frozen before the dump is
     /// frozen again. Throws Error.
     void resume(bool stopped);
@@ -128,8 +129,8 @@ private:
     void stop(FrozenTask& task);
     void learnPids();
     void learnPidsOf(FrozenTask& task);
-
     void clear() noexcept;
+
     kernel::ProcDir proc_;
     kernel::ProcBuffer buffer_;
     compel::FreezeOptions options_;

@@ -265,7 +265,9 @@ void Guardian::abandon() noexcept {
     ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
 
-void Guardian::outlive() noexcept {
+void Guardian::letEndFirst() noexcept {
+    if (!outlives_)
+        return;
     constexpr std::chrono::seconds kLimit{30};
     if (::send(channel_.get(), &kDone, sizeof(kDone), MSG_NOSIGNAL) == sizeof(kDone))
         (void)guardian_.waitExit(kLimit);
@@ -287,9 +289,8 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         const int status = work(link);
         run.log.endStages();
-        // With criu's tracer the first process of its pid namespace ends, and with that one everybody in there.
-        if (status == 0 && root.process.pid() == 1)
-            link.outlive();
+        if (status == 0)
+            link.letEndFirst();
         ::_exit(status);
     }
     workersEnd.reset();

@@ -49,8 +49,12 @@ public:
     /// This process is about to end without having undone all that it has done: whoever watches does what is done for
     /// one that was killed.
     void abandon() noexcept;
-    /// The work has succeeded: returns when the guardian has said so and ended, or after half a minute.
-    void outlive() noexcept;
+    /// Somebody who matters to the guardian ends with this process: when the work has succeeded, the guardian says so
+    /// and ends first.
+    void outlive() noexcept { outlives_ = true; }
+    /// After the work, which has succeeded: returns at once, or if outlive() was called when the guardian has ended, at
+    /// the latest after half a minute.
+    void letEndFirst() noexcept;
 
 private:
     int ask(model::Stage stage);
@@ -61,6 +65,7 @@ private:
     const kernel::PidFd& guardian_;
     model::StageListeners& listeners_;
     model::StageListeners& drivers_;
+    bool outlives_ = false;
 };
 
 /// Runs `work` in a child process, which the caller only watches. Killing this process (even with SIGKILL, which nobody

@@ -171,13 +171,16 @@ class Connection:
 
 
 class Swrk(Connection):
-    """`criu swrk 3`, started by a client that runs in the init of a namespace."""
+    """`criu swrk 3`, started by a client that runs in the init of a namespace. `within`: a process in whose pid and mount
+    namespaces it runs, as a child of the one that waits for it."""
 
-    def __init__(self, init, binary, output, passed=(), environment=None, options=("--no-default-config",)):
+    def __init__(self, init, binary, output, passed=(), environment=None, options=("--no-default-config",), within=None):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(ours)
         self.init = init
         words = [binary, *options, "swrk", "3"]
+        if within is not None:
+            words[:0] = ["/usr/bin/nsenter", "-t", str(within), "-p", "-m"]
         numbers = {3 + at: fd for at, fd in enumerate([theirs.fileno(), *passed])}
         self.pid = init.start(words, "/", output, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **(environment or {})},
                               passed=numbers)
