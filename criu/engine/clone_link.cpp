@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <optional>
@@ -13,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/clone_keeper.hpp"
+#include "criu/engine/keeper_process.hpp"
 #include "criu/image/image_dir.hpp"
 
 namespace criu::engine {
@@ -75,19 +75,9 @@ std::optional<UniqueFd> startKeeper(const Address& address, const RestoreImages&
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the keeper of clones");
     UniqueFd own(ends[0]);
     UniqueFd client(ends[1]);
-    const pid_t between = sys(::fork(), "create the keeper of clones");
-    if (between == 0) {
-        // Somebody else's child, so that criu doesn't end before it.
-        const pid_t keeper = ::fork();
-        if (keeper == 0)
-            becomeKeeper({std::move(listener), std::move(client), images, directory, stop, log});
-        ::_exit(keeper < 0 ? errno : 0);
-    }
-    int status = 0;
-    while (::waitpid(between, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        failWith(WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD, "create the keeper of clones");
+    createKeeper("the keeper of clones", [&] {
+        becomeKeeper({std::move(listener), std::move(client), images, directory, stop, log});
+    });
     return own;
 }
 

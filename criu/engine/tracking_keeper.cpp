@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,15 +212,9 @@ std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, Log& lo
         UniqueFd own(ends[0]);
         UniqueFd client(ends[1]);
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
-        const pid_t between = sys(::fork(), "create a process");
-        if (between == 0) {
-            // Somebody else's child, so that criu doesn't end before it.
-            if (::fork() == 0)
-                becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
-            ::_exit(0);
-        }
-        while (::waitpid(between, nullptr, 0) < 0 && errno == EINTR)
-            ;
+        createKeeper("the process that tracks memory", [&] {
+            becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
+        });
         ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
         return TrackingLink(std::move(own));
     } catch (const Error& error) {
