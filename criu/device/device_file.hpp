@@ -6,9 +6,6 @@
 namespace criu::device {
 class DumpDevices;
 class RestoreDevices;
-}  // namespace criu::device
-
-namespace criu::device {
 
 /// Open files that a device subsystem takes care of.
 std::unique_ptr<files::FileKindDump> makeDeviceFileDump(DumpDevices& devices);

@@ -10,9 +10,6 @@
 namespace criu::engine {
 class BornRestore;
 class Progress;
-}  // namespace criu::engine
-
-namespace criu::engine {
 
 /// The line that says how much of memory, and of contents of devices, is filled; as long as it exists.
 [[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);

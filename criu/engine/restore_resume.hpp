@@ -27,9 +27,6 @@ class CgroupRestore;
 namespace criu::engine {
 struct RestoreRun;
 class RestorerAreas;
-}  // namespace criu::engine
-
-namespace criu::engine {
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
 /// credentials, registers, signal masks and POSIX locks are the image's. Nothing of it has run yet, and no process of a

@@ -13,9 +13,6 @@ class Log;
 namespace criu::files {
 class FileDump;
 struct OpenFd;
-}  // namespace criu::files
-
-namespace criu::files {
 
 /// What becomes of the processes after a dump.
 enum class Aftermath : std::uint8_t {

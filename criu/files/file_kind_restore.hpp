@@ -9,9 +9,6 @@ namespace criu::files {
 class FileRestore;
 class RestoredFile;
 class RestoredTree;
-}  // namespace criu::files
-
-namespace criu::files {
 
 /// The half of a kind of files that restores them. One object lives for one restore and may have state of it. All is
 /// called in the process that directs the restore; what happens in restored processes is RestoredFile's.

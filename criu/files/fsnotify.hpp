@@ -6,9 +6,6 @@
 namespace criu::files {
 class PathDump;
 class PathRemaps;
-}  // namespace criu::files
-
-namespace criu::files {
 
 /// inotify(7): watches with their numbers and masks. Events that weren't read are lost; the log warns.
 std::unique_ptr<FileKindDump> makeInotifyDump(const PathDump& paths);

@@ -6,9 +6,6 @@
 namespace criu::memory {
 class Segments;
 class SegmentsDump;
-}  // namespace criu::memory
-
-namespace criu::memory {
 
 /// Descriptors of memfds. A dump gathers their memory in `segments`, a restore has made it there. Both outlive the
 /// halves.

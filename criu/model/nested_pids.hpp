@@ -37,8 +37,9 @@ public:
 
     /// `parent`: null for the namespace of the tree's root. The result lives as long as this object.
     Space& add(std::uint32_t id, const Space* parent);
-    /// Somebody is seen from a namespace by this number. Throws Error if it's known by another number, or somebody else
-    /// by this one.
+    /// Somebody is seen from a namespace by this number. Throws Error if it's known by another number there. That
+    /// nobody else has the number is for the caller to know: the kernel sees to it on a dump, who reads images checks
+    /// it.
     void note(Space& space, TreePid who, pid_t number);
 
     /// Where somebody is: the deepest namespace that sees it. Null: in that of the tree's root.

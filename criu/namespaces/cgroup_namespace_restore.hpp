@@ -10,9 +10,6 @@ class CgroupRestore;
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// The cgroup namespace of a restored tree (cgroup_namespaces(7)), whose roots are groups that `groups` has made. Null
 /// if the tree had none.

@@ -6,9 +6,6 @@
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// The IPC namespace of a restored tree (ipc_namespaces(7)): a new one with the objects of the images, a joined one, or
 /// that of criu, whose System V objects are restored one by one then. Null if there is nothing to do.

@@ -6,9 +6,6 @@
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// Whether --new-pidns gives the tree a pid namespace: it is asked for, and the tree had none for itself.
 [[nodiscard]] bool getsNewPids(const RestoreInputs& inputs);

@@ -152,7 +152,7 @@ std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs) {
     const std::uint32_t number = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Pid).own;
     const bool fresh = getsNewPids(inputs);
     if (number == 0 && !fresh)
-        return std::make_unique<NestedPidRestore>(inputs.tree);
+        return NestedPidRestore::isNeeded(inputs.tree) ? std::make_unique<NestedPidRestore>(inputs.tree) : nullptr;
     if (inputs.options.newPidNamespace && !fresh)
         inputs.log.debug("--new-pidns changes nothing: the tree has a pid namespace of its own");
     inputs.surroundings.ownPids = true;

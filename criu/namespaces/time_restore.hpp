@@ -6,9 +6,6 @@
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// The time namespace of a restored tree (time_namespaces(7)). It is always a new one or a joined one, where the kernel
 /// can make one, because clocks are to go on from where they were at the dump. Null if there is nothing to do.

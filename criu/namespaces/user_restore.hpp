@@ -6,9 +6,6 @@
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// The user namespace of a restored tree (user_namespaces(7)). Null
 /// if there is nothing to do.

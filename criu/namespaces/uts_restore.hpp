@@ -6,9 +6,6 @@
 namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
-}  // namespace criu::namespaces
-
-namespace criu::namespaces {
 
 /// The UTS namespace of a restored tree (uts_namespaces(7)): a new one with the names of the images, or a joined one.
 /// Null if there is nothing to do.

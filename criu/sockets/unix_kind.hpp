@@ -6,9 +6,6 @@
 namespace criu::sockets {
 class CarriedSockets;
 class SocketCarriers;
-}  // namespace criu::sockets
-
-namespace criu::sockets {
 
 /// Unix sockets of all types, with names, connections, queues and what is in flight in them.
 std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers);

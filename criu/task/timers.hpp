@@ -32,8 +32,8 @@ private:
 };
 
 /// Starts the timers; done last in a process' program, when all its threads exist. `numberOf`: what the process calls
-/// its threads in its own pid namespace. `idsSettable`: the kernel has
-/// PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers get their ids without counting up to them.
+/// its threads in its own pid namespace. `idsSettable`: the kernel has PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers
+/// get their ids without counting up to them.
 void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::function<pid_t(TreePid)>& numberOf,
                    bool idsSettable, pie::StepList& steps, pie::RemoteData& data);
 

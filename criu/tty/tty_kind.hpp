@@ -9,9 +9,6 @@
 namespace criu::tty {
 class OutsideTerminals;
 struct SeenSession;
-}  // namespace criu::tty
-
-namespace criu::tty {
 
 /// Terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty. Documentation/terminals.md
 /// describes what the images have of them and how they are restored.
