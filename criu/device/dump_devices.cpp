@@ -50,6 +50,12 @@ bool DumpDevices::announce(std::span<const HostPid> processes) {
     return done;
 }
 
+std::string_view DumpDevices::whoCheckpoints(HostPid pid) const {
+    const auto found =
+        std::find_if(parts_.begin(), parts_.end(), [pid](const Part& part) { return part.dump->willCheckpoint(pid); });
+    return found != parts_.end() ? found->subsystem->name() : std::string_view();
+}
+
 void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled) {
     // What one has done with may still be changed by those after it.
     const auto last =

@@ -21,6 +21,8 @@ public:
     void pause(HostPid pid);
     [[nodiscard]] bool wantAnnouncement();
     [[nodiscard]] bool announce(std::span<const HostPid> processes);
+    /// The name of a subsystem whose checkpoint() will do something to a process that is stopped; empty: none does.
+    [[nodiscard]] std::string_view whoCheckpoints(HostPid pid) const;
     /// All processes of the tree that are alive. `settled` is told, in the calling thread, of processes that no
     /// subsystem will change any more, though not of all of them.
     void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);

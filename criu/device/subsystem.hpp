@@ -118,6 +118,8 @@ public:
     virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);
     /// Whether checkpointAll() may change a process: no other subsystem says of it before that it stays as it is.
     [[nodiscard]] virtual bool checkpoints() const { return false; }
+    /// Whether it will do anything to this one, which is stopped.
+    [[nodiscard]] virtual bool willCheckpoint(HostPid) const { return false; }
     /// Whether this subsystem takes care of a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// Whether dump() is worth calling for a descriptor.

@@ -12,6 +12,7 @@
 #include "criu/engine/dump_files.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/dump_memory.hpp"
+#include "criu/engine/dump_refusals.hpp"
 #include "criu/engine/dump_task.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/mapped_files.hpp"
@@ -110,6 +111,7 @@ void CapturedPhase::Capture::captureTables() {
             files_.addTable(*task);
         }
     }
+    refuseNestedDevices(frozen_.tree(), frozen_.devices());
 }
 
 void CapturedPhase::Capture::captureProcesses() {

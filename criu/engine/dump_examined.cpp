@@ -26,6 +26,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
       unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
+    refuseNestedDevices(frozen.tree(), frozen.devices());
     namespaces_.lock();
     frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;

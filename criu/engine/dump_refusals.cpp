@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
 #include "criu/engine/nested_pids.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -138,6 +140,17 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
     refuseSharedOutside(tree);
     refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
     refuseShared(tree, kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+}
+
+void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
+    // Drivers know processes by the innermost of their numbers.
+    if (tree.pids().nested().empty())
+        return;
+    std::string_view name = devices.used().empty() ? std::string_view() : devices.used().front();
+    for (auto task = tree.tasks().begin(); name.empty() && task != tree.tasks().end(); ++task)
+        name = devices.whoCheckpoints((**task).pid());
+    if (!name.empty())
+        fail("a tree that has pid namespaces below its own and uses devices ({}) can't be dumped yet", name);
 }
 
 }  // namespace criu::engine

@@ -39,6 +39,7 @@ public:
     void checkpointAll(std::span<compel::FrozenProcess* const> processes,
                        const device::ProcessSettled& settled) override;
     [[nodiscard]] bool checkpoints() const override { return !processes_.empty(); }
+    [[nodiscard]] bool willCheckpoint(HostPid pid) const override { return processes_.contains(pid); }
     void dumpLate(HostPid root) override;
     void release(bool goOn) override;
 

@@ -4,27 +4,23 @@ import os
 import signal
 import time
 
-from cases import Failed, Run
-from played import LOCKED, RUNNING, Driver, begin, started, traced
+from cases import Failed
+from played import (LOCKED, RUNNING, Driver, begin, kill, look_at_child, require_failure, running, started, traced)
 
 MOMENTS = 10
 
 
 def fault(settings, wanted, pattern, *options, verb="dump"):
     """A dump that fails because the driver does leaves the program running and unlocked."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.refused(verb, pattern, *options, environment={"FAKE_CUDA_FAULT": wanted})
         time.sleep(0.1)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def lost(settings, wanted, pattern, *options):
     """Where the driver itself has lost a process, the dump fails and says so, and lets go of it."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.refused("dump", pattern, *options, environment={"FAKE_CUDA_FAULT": wanted})
         if os.path.exists(os.path.join(run.images, "inventory.img")):
             raise Failed("there is an inventory after a failed dump")
@@ -33,100 +29,68 @@ def lost(settings, wanted, pattern, *options):
         with open(f"/proc/{run.pid}/stat", encoding="utf-8") as file:
             if file.read().rsplit(")", 1)[1].split()[0] not in "SR":
                 raise Failed("the process doesn't run")
-    finally:
-        run.clean()
 
 
 def failed_restore(settings, wanted, pattern):
     """A restore that fails leaves nothing, and can be tried again."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.dump()
         run.refused("restore", pattern, "-d", environment={"FAKE_CUDA_FAULT": wanted})
         if run.alive():
             raise Failed("a failed restore has left a process")
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def stopped(settings):
     """The driver can do nothing for a process that is stopped: refused, and it stays stopped."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         os.kill(run.pid, signal.SIGSTOP)
         run.refused("dump", "stopped by a signal.*SIGCONT")
         os.kill(run.pid, signal.SIGCONT)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def interrupted(settings, wanted, limit):
     """SIGTERM while the driver is at work ends the dump in time, and the program goes on."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         with begin(run, "dump", wanted, "-t", str(run.pid)) as dump:
             asked = time.monotonic()
             dump.terminate()
-            if dump.wait(60) == 0:
-                raise Failed("the dump ended well")
+            require_failure(dump)
             if time.monotonic() - asked > limit:
                 raise Failed(f"the dump took {time.monotonic() - asked:.1f} s to end")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def interrupted_restore(settings):
     """SIGTERM while the driver doesn't answer ends a restore, which leaves nothing."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.dump()
         with begin(run, "restore", "restore=hang", "-d") as restore:
             restore.terminate()
-            if restore.wait(60) == 0:
-                raise Failed("the restore ended well")
+            require_failure(restore)
         if run.alive():
             raise Failed("an interrupted restore has left a process")
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
-
-
-def kill(criu, of_worker):
-    """Kills criu, or the process that does its work while it watches."""
-    try:
-        with open(f"/proc/{criu.pid}/task/{criu.pid}/children", encoding="utf-8") as file:
-            workers = [int(pid) for pid in file.read().split()]
-        for pid in workers[:1] if of_worker else [criu.pid]:
-            os.kill(pid, signal.SIGKILL)
-    except (FileNotFoundError, ProcessLookupError):
-        pass  # it is done
 
 
 def killed(settings, wanted):
     """Even a dump that is killed with the driver's work half done leaves the program running and unlocked."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         with begin(run, "dump", wanted, "-t", str(run.pid)) as dump:
             if "slow" in wanted:
                 run.until(lambda: Driver(settings).busy(run.pid), 20, "the driver to begin")
             kill(dump, of_worker=True)
-            if dump.wait(20) == 0:
-                raise Failed("the dump ended well")
+            require_failure(dump)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def killed_at_moments(settings):
     """criu, or the process that does its work, is killed at moments all over a dump: the program goes on, unlocked."""
-    run = started(settings)
     driver = Driver(settings)
-    try:
+    with started(settings) as run:
         run.dump("--leave-running")
         for moment in range(MOMENTS):
             with begin(run, "dump", "none", "-t", str(run.pid), "--leave-running") as dump:
@@ -135,15 +99,12 @@ def killed_at_moments(settings):
             run.until(lambda: not traced(run.pid), 20, "the end of what a killed dump was at")
             driver.until(run, RUNNING)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def restores_killed_at_moments(settings):
     """criu is killed at moments all over a restore: nothing is left, or the tree runs if it was done."""
-    run = started(settings)
     driver = Driver(settings)
-    try:
+    with started(settings) as run:
         run.dump()
         run.restore()
         seconds = run.times["restore"]
@@ -158,8 +119,6 @@ def restores_killed_at_moments(settings):
             run.dump()
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def is_left(run, driver):
@@ -171,59 +130,42 @@ def is_left(run, driver):
 
 def killed_with_others_lock(settings):
     """What somebody else had locked is locked again when a dump is killed that had checkpointed it."""
-    run = started(settings)
     driver = Driver(settings)
-    try:
+    with started(settings) as run:
         driver.call("Lock", run.pid)
         with begin(run, "dump", "checkpoint=slow", "-t", str(run.pid)) as dump:
             run.until(lambda: driver.busy(run.pid), 20, "the driver to begin")
             kill(dump, of_worker=True)
-            if dump.wait(20) == 0:
-                raise Failed("the dump ended well")
+            require_failure(dump)
         if driver.state(run.pid) != LOCKED:
             raise Failed(f"state {driver.state(run.pid)} after a dump that was killed")
         driver.call("Unlock", run.pid)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def killed_beside_namesake(settings):
     """A killed dump is undone for its own processes, not for those that have the same pid in another pid namespace."""
     driver = Driver(settings)
-    runs = []
-    try:
-        for _ in range(2):
-            run = Run(settings, ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setsid",
-                                 settings.counter, "16"], "READY 1")
-            runs.append(run)
-            with open(f"/proc/{run.process.pid}/task/{run.process.pid}/children", encoding="utf-8") as file:
-                run.pid = int(file.read())
-        one, other = runs
+    command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setsid", settings.counter, "16"]
+    with running(settings, command) as one, running(settings, command) as other:
+        for run in (one, other):
+            look_at_child(run)
         driver.call("Lock", other.pid)
         with begin(one, "dump", "checkpoint=slow", "-t", str(one.pid)) as dump:
             one.until(lambda: driver.busy(one.pid), 20, "the driver to begin")
             kill(dump, of_worker=True)
-            if dump.wait(20) == 0:
-                raise Failed("the dump ended well")
+            require_failure(dump)
         if (driver.state(one.pid), driver.state(other.pid)) != (RUNNING, LOCKED):
             raise Failed(f"states {driver.state(one.pid)} and, of the other, {driver.state(other.pid)}")
         driver.call("Unlock", other.pid)
-        for run in runs:
+        for run in (one, other):
             run.end(1)
-    finally:
-        for run in runs:
-            run.process.kill()
-            run.clean()
 
 
 def refused_by_others(settings):
     """A dump that is refused when processes stand still, for a reason that has nothing to do with GPUs, unlocks them."""
-    run = Run(settings, ["sh", "-c", f"{settings.counter} 16 & wait"], "READY")
-    shell = run.pid
-    try:
-        with open(f"/proc/{shell}/task/{shell}/children", encoding="utf-8") as file:
-            run.pid = int(file.read())
+    with running(settings, ["sh", "-c", f"{settings.counter} 16 & wait"], "READY") as run:
+        look_at_child(run)
         asked = time.monotonic()
         run.refused("dump", "doesn't lead its session")
         if time.monotonic() - asked > 8:
@@ -231,21 +173,26 @@ def refused_by_others(settings):
         if (state := Driver(settings).state(run.pid)) != RUNNING:
             raise Failed(f"state {state} after a dump that was refused")
         run.end(1)
-    finally:
-        run.pid = shell
-        run.clean()
+
+
+def nested(settings):
+    """Processes in pid namespaces below that of the tree are refused before the driver copies anything out."""
+    with running(settings, ["unshare", "--pid", "--fork", "--kill-child", settings.counter, "16"], "READY") as run:
+        run.refused("dump", "pid namespaces below its own and uses devices",
+                    environment={"FAKE_CUDA_FAULT": "checkpoint=999"})
+        look_at_child(run)
+        if (state := Driver(settings).state(run.pid)) != RUNNING:
+            raise Failed(f"state {state} after a dump that was refused")
+        run.end(1)
 
 
 def failed_before(settings):
     """A process that the driver has lost is refused by its state."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.refused("dump", "304", environment={"FAKE_CUDA_FAULT": "checkpoint=broken"})
         run.refused("dump", r"process \d+ is in state 3 of the CUDA driver, in which it can't be dumped")
         if not run.alive() or traced(run.pid):
             raise Failed("the process was ended, or is held")
-    finally:
-        run.clean()
 
 
 def not_brought_back(settings):
@@ -255,9 +202,6 @@ def not_brought_back(settings):
 
 def left_open(settings):
     """A child that was forked from a process with CUDA state has devices open that nobody can close: refused."""
-    run = started(settings, "16", "fork", "1")
-    try:
+    with started(settings, "16", "fork", "1") as run:
         run.refused("dump", r"descriptor \d+ of process \d+ is /dev/nvidia.*forked")
         run.end(1)
-    finally:
-        run.clean()

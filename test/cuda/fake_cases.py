@@ -7,44 +7,38 @@ import signal
 import sys
 import time
 
-from cases import Failed, Run, Settings, counter
+from cases import Failed, Settings, counter
 from failure_cases import (failed_before, failed_restore, fault, interrupted, interrupted_restore, killed, killed_at_moments,
-                           killed_beside_namesake, killed_with_others_lock, left_open, lost, not_brought_back, refused_by_others,
-                           restores_killed_at_moments, stopped)
+                           killed_beside_namesake, killed_with_others_lock, left_open, lost, nested, not_brought_back,
+                           refused_by_others, restores_killed_at_moments, stopped)
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
                            shown, smaller_gpu, too_old)
 import overlap_cases as overlap
-from played import CHECKPOINTED, LOCKED, Driver, Nodes, started
+from played import CHECKPOINTED, LOCKED, Driver, Nodes, running, started
 from storage_cases import no_room_for_images, on_two_devices, stored
 
 
 def made_ready(settings):
     """The memory that the driver copies into was made by criu, with the flags that the driver wanted taken off."""
-    run = started(settings, "64")
-    try:
+    with started(settings, "64") as run:
         run.dump()
         if not re.search(r"64 MiB of process \d+ were made ready", run.log("dump")):
             raise Failed("the driver's mapping wasn't seen")
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def on_nodes(settings, command, says):
     """Where a machine has several nodes, the driver's thread is asked where it would have its memory, and what it
     copies into is made there. (All of it is on node 0 here: that is the only one.)"""
     settings.machine = Nodes(settings.images)
-    run = Run(settings, [*command, settings.counter, "64"], "READY")
-    try:
+    with running(settings, [*command, settings.counter, "64"]) as run:
         run.dump()
         if not re.search(rf"memory for contents of process \d+ is made {says}", run.log("dump")):
             raise Failed("the node wasn't chosen")
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 # Runs a program all whose memory has to be on node 0 (set_mempolicy(2), MPOL_BIND).
@@ -56,9 +50,8 @@ os.execv(sys.argv[1], sys.argv[1:])"""]
 
 def of_others(settings, calls, state):
     """What somebody else has locked or checkpointed before the dump stays so, however the dump ends."""
-    run = started(settings)
     driver = Driver(settings)
-    try:
+    with started(settings) as run:
         for call in calls:
             driver.call(call, run.pid)
         run.dump("--leave-running")
@@ -76,15 +69,12 @@ def of_others(settings, calls, state):
             driver.call("Restore", run.pid)
         driver.call("Unlock", run.pid)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def left_stopped(settings):
     """A tree that stays stopped after its restore stays locked: nobody can submit work then."""
-    run = started(settings)
     driver = Driver(settings)
-    try:
+    with started(settings) as run:
         run.dump()
         run.restore("--leave-stopped")
         os.kill(run.pid, signal.SIGCONT)
@@ -93,19 +83,14 @@ def left_stopped(settings):
             raise Failed(f"state {driver.state(run.pid)} after a restore that leaves it stopped")
         driver.call("Unlock", run.pid)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def executed(settings):
     """A child that has executed another program is an ordinary process."""
-    counter_of = started(settings, "16", "exec", "1")
-    try:
+    with started(settings, "16", "exec", "1") as counter_of:
         counter_of.dump()
         counter_of.restore()
         counter_of.end(1)
-    finally:
-        counter_of.clean()
 
 
 def counter_with(settings, wanted):
@@ -116,15 +101,12 @@ def counter_with(settings, wanted):
 
 def objects(settings):
     """Graphs, events, streams with kernels under way, and memory that was mapped by hand."""
-    run = Run(settings, [os.path.join(os.path.dirname(settings.counter), "objects")], "READY")
-    try:
+    with running(settings, [os.path.join(os.path.dirname(settings.counter), "objects")], "READY") as run:
         for _ in range(2):
             time.sleep(0.2)
             run.dump()
             run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 CASES = {
@@ -180,6 +162,7 @@ CASES = {
     "killed when somebody else had locked it": killed_with_others_lock,
     "killed beside one of the same pid": killed_beside_namesake,
     "refused for another reason": refused_by_others,
+    "in a pid namespace below that of the tree": nested,
     "a process that is lost already": failed_before,
     "a dump that can't bring it back": not_brought_back,
     "locked by somebody else": lambda settings: of_others(settings, ["Lock"], LOCKED),

@@ -7,27 +7,23 @@ import socket
 import subprocess
 import time
 
-from cases import Failed, Run
+from cases import Failed
 from harness import rpc
-from played import LOCKED, RUNNING, Driver, started
+from played import LOCKED, RUNNING, Driver, children, running, started
 
 
 def switched_off(settings):
     """Without the subsystem nothing is asked of the driver, and nothing of it is in the images."""
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.dump("--no-device", "cuda", "--leave-running")
         if os.path.exists(os.path.join(run.images, "cuda.img")):
             raise Failed("there is a cuda.img")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def pre_dumped(settings, *options):
     """Host memory is dumped beforehand, which the log says; what GPUs hold comes with the dump. Twice, as a chain."""
-    run = started(settings, "32", "pinned")
-    try:
+    with started(settings, "32", "pinned") as run:
         whole = run.images
         for number in range(2):
             run.images = f"{whole}{number}"
@@ -39,14 +35,11 @@ def pre_dumped(settings, *options):
         run.dump("--track-mem", "--prev-images-dir", f"../{os.path.basename(whole)}1", *options)
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def page_server(settings):
     """Contents of GPUs go to a page server like other memory."""
-    run = started(settings, "32")
-    try:
+    with started(settings, "32") as run:
         os.makedirs(run.images)
         pid_file = os.path.join(run.images, "server.pid")
         subprocess.run([settings.criu, "page-server", "-D", run.images, "-o", "page-server.log", "-v4", "--address",
@@ -55,8 +48,6 @@ def page_server(settings):
         run.dump("--page-server", "--address", "127.0.0.1", "--port", port)
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def together(settings):
@@ -67,37 +58,31 @@ def together(settings):
             while not os.path.exists(server):
                 time.sleep(0.01)
             script = f"{settings.socket_user} use {server} & sleep 1000 & exec {settings.counter} 16"
-            run = Run(settings, ["sh", "-c", script], "READY", 2,
-                      environment={"EXAMPLE_SERVER": server})
             plugins = ["--libdir", settings.plugins]
             settings.environment["EXAMPLE_SERVER"] = server
-            settings.environment["EXAMPLE_LOG"] = os.path.join(run.work, "calls")
-            try:
+            with running(settings, ["sh", "-c", script], "READY", 2) as run:
+                settings.environment["EXAMPLE_LOG"] = os.path.join(run.work, "calls")
                 for _ in range(2):
                     run.dump(*plugins)
                     run.restore(*plugins)
                 with open(settings.environment["EXAMPLE_LOG"], encoding="utf-8") as calls:
                     if "UNIX_SK" not in calls.read():
                         raise Failed("the plugin wasn't asked")
-                with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="utf-8") as file:
-                    children = [int(pid) for pid in file.read().split()]
-                if len(children) != 2:
-                    raise Failed(f"the children are {children}")
-                for child in children:
+                others = children(run.pid)
+                if len(others) != 2:
+                    raise Failed(f"the children are {others}")
+                for child in others:
                     os.kill(child, signal.SIGTERM)
                 run.until(lambda: run.lines("PASS"), 20, "the check of the plugin's socket")
                 run.end(2)
-            finally:
-                run.clean()
         finally:
             serving.kill()
 
 
 def streamed(settings):
     """All goes through one stream."""
-    run = started(settings, "32")
-    stream = os.path.join(run.work, "stream")
-    try:
+    with started(settings, "32") as run:
+        stream = os.path.join(run.work, "stream")
         run.dump("--leave-running", "--stream-to", stream)
         for _ in range(2):
             run.dump("--stream-to", stream)
@@ -105,31 +90,25 @@ def streamed(settings):
                 raise Failed("a dump into a stream has left images")
             run.restore("--stream-from", stream)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def of_criu_42(settings):
     """Images as CRIU 4.2 and its plugin make them have no cuda.img: which process is to be restored is seen then."""
-    run = started(settings, "16", "threads", "2")
-    try:
+    with started(settings, "16", "threads", "2") as run:
         run.dump()
         os.unlink(os.path.join(run.images, "cuda.img"))
         run.refused("restore", "the images have no GPU '0', or several", "-d", "--gpu-map", "0=0")
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def requested(settings):
     """A client's requests: a dump that the driver refuses, one that it doesn't, and a restore."""
-    run = started(settings)
-    os.makedirs(run.images)
-    configuration = os.path.join(run.work, "configuration")
-    with open(configuration, "w", encoding="utf-8") as file:
-        file.write("cuda-timeout 30\n")
-    try:
+    with started(settings) as run:
+        os.makedirs(run.images)
+        configuration = os.path.join(run.work, "configuration")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write("cuda-timeout 30\n")
         reply = request(run, "DUMP", {"pid": run.pid}, FAKE_CUDA_FAULT="checkpoint=801")
         if reply["success"] or "managed memory" not in reply.get("cr_errmsg", "") + run.log("DUMP"):
             raise Failed(f"the reply to a request that can't be granted is {reply}")
@@ -141,8 +120,6 @@ def requested(settings):
                 run.process.wait(30)
                 run.process = None
         run.end(1)
-    finally:
-        run.clean()
 
 
 def request(run, kind, options, **environment):
@@ -168,9 +145,8 @@ def request(run, kind, options, **environment):
 def in_background(settings, staged=True):
     """Memory that is written when the tree runs again is what the driver had copied out, whatever happens to it then.
     `staged`: contents are in memory of the process, not in the images before it runs again."""
-    run = started(settings, "96")
     driver = Driver(settings)
-    try:
+    with started(settings, "96") as run:
         for attempt in range(10):
             if seen_late(run, driver, f"images{attempt}") or not staged:
                 break
@@ -187,8 +163,6 @@ def in_background(settings, staged=True):
         driver.until(run, LOCKED)
         driver.call("Unlock", run.pid)
         run.end(1)
-    finally:
-        run.clean()
 
 
 def seen_late(run, driver, images):
@@ -203,9 +177,7 @@ def seen_late(run, driver, images):
         while dump.poll() is None and not late:
             if not os.path.exists(log) or "The tree runs again" not in run.log("dump"):
                 continue
-            with open(f"/proc/{dump.pid}/task/{dump.pid}/children", encoding="utf-8") as file:
-                worker = int((file.read().split() or ["0"])[0])
-            if worker != 0:
+            for worker in children(dump.pid)[:1]:
                 os.kill(worker, signal.SIGSTOP)
                 late = run.size() < 64 << 20
                 driver.until(run, RUNNING)

@@ -12,15 +12,12 @@ from played import Driver, Machine, on_machine, started
 def too_old(settings):
     """A driver from before the calls: refused by name, and the program goes on."""
     old = os.path.join(os.path.dirname(settings.environment["LD_LIBRARY_PATH"]), "fake-old")
-    run = started(settings)
-    try:
+    with started(settings) as run:
         run.refused("dump", "the CUDA driver is too old.*570", environment={"LD_LIBRARY_PATH": old})
         code, said = check(settings, {"LD_LIBRARY_PATH": old})
         if code == 0 or "570" not in said:
             raise Failed(f"criu check --feature cuda: {code}: {said}")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def check(settings, environment=None):
@@ -43,20 +40,16 @@ def checked(settings):
 def shown(settings):
     """crit show says driver, GPUs and the contents of each process."""
     seen = on_machine(settings, Machine(settings.images))
-    run = started(seen)
-    try:
+    with started(seen) as run:
         run.dump()
         result = subprocess.run([settings.crit, "show", run.images], capture_output=True, text=True, check=False)
         if result.returncode != 0 or not re.search("NVIDIA H100, 1024 GiB, driver 580.159.04", result.stdout):
             raise Failed(f"crit show: {result.returncode}: {result.stdout} {result.stderr}")
-    finally:
-        run.clean()
 
 
 def other_machine(settings, pattern, then, now, *options):
     """Images of one machine are refused on another before anything is made."""
-    run = started(on_machine(settings, Machine(settings.images, *then)))
-    try:
+    with started(on_machine(settings, Machine(settings.images, *then))) as run:
         run.dump()
         run.settings = on_machine(settings, Machine(settings.images, *now))
         run.refused("restore", pattern, "-d", *options)
@@ -65,8 +58,6 @@ def other_machine(settings, pattern, then, now, *options):
         run.settings = on_machine(settings, Machine(settings.images, *then))
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def moved(settings, *options):
@@ -75,9 +66,8 @@ def moved(settings, *options):
     gpus = ("NVIDIA H100", "NVIDIA H100")
     first = Machine(settings.images, gpus=gpus[:1] if not options else gpus)
     second = Machine(settings.images, gpus=gpus[:1], first=1) if not options else first
-    run = started(on_machine(settings, first, **both))
     driver = Driver(settings)
-    try:
+    with started(on_machine(settings, first, **both)) as run:
         if driver.devices(run.pid) != 1:
             raise Failed("the program isn't on the first GPU")
         run.dump()
@@ -86,21 +76,16 @@ def moved(settings, *options):
         if driver.devices(run.pid) != 2:
             raise Failed(f"memory is on GPUs {driver.devices(run.pid):#b}")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def no_room(settings):
     """Free memory of GPUs is looked at before anything is made: a restore that runs out of it can't be undone."""
-    run = started(settings, "64")
-    try:
+    with started(settings, "64") as run:
         run.dump()
         run.refused("restore", "64 MiB are to be put on GPUs, which have only 8 MiB", "-d",
                     environment={"FAKE_CUDA_FREE": "8"})
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def other_library(settings):
@@ -108,8 +93,7 @@ def other_library(settings):
     own = os.path.join(settings.images, "libraries")
     shutil.copytree(settings.environment["LD_LIBRARY_PATH"], own)
     library = os.path.join(own, "libcuda.so.1")
-    run = started(settings, environment={"LD_LIBRARY_PATH": own})
-    try:
+    with started(settings, environment={"LD_LIBRARY_PATH": own}) as run:
         run.dump()
         with open(library, "rb") as file:
             content = file.read()
@@ -127,17 +111,14 @@ def other_library(settings):
         os.chmod(library, 0o755)
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def in_a_container(settings):
     """A container that is given one of a machine's two GPUs: what was on the other one is put there by its UUID."""
     both = {"FAKE_CUDA_DEVICES": "2"}
     gpus = ("NVIDIA H100", "NVIDIA H100")
-    run = started(on_machine(settings, Machine(settings.images, gpus=gpus), **both), "16", "device", "1")
     driver = Driver(settings)
-    try:
+    with started(on_machine(settings, Machine(settings.images, gpus=gpus), **both), "16", "device", "1") as run:
         run.dump()
         run.settings = on_machine(settings, Machine(settings.images, gpus=gpus[:1]), **both)
         run.refused("restore", "--gpu-map: there is no GPU 1 here", "-d", "--gpu-map", "1=1")
@@ -146,8 +127,6 @@ def in_a_container(settings):
         if driver.devices(run.pid) != 1:
             raise Failed(f"memory is on GPUs {driver.devices(run.pid):#b}")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def uuid(device):
@@ -158,17 +137,14 @@ def uuid(device):
 def chosen(settings, then, now, devices, *options):
     """A program on the first played device is restored on another machine; which devices it is on then, a bit each."""
     three = {"FAKE_CUDA_DEVICES": "3"}
-    run = started(on_machine(settings, then, **three))
     driver = Driver(settings)
-    try:
+    with started(on_machine(settings, then, **three)) as run:
         run.dump()
         run.settings = on_machine(settings, now, **three)
         run.restore(*options)
         if driver.devices(run.pid) != devices:
             raise Failed(f"memory is on GPUs {driver.devices(run.pid):#b}")
         run.end(1)
-    finally:
-        run.clean()
 
 
 def named_gpu(settings):
@@ -187,8 +163,7 @@ def smaller_gpu(settings):
     """Another GPU has to have as much memory as the one before, and room for what comes there, whatever others have."""
     both = {"FAKE_CUDA_DEVICES": "2"}
     gpu = Machine(settings.images)
-    run = started(on_machine(settings, gpu, **both, FAKE_CUDA_MEMORY="81559"), "64")
-    try:
+    with started(on_machine(settings, gpu, **both, FAKE_CUDA_MEMORY="81559"), "64") as run:
         run.dump()
         other = Machine(settings.images, first=1)
         run.settings = on_machine(settings, other, FAKE_CUDA_MEMORY="40960", **both)
@@ -198,5 +173,3 @@ def smaller_gpu(settings):
         run.settings = on_machine(settings, other, FAKE_CUDA_MEMORY="81559", FAKE_CUDA_FREE="8,1000", **both)
         run.restore()
         run.end(1)
-    finally:
-        run.clean()

@@ -5,8 +5,7 @@ import os
 import subprocess
 
 from cases import Failed, Run
-from failure_cases import kill
-from played import RUNNING, Driver, begin
+from played import RUNNING, Driver, begin, kill
 
 MEBIBYTES = 64
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The played driver and the machine that it is in, as cases use them."""
+import contextlib
 import ctypes
 import os
+import signal
 import subprocess
 
 from cases import Failed, Run, Settings
+from harness import processes
 
 RUNNING, LOCKED, CHECKPOINTED = range(3)
 
@@ -93,8 +96,51 @@ class Driver:
             raise Failed(f"the played driver answered {result}")
 
 
+def children(pid):
+    """The pids of its first thread's children; none when it is gone."""
+    return [int(child) for child in (processes.text(f"/proc/{pid}/task/{pid}/children") or "").split()]
+
+
+def traced(pid):
+    """Whether criu still holds any thread of a process."""
+    return any((processes.status(pid, thread) or {}).get("TracerPid", "0") != "0" for thread in processes.threads(pid))
+
+
+@contextlib.contextmanager
+def running(settings, command, ready="READY", count=1, **options):
+    """A program while a case is about it. The case may look at another process of its session: see look_at_child()."""
+    run = Run(settings, command, ready, count, **options)
+    leader = run.pid
+    try:
+        yield run
+    finally:
+        run.pid = leader
+        run.clean()
+
+
 def started(settings, *words, **options):
-    return Run(settings, [settings.counter, *(words or ["16"])], "READY", **options)
+    """The program `counter`."""
+    return running(settings, [settings.counter, *(words or ["16"])], **options)
+
+
+def look_at_child(run):
+    """What is dumped, restored and ended from here on is the only child of what the case was about."""
+    run.pid, = children(run.pid)
+
+
+def kill(criu, of_worker):
+    """Kills criu, or the process that does its work while it watches."""
+    for pid in children(criu.pid)[:1] if of_worker else [criu.pid]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it is done
+
+
+def require_failure(criu):
+    """The end of one that was interrupted or killed."""
+    if criu.wait(60) == 0:
+        raise Failed("it ended well")
 
 
 def begin(run, verb, wanted, *options):
@@ -118,8 +164,3 @@ def on_machine(settings, machine, **environment):
     seen.check = settings.check
     seen.crit = settings.crit
     return seen
-
-
-def traced(pid):
-    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        return "\nTracerPid:\t0\n" not in status.read()

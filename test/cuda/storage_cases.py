@@ -23,8 +23,7 @@ def stored(settings, case, *, straight=True, **options):
 
 def no_room_for_images(settings):
     """Where images can't take contents, these are held until the driver takes them back: the program goes on."""
-    run = started(settings, "64")
-    try:
+    with started(settings, "64") as run:
         small = os.path.join(run.work, "small")
         os.mkdir(small)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", small], check=True)
@@ -39,8 +38,6 @@ def no_room_for_images(settings):
         run.dump()
         run.restore()
         run.end(1)
-    finally:
-        run.clean()
 
 
 def on_two_devices(settings):
