@@ -64,24 +64,38 @@ timed() {
     verify
 }
 
-# usage: rounds OPTION: medians of $turns restores, after one that isn't measured
-rounds() {
-    all_took=
-    all_filled=
-    all_peak=
-    timed "restore$1-0" "$1"
-    for turn in $(seq $turns); do
-        timed "restore$1-$turn" "$1"
-        all_took="$all_took $took"
-        all_filled="$all_filled ${filled:-0}"
-        all_peak="$all_peak $peak"
-    done
+all_took=
+all_filled=
+all_peak=
+
+# usage: measured NAME OPTION: a restore that counts in the next medians()
+measured() {
+    timed "$1" "$2"
+    all_took="$all_took $took"
+    all_filled="$all_filled ${filled:-0}"
+    all_peak="$all_peak $peak"
+}
+
+# Sets $took, $filled and $peak to medians of what was measured since the last call.
+medians() {
     # shellcheck disable=SC2086
     {
         took=$(median $all_took)
         filled=$(median $all_filled)
         peak=$(median $all_peak)
     }
+    all_took=
+    all_filled=
+    all_peak=
+}
+
+# usage: rounds OPTION: medians of $turns restores, after one that isn't measured
+rounds() {
+    timed "restore$1-0" "$1"
+    for turn in $(seq $turns); do
+        measured "restore$1-$turn" "$1"
+    done
+    medians
 }
 
 # usage: rest_of PROCESSES GPUS MIB_OF_OWN: sets $rest, what a restore takes besides contents: that of a tree with the
@@ -101,24 +115,15 @@ both() {
     all_sequential=
     timed restore-0 --no-parallel
     timed restore-0 --parallel
-    all_parallel=
-    all_filled=
-    all_peak=
     for turn in $(seq $turns); do
         timed "restore-$turn" --no-parallel
         all_sequential="$all_sequential $took"
-        timed "restore-parallel-$turn" --parallel
-        all_parallel="$all_parallel $took"
-        all_filled="$all_filled ${filled:-0}"
-        all_peak="$all_peak $peak"
+        measured "restore-parallel-$turn" --parallel
     done
     # shellcheck disable=SC2086
-    {
-        sequential=$(median $all_sequential)
-        parallel=$(median $all_parallel)
-        filled=$(median $all_filled)
-        peak=$(median $all_peak)
-    }
+    sequential=$(median $all_sequential)
+    medians
+    parallel=$took
     saved=$(echo "$sequential $parallel" | awk '{printf "%.1f", 100 * ($1 - $2) / $1}')
 }
 

@@ -24,4 +24,20 @@ pid_t start_first(Task& parent, Body&& body) {
     return child;
 }
 
+// Children of the first process of a pid namespace: the leader of a session, with a child in a process group of its
+// own, an orphan of somebody else's, and a zombie.
+class Descendants {
+public:
+    // By that process.
+    explicit Descendants(Task& first);
+    [[nodiscard]] pid_t leader() const { return leader_; }
+    // All are called as they were, and end.
+    void finish(Task& first) const;
+
+private:
+    pid_t leader_;
+    pid_t orphan_;
+    pid_t zombie_;
+};
+
 }  // namespace zdtm

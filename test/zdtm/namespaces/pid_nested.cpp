@@ -2,7 +2,6 @@
 // zdtm: fails-with-4.2 it restores one pid namespace only
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include <atomic>
@@ -30,50 +29,12 @@ timer_t timer_for(pid_t thread) {
 // A process group of its own, a session of its own, an orphan, a zombie, threads: everything that has a number.
 void live_as_first(zdtm::Task& task) {
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
-    const pid_t leader = task.start_child([](zdtm::Task& session) {
-        SYS(setsid());
-        const pid_t own = getpid();
-        const pid_t member = session.start_child([own](zdtm::Task& below) {
-            SYS(setpgid(0, 0));
-            below.wait_for_check();
-            CHECK(getppid() == own && getsid(0) == own && getpgid(0) == getpid(), "parent %d, session %d, group %d",
-                  getppid(), getsid(0), getpgid(0));
-        });
-        session.wait_for_check();
-        CHECK(getpid() == own && getsid(0) == own && getppid() == 1, "pid %d, session %d, parent %d", getpid(),
-              getsid(0), getppid());
-        CHECK(getpgid(member) == member, "group %d", getpgid(member));
-        session.finish(member);
-    });
-    int from_orphan[2];
-    SYS(pipe2(from_orphan, O_CLOEXEC));
-    const pid_t middle = SYS(fork());
-    if (middle == 0) {
-        if (SYS(fork()) == 0) {
-            while (getppid() != 1)
-                usleep(1000);
-            const pid_t mine = getpid();
-            SYS(write(from_orphan[1], &mine, sizeof(mine)));
-            for (;;)
-                pause();
-        }
-        _exit(0);
-    }
-    CHECK(zdtm::wait_status(middle) == 0, "%d", middle);
-    pid_t orphan = 0;
-    CHECK(read(from_orphan[0], &orphan, sizeof(orphan)) == sizeof(orphan), "%s", strerror(errno));
-    SYS(close(from_orphan[0]));
-    SYS(close(from_orphan[1]));
-    const pid_t zombie = SYS(fork());
-    if (zombie == 0)
-        _exit(7);
-    siginfo_t info{};
-    SYS(waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT));
+    const zdtm::Descendants descendants(task);
 
     // Signals of the owner of a descriptor and of a timer, and one that waits, come from and go to numbers of here.
     int ends[2];
     SYS(pipe2(ends, O_CLOEXEC));
-    SYS(fcntl(ends[0], F_SETOWN, leader));
+    SYS(fcntl(ends[0], F_SETOWN, descendants.leader()));
     sigset_t waiting;
     sigemptyset(&waiting);
     sigaddset(&waiting, SIGUSR1);
@@ -97,7 +58,7 @@ void live_as_first(zdtm::Task& task) {
     task.wait_for_check();
 
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
-    CHECK(fcntl(ends[0], F_GETOWN) == leader, "owner %d", fcntl(ends[0], F_GETOWN));
+    CHECK(fcntl(ends[0], F_GETOWN) == descendants.leader(), "owner %d", fcntl(ends[0], F_GETOWN));
     siginfo_t got{};
     sigset_t first;
     sigemptyset(&first);
@@ -108,10 +69,7 @@ void live_as_first(zdtm::Task& task) {
     SYS(timer_settime(timer, 0, &soon, nullptr));
     stop = true;
     other.join();  // it takes the timer's signal
-    task.finish(leader);
-    const int status = zdtm::wait_status(zombie);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "%#x", unsigned(status));
-    zdtm::kill_and_reap(orphan);
+    descendants.finish(task);
 }
 
 }  // namespace
