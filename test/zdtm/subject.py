@@ -101,12 +101,16 @@ class Subject:
         run = by.dump(self.root, self.images(name), [*self.dump_options, *options])
         self.require_success(run)
         if "--leave-running" not in options:
-            code = self._await_end(5, "end of the dumped root task")
-            if code != -signal.SIGKILL:
-                raise Failed(f"the dumped root task was not killed but ended with {code}")
-            self.require_nothing_left("after the dump")
+            self.require_dumped()
             self.await_free_ids()
             self.run_between()
+
+    def require_dumped(self):
+        """A dump has killed the tree, and left nothing of it."""
+        code = self._await_end(5, "end of the dumped root task")
+        if code != -signal.SIGKILL:
+            raise Failed(f"the dumped root task was not killed but ended with {code}")
+        self.require_nothing_left("after the dump")
 
     def run_between(self):
         """What the program wants to be done while it isn't there."""

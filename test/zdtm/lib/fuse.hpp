@@ -26,10 +26,8 @@ bool serve_fuse(int server, int pause, const std::function<bool(unsigned request
 // A server outside of the tree: a child of the parent of the tree's root. It answers until it is told not to.
 class FuseSibling {
 public:
-    enum class Deaf {
-        Unread,
-        Unanswered
-    };  // what a deaf one does with requests: it leaves them, or takes and keeps them
+    // What a deaf one does with requests: it leaves them, or takes and keeps them.
+    enum class Deaf { Unread, Unanswered };
 
     // Takes the server's descriptor of /dev/fuse over.
     FuseSibling(int server, Deaf how);

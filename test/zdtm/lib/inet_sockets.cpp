@@ -112,8 +112,7 @@ std::string tcp_condition(int fd) {
     char text[400];
     snprintf(text, sizeof text,
              "state %u/%u, unread %d, unacknowledged %d (%u packets), retransmits %u, probes %u, backoff %u, rto %u "
-             "us, rtt %u, "
-             "cwnd %u, paced at %llu B/s, sent %u ago, received %u ago, acknowledged %u ago",
+             "us, rtt %u, cwnd %u, paced at %llu B/s, sent %u ago, received %u ago, acknowledged %u ago",
              info.tcpi_state, info.tcpi_ca_state, unread(fd), unacknowledged(fd), info.tcpi_unacked,
              info.tcpi_retransmits, info.tcpi_probes, info.tcpi_backoff, info.tcpi_rto, info.tcpi_rtt,
              info.tcpi_snd_cwnd, static_cast<unsigned long long>(answer.pacing_rate), info.tcpi_last_data_sent,

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include <atomic>
 #include <thread>
 
 #include "zdtm.hpp"
@@ -14,9 +15,19 @@ ZDTM("the first process of a pid namespace, with threads and a child, is dumped 
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("proc", "/proc", "proc", 0, nullptr));
-    std::thread([] { pause(); }).detach();
-    if (SYS(fork()) == 0) {
-        pause();
-    }
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+        while (!stop)
+            usleep(1000);
+    });
+    const pid_t child = me.start_child([](zdtm::Task& task) {
+        const pid_t own = getpid();
+        task.wait_for_check();
+        CHECK(getpid() == own && getppid() == 1, "pid %d was %d, child of %d", getpid(), own, getppid());
+    });
     me.wait_for_check();
+    CHECK(getpid() == 1, "pid %d", getpid());
+    stop = true;
+    other.join();
+    me.finish(child);
 }

@@ -17,6 +17,7 @@ ZDTM("a tree with a pid namespace of its own, and another one below it whose end
         task.wait_for_check();
         CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
         SYS(kill(member, 0));
+        SYS(write(alive[1], "", 1));
         for (;;)
             pause();
     });
@@ -26,7 +27,8 @@ ZDTM("a tree with a pid namespace of its own, and another one below it whose end
 
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
     SYS(kill(first, SIGTERM));
-    zdtm::kill_and_reap(first);
     char byte = 0;
+    CHECK(read(alive[0], &byte, 1) == 1, "the first process of the namespace isn't as it was");
+    zdtm::kill_and_reap(first);
     CHECK(read(alive[0], &byte, 1) == 0, "a process of the namespace lives on");
 }
