@@ -16,6 +16,7 @@
 #include "criu/engine/file_kinds_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/rollback.hpp"
+#include "criu/engine/sharing.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
@@ -36,8 +37,9 @@ namespace criu::engine {
 struct FileCollector::Parts {
     Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
           const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
-        : kinds(segments, devices, tree, around, ghostLimit) {}
+        : sharedTables(tree, kernel::KcmpType::Files), kinds(segments, devices, tree, around, ghostLimit) {}
 
+    Sharing sharedTables;
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
@@ -172,8 +174,9 @@ void FileCollector::refuseLocks(const files::OpenFd& file) const {
     throw error;
 }
 
-bool FileCollector::TableOrder::operator()(HostPid one, HostPid other) const {
-    return kernel::kcmp(one.value, other.value, kernel::KcmpType::Files) == std::partial_ordering::less;
+const FileCollector::Table* FileCollector::tableOf(HostPid process) const {
+    const auto found = tableOf_.find(parts_->sharedTables.firstOf(process));
+    return found == tableOf_.end() ? nullptr : found->second;
 }
 
 const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPid pid, int fd) {
@@ -188,20 +191,14 @@ const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPi
 }
 
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
-    if (const auto own = tableOfProcess_.find(task.pid()); own != tableOfProcess_.end())
-        return tables_[own->second].id;
-    if (const auto same = tableOf_.find(task.pid()); same != tableOf_.end()) {
-        tableOfProcess_.emplace(task.pid(), same->second);
-        return tables_[same->second].id;
-    }
-    const auto found = tableOfProcess_.find(HostPid(task.stat.ppid));
-    const Table* const parent = found != tableOfProcess_.end() ? &tables_[found->second]
-                                : tables_.empty()              ? nullptr
-                                                               : &tables_.back();
+    if (const Table* const known = tableOf(task.pid()))
+        return known->id;
+    const Table* parent = tableOf(HostPid(task.stat.ppid));
+    if (parent == nullptr && !tables_.empty())
+        parent = &tables_.back();
     const std::uint32_t id = ++lastTable_;
     Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
-    tableOf_.emplace(task.pid(), tables_.size() - 1);
-    tableOfProcess_.emplace(task.pid(), tables_.size() - 1);
+    tableOf_.emplace(parts_->sharedTables.firstOf(task.pid()), &table);
 
     const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
     std::vector<const Known*> fromParent(descriptors.size());
@@ -304,16 +301,14 @@ FileId FileCollector::open(FdTypes type, dev_t device, ino_t inode) const {
 }
 
 bool FileCollector::has(FdTypes type, HostPid pid) const {
-    const auto at = tableOfProcess_.find(pid);
-    if (at == tableOfProcess_.end())
-        return false;
-    const std::vector<const Known*>& all = tables_[at->second].known;
-    return std::any_of(all.begin(), all.end(), [type](const Known* known) { return known->type == type; });
+    const Table* const table = tableOf(pid);
+    return table != nullptr && std::any_of(table->known.begin(), table->known.end(),
+                                           [type](const Known* known) { return known->type == type; });
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {
-    const auto at = tableOfProcess_.find(pid);
-    return at == tableOfProcess_.end() ? std::span<const files::SeenFd>() : tables_[at->second].descriptors;
+    const Table* const table = tableOf(pid);
+    return table != nullptr ? table->descriptors : std::span<const files::SeenFd>();
 }
 
 void FileCollector::add(FileEntry& entry) {

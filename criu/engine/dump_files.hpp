@@ -106,11 +106,9 @@ private:
         std::vector<files::SeenFd> descriptors;
         std::vector<const Known*> known;  ///< what they refer to
     };
-    /// The kernel's order of descriptor tables, by a process that has each.
-    struct TableOrder {
-        bool operator()(HostPid one, HostPid other) const;
-    };
 
+    /// The descriptor table of a process, if it has been looked at; null otherwise.
+    [[nodiscard]] const Table* tableOf(HostPid process) const;
     /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
@@ -136,8 +134,7 @@ private:
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
-    std::map<HostPid, std::size_t, TableOrder> tableOf_;
-    std::unordered_map<HostPid, std::size_t> tableOfProcess_;
+    std::unordered_map<HostPid, const Table*> tableOf_;  ///< by one of the processes that have it: Sharing::firstOf()
     std::set<HostPid> processes_;
     std::vector<Arena> preparedIn_;
     int inFlightDepth_ = 0;  ///< how many calls of addInFlight() are under way, one in another

@@ -3,15 +3,14 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
-#include <unordered_set>
-#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/nested_pids.hpp"
-#include "criu/kernel/kcmp.hpp"
+#include "criu/engine/sharing.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/security_label.hpp"
@@ -54,60 +53,30 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
             task::refuseLabel(*label, own, module, threads.size() == 1);
 }
 
-/// In the kernel's order, in which those that share are neighbours.
-std::vector<HostPid> sortedBy(kernel::KcmpType type, FrozenTree& tree) {
-    std::vector<HostPid> pids;
-    for (const auto& task : tree.tasks())
-        if (task->alive())
-            pids.push_back(task->pid());
-    std::sort(pids.begin(), pids.end(), [&](HostPid a, HostPid b) {
-        return kernel::kcmp(a.value, b.value, type) == std::partial_ordering::less;
-    });
-    return pids;
-}
-
 /// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change
 /// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for
 /// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
 /// tree.
-void refuseSharedOutside(FrozenTree& tree) {
-    const std::vector<HostPid> members = sortedBy(kernel::KcmpType::Vm, tree);
-    std::unordered_set<HostPid> known(members.begin(), members.end());
-    known.emplace(::getpid());
+void refuseSharedOutside(FrozenTree& tree, const Sharing& memory) {
+    const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
         const HostPid other(number);
-        if (known.contains(other))
+        if (number == own || tree.find(other) != nullptr)
             continue;
-        std::size_t first = 0;
-        for (std::size_t last = members.size(); first < last;) {
-            const std::size_t middle = first + (last - first) / 2;
-            std::partial_ordering order = std::partial_ordering::unordered;
-            try {
-                order = kernel::kcmp(members[middle].value, other.value, kernel::KcmpType::Vm);
-            } catch (const Error& error) {
-                if (error.code() != ESRCH && error.code() != EPERM)
-                    throw;
-                break;  // it has ended, or is none of criu's business
-            }
-            if (order == std::partial_ordering::equivalent)
-                fail("process {} shares its memory with process {}, which isn't in the tree", members[middle], other);
-            if (order == std::partial_ordering::less)
-                first = middle + 1;
-            else
-                last = middle;
+        try {
+            if (const auto member = memory.partnerOf(other))
+                fail("process {} shares its memory with process {}, which isn't in the tree", *member, other);
+        } catch (const Error& error) {
+            if (error.code() != ESRCH && error.code() != EPERM)
+                throw;  // else it has ended, or is none of criu's business
         }
     }
 }
 
 /// Processes may share descriptors but nothing else.
-void refuseShared(FrozenTree& tree, kernel::KcmpType type, const char* what) {
-    const std::vector<HostPid> pids = sortedBy(type, tree);
-    const auto shared = std::adjacent_find(pids.begin(), pids.end(), [&](HostPid a, HostPid b) {
-        return kernel::kcmp(a.value, b.value, type) == std::partial_ordering::equivalent;
-    });
-    if (shared != pids.end())
-        fail("processes {} and {} share {}, which can't be dumped", std::min(shared[0], shared[1]),
-             std::max(shared[0], shared[1]), what);
+void refuseShared(const Sharing& sharing, const char* what) {
+    if (const auto pair = sharing.anyPair())
+        fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
 }
 
 }  // namespace
@@ -136,10 +105,12 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
         task->compat = task::isCompat(*task->process, task->dir);
     }
     requireNestedBirths(tree);
-    refuseShared(tree, kernel::KcmpType::Vm, "their memory (CLONE_VM)");
-    refuseSharedOutside(tree);
-    refuseShared(tree, kernel::KcmpType::Fs, "their working directory (CLONE_FS)");
-    refuseShared(tree, kernel::KcmpType::Sighand, "their signal handlers (CLONE_SIGHAND)");
+    // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
+    // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
+    const Sharing memory(tree, kernel::KcmpType::Vm);
+    refuseShared(memory, "their memory (CLONE_VM)");
+    refuseSharedOutside(tree, memory);
+    refuseShared(Sharing(tree, kernel::KcmpType::Fs), "their working directory (CLONE_FS)");
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
