@@ -126,6 +126,27 @@ void requireNoOthers(const ImageDir& images, std::size_t files) {
             fail("{}/{}: it isn't of this dump, whose images are encrypted", images.name(), name);
 }
 
+/// Blocks that lie behind each other in an encrypted file.
+struct Part {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::uint64_t place = 0;
+    std::size_t bytes = 0;
+};
+
+/// All blocks, in parts that a buffer holds. At least one part, even if there are no blocks.
+std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
+    std::vector<Part> all{{0, 0, encrypted::head().size(), 0}};
+    for (std::size_t i = 0; i < entry.n_sizes; ++i) {
+        const std::size_t bytes = entry.sizes[i] + kTagSize;
+        if (all.back().bytes + bytes > kEncryptedBlock + kTagSize)
+            all.push_back({i, 0, all.back().place + all.back().bytes, 0});
+        ++all.back().count;
+        all.back().bytes += bytes;
+    }
+    return all;
+}
+
 /// One file on its way, while blocks of it are decrypted.
 class Decrypting {
 public:
@@ -137,28 +158,10 @@ public:
           fileKey_(key.ofFile(number)),
           number_(number),
           entry_(entry),
+          parts_(partsOf(entry)),
           what_(fmt::format("{}/{} ({})", images.name(), imageName(ImageKind::Encrypted, number), entry.name)) {}
 
-    /// Blocks that lie behind each other in the encrypted file.
-    struct Part {
-        std::size_t first = 0;
-        std::size_t count = 0;
-        std::uint64_t place = 0;
-        std::size_t bytes = 0;
-    };
-
-    /// All blocks, in parts that a buffer holds. At least one part, even if there are no blocks.
-    [[nodiscard]] std::vector<Part> parts() const {
-        std::vector<Part> all{{0, 0, encrypted::head().size(), 0}};
-        for (std::size_t i = 0; i < entry_.n_sizes; ++i) {
-            const std::size_t bytes = entry_.sizes[i] + kTagSize;
-            if (all.back().bytes + bytes > kEncryptedBlock + kTagSize)
-                all.push_back({i, 0, all.back().place + all.back().bytes, 0});
-            ++all.back().count;
-            all.back().bytes += bytes;
-        }
-        return all;
-    }
+    [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
     /// By any thread.
     void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
@@ -181,8 +184,7 @@ public:
 private:
     void open() {
         OpenEncrypted opened = openEncrypted(images_, number_, what_);
-        const std::vector<Part> all = parts();
-        const std::uint64_t end = all.back().place + all.back().bytes;
+        const std::uint64_t end = parts_.back().place + parts_.back().bytes;
         if (opened.size != end)
             fail("{}: it has {} bytes, but {} were written", what_, opened.size, end);
         auto head = encrypted::head();
@@ -213,6 +215,7 @@ private:
     const crypto::SecretBytes fileKey_;
     const std::uint64_t number_;
     const EncryptedFileEntry& entry_;
+    const std::vector<Part> parts_;
     const std::string what_;
     std::once_flag opened_;
     UniqueFd file_;
@@ -240,7 +243,7 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
     ThreadPool pool(availableCores());  // last: its threads use the others
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto file = std::make_shared<Decrypting>(images, key, into, i + 1, *entries[i]);
-        for (const Decrypting::Part& part : file->parts())
+        for (const Part& part : file->parts())
             pool.submit([file, part, &sealed, &plain, &checkStop] {
                 BufferPool::Use from(sealed);
                 BufferPool::Use to(plain);
