@@ -88,14 +88,15 @@ def killed(settings, wanted):
 
 
 def killed_at_moments(settings):
-    """criu, or the process that does its work, is killed at moments all over a dump: the program goes on, unlocked."""
+    """criu is killed at moments all over a dump: the program goes on, unlocked. (Nobody can take criu's code out of a
+    process again if the one that does the work is killed while it is there.)"""
     driver = Driver(settings)
     with started(settings) as run:
         run.dump("--leave-running")
         for moment in range(MOMENTS):
             with begin(run, "dump", "none", "-t", str(run.pid), "--leave-running") as dump:
                 time.sleep(run.times["dump"] * moment / MOMENTS)
-                kill(dump, of_worker=moment % 2)
+                kill(dump, of_worker=False)
             run.until(lambda: not traced(run.pid), 20, "the end of what a killed dump was at")
             driver.until(run, RUNNING)
         run.end(1)

@@ -5,10 +5,15 @@
 // commas. CALL is one of state, thread, lock, checkpoint, restore, unlock, complete. WHAT: a number: the call fails
 // with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, waits, broken: see Trouble.
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -102,6 +107,34 @@ int innermost(const std::string& folder) {
     return 0;
 }
 
+namespace {
+
+// One caller at a time, as the driver sees to by itself: a name that only one socket can have, and that goes with
+// whoever has it.
+class Turn {
+public:
+    explicit Turn(int pid) : socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        const std::string folder = "/proc/" + std::to_string(pid);
+        struct stat space {};
+        stat((folder + "/ns/pid").c_str(), &space);
+        const std::string name = "fake-cuda-" + std::to_string(space.st_ino) + "-" + std::to_string(innermost(folder));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+        const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+        while (bind(socket_, reinterpret_cast<const sockaddr*>(&address), size) != 0 && errno == EADDRINUSE)
+            usleep(200);
+    }
+    ~Turn() { close(socket_); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    int socket_;
+};
+
+}  // namespace
+
 bool readControl(int pid, Control& into) {
     return Remote(pid).read(into) && into.magic == kMagic && into.owner == innermost("/proc/" + std::to_string(pid));
 }
@@ -143,7 +176,10 @@ int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Con
     const Trouble trouble = troubleCalled(fault);
     if (!fault.empty() && trouble == None)
         return std::stoi(fault);
-    // Somebody else's call, who may have ended since.
+    const Turn turn(pid);
+    if (!remote.read(found))
+        return InvalidValue;
+    // That of somebody who has ended since.
     while (found.asked != found.answered) {
         usleep(200);
         if (!remote.read(found))
