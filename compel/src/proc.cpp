@@ -96,27 +96,42 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .seccomp = parseNumber<int>(statusField(*text, "Seccomp"), 10) != 0};
 }
 
+namespace {
+
+/// PF_* of the kernel's <linux/sched.h>.
+std::optional<unsigned> threadFlags(pid_t tid) {
+    constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
+    // Below task/, since /proc/TID/stat adds up the times of all threads of the process: with thousands of threads
+    // that would take seconds.
+    const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
+    if (!text)
+        return std::nullopt;
+    std::size_t at = text->rfind(')');
+    for (std::size_t field = 0; field <= flagsField && at != std::string::npos; ++field)
+        at = text->find(' ', at + 1);
+    if (at == std::string::npos)
+        return std::nullopt;
+    const std::string_view rest = std::string_view(*text).substr(at + 1);
+    return parseNumber<unsigned>(rest.substr(0, rest.find(' ')), 10);
+}
+
+}  // namespace
+
 bool isKernelWorker(pid_t tid) {
     // Nearly every other thread has a list of robust futexes. To ask for it costs much less than to read a file.
     void* head = nullptr;
     std::size_t size = 0;
     if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
         return false;
-    constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
-    constexpr unsigned ioWorker = 0x10;    // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
+    constexpr unsigned ioWorker = 0x10;  // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
     constexpr unsigned userWorker = 0x4000;
-    // Below task/, since /proc/TID/stat adds up the times of all threads of the process: with thousands of threads that
-    // have no such list that would take seconds.
-    const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
-    if (!text)
-        return false;
-    std::size_t at = text->rfind(')');
-    for (std::size_t field = 0; field <= flagsField && at != std::string::npos; ++field)
-        at = text->find(' ', at + 1);
-    if (at == std::string::npos)
-        return false;
-    const std::string_view rest = std::string_view(*text).substr(at + 1);
-    return (parseNumber<unsigned>(rest.substr(0, rest.find(' ')), 10) & (ioWorker | userWorker)) != 0;
+    return (threadFlags(tid).value_or(0) & (ioWorker | userWorker)) != 0;
+}
+
+bool isEnding(pid_t tid) {
+    constexpr unsigned exiting = 0x4;  // PF_EXITING
+    const auto flags = threadFlags(tid);
+    return !flags || (*flags & exiting) != 0;
 }
 
 std::vector<pid_t> listThreads(pid_t pid) {

@@ -27,6 +27,9 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 /// Whether a thread is one in which the kernel works for its process (PF_USER_WORKER): of io_uring, or vhost.
 bool isKernelWorker(pid_t tid);
 
+/// Whether a thread is on its way out (PF_EXITING), has ended or is gone: it executes nothing of its own any more.
+bool isEnding(pid_t tid);
+
 /// Throws Error if the process is gone.
 std::vector<pid_t> listThreads(pid_t pid);
 

@@ -213,14 +213,16 @@ StopInfo Tracee::waitStop(const std::function<void()>& look) {
             return *info;
         ::sched_yield();
     }
-    if (!look && options_.longestWait.count() == 0)
-        return pollStop(0).value();
     constexpr std::chrono::milliseconds betweenLooks{100};
     const bool limited = options_.longestWait.count() != 0;
     const auto end = Clock::now() + options_.longestWait;
     for (;;) {
         if (const auto info = waitStopFor(limited ? std::min(betweenLooks, options_.longestWait) : betweenLooks))
             return *info;
+        // The first process of a pid namespace that was killed waits for the ends of all others there to be noticed,
+        // which may be the caller's to do (zap_pid_ns_processes() of Linux).
+        if (isEnding(tid_))
+            throw TraceeGone(ESRCH, join("wait for thread ", tid_, ": it was ended"));
         if (look)
             look();
         if (limited && Clock::now() >= end)
@@ -278,8 +280,47 @@ void Tracee::requeueSignal() {
     setSignalMask(mask);
 }
 
+bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
+    constexpr unsigned most = 4096;
+    const auto isInside = [&](const Registers& now) { return start <= now.ip() && now.ip() < end; };
+    const Registers first = registers();
+    if (!isInside(first))
+        return true;
+    if (stop_->kind != StopInfo::Kind::Interrupted || first.inSyscall())
+        return false;
+    const SignalMask mask = signalMask();
+    if ((mask & signalBit(SIGTRAP)) != 0)
+        return false;
+    setSignalMask(allSignals & ~signalBit(SIGTRAP));
+    bool inside = true;
+    try {
+        for (unsigned steps = 0; steps < most && inside; ++steps) {
+            resume(PTRACE_SINGLESTEP, 0);
+            const StopInfo info = waitStop();
+            if (info.kind == StopInfo::Kind::Exited)
+                throw TraceeGone(ESRCH, join("run thread ", tid_));
+            if (info.kind != StopInfo::Kind::Signal || info.signal != SIGTRAP || signalInfo().si_code <= 0)
+                break;  // somebody has sent it a signal
+            swallowSignal();
+            inside = isInside(registers());
+        }
+        requeueSignal();
+    } catch (const TraceeGone&) {
+        throw;
+    } catch (...) {
+        if (stop_)
+            setSignalMask(mask);
+        throw;
+    }
+    setSignalMask(mask);
+    return !inside;
+}
+
 void Tracee::resume(long number, int signal) {
-    request(number == PTRACE_SYSCALL ? "PTRACE_SYSCALL" : "PTRACE_CONT", number, 0, static_cast<std::uint64_t>(signal));
+    const char* const name = number == PTRACE_SYSCALL      ? "PTRACE_SYSCALL"
+                             : number == PTRACE_SINGLESTEP ? "PTRACE_SINGLESTEP"
+                                                           : "PTRACE_CONT";
+    request(name, number, 0, static_cast<std::uint64_t>(signal));
     state_ = State::Running;
     stop_.reset();
 }

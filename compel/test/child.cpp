@@ -27,7 +27,7 @@ std::string Child::Talk::hear() const {
     pollfd ready{fd_, POLLIN, 0};
     int count = 0;
     do {
-        count = ::poll(&ready, 1, 10'000);
+        count = ::poll(&ready, 1, 60'000);
     } while (count < 0 && errno == EINTR);
     if (count <= 0)
         throw std::runtime_error("the other side is silent");
@@ -116,7 +116,7 @@ std::string mapsOf(pid_t pid) {
 
 bool eventually(const std::function<bool()>& done) {
     using namespace std::chrono_literals;
-    const auto end = std::chrono::steady_clock::now() + 10s;
+    const auto end = std::chrono::steady_clock::now() + 60s;
     while (!done()) {
         if (std::chrono::steady_clock::now() > end)
             return false;

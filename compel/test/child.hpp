@@ -33,9 +33,9 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void say(const std::string& line) const { talk().say(line); }
-    /// Next line the child said; throws if it ends or is silent for 10 s.
+    /// Next line the child said; throws if it ends or is silent for a minute.
     std::string hear() const { return talk().hear(); }
-    /// Nothing if the child doesn't exit within 10 s; else the exit code, or 128 + the signal that killed it.
+    /// Nothing if the child doesn't exit within a minute; else the exit code, or 128 + the signal that killed it.
     std::optional<int> exitCode();
     /// Waits until field State of /proc/PID/status is `state`.
     void awaitState(char state) const;
@@ -55,7 +55,7 @@ char stateOf(pid_t tid);
 /// Value of a line of /proc/TID/status, "" if there is none.
 std::string statusOf(pid_t tid, const std::string& field);
 std::string mapsOf(pid_t pid);
-/// Polls `done` for up to 10 s.
+/// Polls `done` for up to a minute.
 bool eventually(const std::function<bool()>& done);
 
 }  // namespace compel::test

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -443,4 +444,45 @@ TEST_CASE("the first process of a pid namespace is killed, whichever thread of i
         ::close(ready[0]);
         ::close(ready[1]);
     }
+}
+
+// It ends when the ends of all others in the namespace have been noticed, which is for their tracer to do.
+TEST_CASE(
+    "who waits for the first process of a pid namespace learns that it was killed while others there are traced") {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid < 0 && errno == EPERM) {
+        WARN("skipped: no pid namespace can be made");
+        return;
+    }
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        const char byte = 'r';
+        if (::fork() == 0 ? ::write(ready[1], &byte, 1) == 1 : true)
+            for (;;)
+                ::pause();
+        ::_exit(1);
+    }
+    char byte = 0;
+    CHECK(::read(ready[0], &byte, 1) == 1);
+    std::ifstream children("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
+    pid_t other = 0;
+    REQUIRE(children >> other);
+    {
+        auto first = FrozenProcess::freeze(pid);
+        auto child = FrozenProcess::freeze(other);
+        RemoteSyscalls remote(first.leader());
+        REQUIRE(::kill(pid, SIGKILL) == 0);
+        CHECK_THROWS_AS(
+            [&] {
+                for (;;)
+                    remote.call(SYS_getpid);
+            }(),
+            TraceeGone);
+    }
+    CHECK(::waitpid(pid, nullptr, __WALL) == -1);
+    CHECK(test::stateOf(pid) == '?');
+    ::close(ready[0]);
+    ::close(ready[1]);
 }

@@ -149,7 +149,7 @@ bool goesOn(const std::atomic<long>& count) {
 /// Returns when the helper, which is let run alone, has gone on for a while.
 void awaitRounds(SingleThreadRun& run) {
     const long wanted = shared->helperRuns + 1000;
-    run.await([&] { return shared->helperRuns > wanted; }, 10s);
+    run.await([&] { return shared->helperRuns > wanted; }, 60s);
 }
 
 bool standsStill(const std::atomic<long>& count) {
@@ -234,7 +234,7 @@ TEST_CASE("the system calls of a thread that runs alone can be watched and chang
     SECTION("to the end") {
         Liar liar(-1);
         SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &liar);
-        run.await([&] { return liar.left >= 20 && shared->parent == 4711; }, 10s);
+        run.await([&] { return liar.left >= 20 && shared->parent == 4711; }, 60s);
         run.stop();
         CHECK(liar.ownNumber == shared->helper);
         CHECK(liar.entered - liar.left <= 1);
@@ -274,7 +274,7 @@ TEST_CASE("signals wait while one thread runs, but for its own faults") {
         awaitRounds(run);
         REQUIRE(::kill(served.pid(), SIGUSR1) == 0);
         shared->order = Order::Fault;
-        run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 10s);
+        run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 60s);
         // Sent by somebody it isn't a fault, though it has the same number.
         REQUIRE(::syscall(SYS_tgkill, served.pid(), shared->helper.load(), SIGSEGV) == 0);
         awaitRounds(run);
@@ -322,7 +322,7 @@ TEST_CASE("the end of a thread that runs alone is an error") {
         {
             SingleThreadRun run(process, shared->helper);
             shared->order = Order::Exit;
-            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+            CHECK_THROWS_AS(run.await([] { return false; }, 60s), TraceeGone);
             CHECK_THROWS_AS(run.stop(), TraceeGone);
         }
         CHECK(process.threads().size() == 2);
@@ -334,7 +334,7 @@ TEST_CASE("the end of a thread that runs alone is an error") {
         {
             SingleThreadRun run(process, shared->helper);
             shared->order = Order::ExitProcess;
-            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+            CHECK_THROWS_AS(run.await([] { return false; }, 60s), TraceeGone);
         }
         process.kill();
         CHECK(test::stateOf(served.pid()) == '?');
@@ -343,7 +343,7 @@ TEST_CASE("the end of a thread that runs alone is an error") {
         {
             SingleThreadRun run(process, shared->helper);
             ::kill(served.pid(), SIGKILL);
-            CHECK_THROWS_AS(run.await([] { return false; }, 10s), TraceeGone);
+            CHECK_THROWS_AS(run.await([] { return false; }, 60s), TraceeGone);
         }
         process.kill();
         CHECK(test::stateOf(served.pid()) == '?');
@@ -361,7 +361,7 @@ TEST_CASE("waiting for a thread that runs alone ends") {
         } catch (const Error& error) {
             CHECK(error.code() == ETIMEDOUT);
         }
-        CHECK_THROWS_WITH(run.await([]() -> bool { throw std::runtime_error("stop wanted"); }, 10s), "stop wanted");
+        CHECK_THROWS_WITH(run.await([]() -> bool { throw std::runtime_error("stop wanted"); }, 60s), "stop wanted");
     }
     CHECK(standsStill(shared->helperRuns));
     process.detach();
@@ -386,7 +386,7 @@ TEST_CASE("threads that a thread creates while it runs alone are stopped with it
     {
         SingleThreadRun run(process, shared->helper);
         shared->order = Order::CreateThread;
-        run.await([] { return shared->createdRuns > 0; }, 10s);
+        run.await([] { return shared->createdRuns > 0; }, 60s);
     }
     CHECK(process.threads().size() == 4);
     CHECK(standsStill(shared->createdRuns));
@@ -444,7 +444,7 @@ TEST_CASE("filters of a process don't see a call that is inserted, and hold for 
     {
         Inserting watch(SYS_madvise, {reinterpret_cast<std::uint64_t>(shared->hidden), kPage, MADV_HUGEPAGE});
         SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
-        run.await([&] { return watch.result.has_value(); }, 10s);
+        run.await([&] { return watch.result.has_value(); }, 60s);
         CHECK(*watch.result == 0);
         CHECK(watch.mask == watch.maskAfter);
         awaitRounds(run);
@@ -463,7 +463,7 @@ TEST_CASE("a thread goes on as before when a call that was inserted doesn't come
     {
         Inserting watch(SYS_pause, {});
         SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
-        CHECK_THROWS_AS(run.await([] { return false; }, 10s), Error);
+        CHECK_THROWS_AS(run.await([] { return false; }, 60s), Error);
         CHECK_FALSE(watch.result.has_value());
         awaitRounds(run);
         CHECK(shared->parent == ::getpid());
@@ -481,7 +481,7 @@ TEST_CASE("seccomp filters hold while one thread runs, and are suspended again a
     {
         SingleThreadRun run(process, shared->helper);
         const long wanted = shared->helperRuns + 2;
-        run.await([&] { return shared->helperRuns > wanted; }, 10s);
+        run.await([&] { return shared->helperRuns > wanted; }, 60s);
         CHECK(shared->parent == -1);
     }
     {

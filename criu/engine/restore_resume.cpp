@@ -170,6 +170,10 @@ ResumedTree::Ender::~Ender() {
     for (compel::FrozenProcess& process : processes_)
         if (!process.leader().released())
             ::kill(process.pid(), SIGKILL);
+    // Children first: the first process of a pid namespace ends when the ends of all others have been noticed, and
+    // those are noticed here.
+    while (!processes_.empty())
+        processes_.pop_back();
 }
 
 void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {

@@ -103,8 +103,9 @@ public:
 
     /// Asks for a stop; returns at once. Of a stopped thread: it stops again as soon as it is resumed.
     void interrupt();
-    /// Throws Error (ETIMEDOUT) after SeizeOptions::longestWait. `look` is called several times a second meanwhile;
-    /// what it throws ends the wait. The thread runs on in both cases.
+    /// Throws TraceeGone if the thread ends and takes its time for that (otherwise the stop is Exited), Error
+    /// (ETIMEDOUT) after SeizeOptions::longestWait. `look` is called several times a second meanwhile; what it throws
+    /// ends the wait. The thread runs on in both cases.
     StopInfo waitStop(const std::function<void()>& look = nullptr);
     /// Nothing if the thread goes on running for `limit`; 0 only looks.
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
@@ -119,6 +120,15 @@ public:
 
     /// Resumes; `signal` is delivered if the stop is a signal's.
     void cont(int signal = 0);
+    /// Runs the thread on, one instruction after the other, until it isn't in the code from `start` to `end` any more,
+    /// and has it in an Interrupted or GroupStop stop again. Signals that come meanwhile wait in their queues. For
+    /// short functions: false if it is still in there after some thousand instructions.
+    ///
+    /// Also false, without having run, if the thread is in a system call, or if it blocks SIGTRAP, by which each
+    /// instruction is reported: the kernel would unblock it for good and make it fatal (force_sig_info_to_task()). It
+    /// does the same if the process ignores that signal, which the caller has to know.
+    bool leaveCode(std::uint64_t start, std::uint64_t end);
+
     /// Resumes until the next entry to or exit from a system call.
     void syscallStep(int signal = 0);
     /// Ends tracing; a task in group-stop stays stopped. Without a value, the signal of a Signal stop is delivered.

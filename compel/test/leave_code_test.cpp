@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/process.hpp>
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <thread>
+
+#include "child.hpp"
+
+using namespace compel;
+using test::Child;
+
+namespace {
+
+struct Code {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
+/// That of this process, and of every one that is forked from it.
+Code vdso() {
+    std::istringstream maps(test::mapsOf(::getpid()));
+    for (std::string line; std::getline(maps, line);) {
+        Code code;
+        if (line.ends_with("[vdso]") && std::sscanf(line.c_str(), "%lx-%lx", &code.start, &code.end) == 2)
+            return code;
+    }
+    return {};
+}
+
+std::atomic<int> delivered{0};
+std::atomic<bool> over{false};
+
+/// Reads the clock until it is over. Whether what it has read makes sense.
+bool readClocks() {
+    const time_t begin = ::time(nullptr);
+    timespec last{};
+    while (!over) {
+        timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        const bool forward = now.tv_sec > last.tv_sec || (now.tv_sec == last.tv_sec && now.tv_nsec >= last.tv_nsec);
+        if (!forward || ::time(nullptr) < begin)
+            return false;
+        last = now;
+    }
+    return true;
+}
+
+/// A process with a thread that is in the vDSO most of the time; `blocked`: a signal that this thread blocks.
+int spin(const Child::Talk& talk, int blocked) {
+    struct sigaction action {};
+    action.sa_handler = [](int) { ++delivered; };
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGRTMIN, &action, nullptr);
+    std::atomic<bool> right{true};
+    std::thread reader([&] {
+        sigset_t set;
+        ::sigemptyset(&set);
+        ::sigaddset(&set, blocked);
+        ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+        right = readClocks();
+    });
+    talk.say("ready");
+    for (;;) {
+        const auto word = talk.hear();
+        if (word == "end")
+            break;
+        talk.say(std::to_string(delivered.load()));
+    }
+    over = true;
+    reader.join();
+    return right ? 5 : 1;
+}
+
+bool isIn(const Code& code, const Tracee& tracee) {
+    const std::uint64_t at = tracee.registers().ip();
+    return code.start <= at && at < code.end;
+}
+
+}  // namespace
+
+TEST_CASE("a thread runs on out of some code, and is stopped and masked as before") {
+    const Code code = vdso();
+    REQUIRE(code.end > code.start);
+    Child child([](const Child::Talk& talk) { return spin(talk, SIGUSR2); });
+    REQUIRE(child.hear() == "ready");
+    int found = 0;
+    // A signal now and then comes between, is delivered afterwards, and only once.
+    int sent = 0;
+    for (int round = 0; round < 300; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        for (auto& thread : process.threads()) {
+            Tracee& tracee = thread.tracee;
+            const SignalMask mask = tracee.signalMask();
+            found += isIn(code, tracee) ? 1 : 0;
+            if (round % 3 == 0 && ::sigqueue(child.pid(), SIGRTMIN, sigval{.sival_int = round}) == 0)
+                ++sent;
+            CHECK(tracee.leaveCode(code.start, code.end));
+            CHECK(!isIn(code, tracee));
+            CHECK(tracee.signalMask() == mask);
+            CHECK(tracee.stopped()->kind == StopInfo::Kind::Interrupted);
+        }
+        process.detach();
+    }
+    CHECK(found > 0);
+    CHECK(test::eventually([&] {
+        child.say("how many");
+        return std::stoi(child.hear()) == sent;
+    }));
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a thread that blocks SIGTRAP stays where it is") {
+    const Code code = vdso();
+    Child child([](const Child::Talk& talk) { return spin(talk, SIGTRAP); });
+    REQUIRE(child.hear() == "ready");
+    int found = 0;
+    for (int round = 0; round < 300; ++round) {
+        auto process = FrozenProcess::freeze(child.pid());
+        Tracee& reader = process.threads().back().tracee;
+        const bool was = isIn(code, reader);
+        const std::uint64_t at = reader.registers().ip();
+        CHECK(reader.leaveCode(code.start, code.end) == !was);
+        CHECK(reader.registers().ip() == at);
+        found += was ? 1 : 0;
+        process.detach();
+    }
+    CHECK(found > 0);
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
