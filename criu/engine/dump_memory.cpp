@@ -16,6 +16,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump_late_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/leave_vdso.hpp"
 #include "criu/engine/memory_layout.hpp"
 #include "criu/engine/memory_snapshots.hpp"
 #include "criu/engine/memory_tracking.hpp"
@@ -123,6 +124,7 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
+    leaveVdso(task, item.vmas, parts_.log);
     item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
     rules.allowUprobes = parts_.options.allowUprobes;
