@@ -72,6 +72,8 @@ public:
             add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
         link_.send({LazyMessage::Kind::Ready});
         supply.run(link_);
+        for (const TreePid inside : complete_)
+            forget(inside);
         if (remote)
             remote->finish();
         run_.log.info("All processes have their pages");
@@ -96,10 +98,17 @@ private:
             [this, inside = process.inside] {
                 report({inside.value, false});
             },
-            [this, inside = process.inside] {
-                processes_.forget(inside);
-                report({inside.value, true});
+            [this, inside = process.inside, whole = remote != nullptr] {
+                if (whole)
+                    complete_.push_back(inside);
+                else
+                    forget(inside);
             });
+    }
+
+    void forget(TreePid inside) {
+        processes_.forget(inside);
+        report({inside.value, true});
     }
 
     /// If nobody watches any more, nobody holds descriptors either.
@@ -109,6 +118,9 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
+    /// Those that lack nothing, while others may. A dump at the other side goes on with its whole tree when not all of
+    /// its pages are taken, so a process that has its own ones must not stay here either.
+    std::vector<TreePid> complete_;
 };
 
 [[noreturn]] void work(Run& run, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import threading
 
 from harness import processes
@@ -21,20 +22,20 @@ class Daemon:
         self.images = subject.images(name)
         self.log = os.path.join(self.images, "lazy-pages.log")
         self.pid = subject.ours.start("lazy-pages", self.images, "lazy-pages.log", options)
-        socket = os.path.join(self.images, "lazy-pages.socket")
-        subject.init.until(lambda: os.path.exists(socket) or self.pid in subject.init.ended, 10,
+        name = os.path.join(self.images, "lazy-pages.socket")
+        subject.init.until(lambda: os.path.exists(name) or self.pid in subject.init.ended, processes.PATIENCE,
                            "the socket of lazy-pages")
 
     def wait(self, code=0):
         """Requires its end with this exit code."""
-        ended = self.subject.init.wait(self.pid, 30, "the end of criu lazy-pages")
+        ended = self.subject.init.wait(self.pid, processes.PATIENCE, "the end of criu lazy-pages")
         if ended.code != code:
             raise Failed(f"criu lazy-pages: exit code {ended.code} instead of {code}: see {self.log}")
 
     def require_alone(self):
         """A second daemon in the same directory is refused, and the first doesn't notice."""
         second = self.subject.ours.start("lazy-pages", self.images, "second.log")
-        ended = self.subject.init.wait(second, 30, "the end of a second criu lazy-pages")
+        ended = self.subject.init.wait(second, processes.PATIENCE, "the end of a second criu lazy-pages")
         if ended.code != 1 or "another daemon listens there" not in text(os.path.join(self.images, "second.log")):
             raise Failed(f"a second criu lazy-pages wasn't refused: exit code {ended.code}, see {self.images}/second.log")
 
@@ -46,13 +47,63 @@ class Daemon:
             found[:] = [child for child in processes.tree(self.pid) if child != self.pid]
             return found
 
-        self.subject.init.until(there, 10, "the process that supplies pages")
+        self.subject.init.until(there, processes.PATIENCE, "the process that supplies pages")
         return found
 
     def said(self, pattern):
         """Is there such a line in its log?"""
         with open(self.log, encoding="utf-8") as log:
             return re.search(pattern, log.read())
+
+
+class NarrowWay:
+    """A way to a port of this machine that lets only the first bytes of what comes from there through until it is opened: until
+    then somebody lacks pages, however fast they are supplied and however slow the one is who watches."""
+
+    def __init__(self, port, most=64 << 10):
+        self.port = port
+        self.left = most
+        self.full = threading.Event()  # more would come
+        self.opened = threading.Event()
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def options(self):
+        """What has criu go this way."""
+        return ["--page-server", "--address", "127.0.0.1", "--port", str(self.listening.getsockname()[1])]
+
+    def _serve(self):
+        while True:
+            near, _ = self.listening.accept()
+            far = socket.create_connection(("127.0.0.1", self.port))
+            for way in (self._forth, self._back):
+                threading.Thread(target=way, args=(near, far), daemon=True).start()
+
+    @staticmethod
+    def _forth(near, far):
+        with contextlib.suppress(OSError):
+            while data := near.recv(1 << 16):
+                far.sendall(data)
+        end(far)
+
+    def _back(self, near, far):
+        with contextlib.suppress(OSError):
+            while data := far.recv(1 << 16):
+                if len(data) > self.left and not self.opened.is_set():
+                    near.sendall(data[:self.left])
+                    data = data[self.left:]
+                    self.full.set()
+                    self.opened.wait()
+                self.left = max(self.left - len(data), 0)
+                near.sendall(data)
+        end(near)
+
+
+def end(connection):
+    """Tells both sides of a connection that nothing more comes."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def text(path):
@@ -130,20 +181,20 @@ def content_cut(subject, _task):
 class PostCopy:
     """A dump that leaves pages where they are, and serves them."""
 
-    def __init__(self, subject):
+    def __init__(self, subject, name=""):
         self.subject = subject
         self.original = subject.root
-        self.images = subject.images("source")
+        self.images = subject.images(f"source{name}")
         self.pid = subject.ours.start("dump", self.images, "dump.log",
                                       ["-t", str(subject.root), *subject.dump_options, "--lazy-pages", "--address",
                                        "127.0.0.1"])
-        subject.init.until(lambda: self.said("Waiting for requests") or self.pid in subject.init.ended, 20,
+        subject.init.until(lambda: self.said("Waiting for requests") or self.pid in subject.init.ended, processes.PATIENCE,
                            "the dump to serve pages")
         if self.pid in subject.init.ended:
             raise Failed(f"the dump ended before its pages were taken: {self.images}/dump.log")
-        port = self.said(r"asked for at port (\d+)")
-        self.remote = ["--page-server", "--address", "127.0.0.1", "--port", port.group(1)]
-        shutil.copytree(self.images, subject.images("target"))
+        self.port = int(self.said(r"asked for at port (\d+)").group(1))
+        self.remote = ["--page-server", "--address", "127.0.0.1", "--port", str(self.port)]
+        shutil.copytree(self.images, subject.images(f"target{name}"))
         if sum(os.path.getsize(os.path.join(self.images, file)) for file in os.listdir(self.images)) > 4 << 20:
             raise Failed("the dump has copied what it should have left")
 
@@ -162,10 +213,21 @@ def remote_lazy_pages(subject, _task):
     daemon = Daemon(subject, "target", source.remote)
     restore(subject, "target")
     daemon.wait()
-    if subject.init.wait(source.pid, 20, "the end of the dump").code != 0:
+    if subject.init.wait(source.pid, processes.PATIENCE, "the end of the dump").code != 0:
         raise Failed(f"the dump failed: {source.images}/dump.log")
-    subject.init.wait(source.original, 5, "the end of the original")
+    subject.init.wait(source.original, processes.PATIENCE, "the end of the original")
     subject.check()
+
+
+def start_page_server(subject, images):
+    """Has criu serve pages of stored images: its pid and its port."""
+    log = os.path.join(images, "page-server.log")
+    if os.path.exists(log):
+        os.unlink(log)
+    pid = subject.ours.start("page-server", images, "page-server.log", ["--lazy-pages", "--address", "127.0.0.1"])
+    subject.init.until(lambda: os.path.exists(log) and "listens at port" in text(log), processes.PATIENCE,
+                       "the page server")
+    return pid, int(re.search(r"listens at port (\d+)", text(log)).group(1))
 
 
 def stored_lazy_pages(subject, _task):
@@ -173,72 +235,77 @@ def stored_lazy_pages(subject, _task):
     know that, and waits until it is told."""
     subject.dump(subject.ours, "images")
     images = subject.images("images")
-    log = os.path.join(images, "page-server.log")
-    server = subject.ours.start("page-server", images, "page-server.log", ["--lazy-pages", "--address", "127.0.0.1"])
-    subject.init.until(lambda: os.path.exists(log) and "listens at port" in text(log), 10, "the page server")
-    port = re.search(r"listens at port (\d+)", text(log)).group(1)
-    daemon = Daemon(subject, "images", ["--page-server", "--address", "127.0.0.1", "--port", port])
+    server, port = start_page_server(subject, images)
+    daemon = Daemon(subject, "images", ["--page-server", "--address", "127.0.0.1", "--port", str(port)])
     restore(subject, "images")
     daemon.wait()
-    if subject.init.wait(server, 20, "the end of the page server").code != 0:
-        raise Failed(f"the page server failed: {log}")
+    if subject.init.wait(server, processes.PATIENCE, "the end of the page server").code != 0:
+        raise Failed(f"the page server failed: {images}/page-server.log")
     if "doesn't learn" in text(os.path.join(images, "restore.log")):
         raise Failed("the daemon has gone before the restore was done")
     subject.check()
 
 
+class HalfCopy:
+    """A post-copy that stands still when some of its pages have come. `early`: it has only begun, and goes on up to there."""
+
+    def __init__(self, subject, name, early=False):
+        self.subject = subject
+        self.source = PostCopy(subject, name)
+        self.way = NarrowWay(self.source.port)
+        self.daemon = Daemon(subject, f"target{name}", self.way.options)
+        self.pid_file = os.path.join(self.daemon.images, "root.pid")
+        self.restore = subject.ours.start("restore", self.daemon.images, "restore.log",
+                                          ["-d", *subject.restore_options, "--lazy-pages", "--pidfile", self.pid_file])
+        self.worker = self.daemon.workers()[0]
+        what = (lambda: self.source.said("Pages are being taken")) if early else self.way.full.is_set
+        subject.init.until(what, processes.PATIENCE, "the connection to the dump" if early else "pages of the dump")
+
+    def require_taken_back(self, who):
+        """Requires the copy to end, and the original to go on as if nothing had happened."""
+        self.subject.init.wait(self.restore, processes.PATIENCE, f"criu restore ({who})")
+        self.daemon.wait(1)
+        if self.subject.init.wait(self.source.pid, processes.PATIENCE, f"the end of the dump ({who})").code == 0:
+            raise Failed("the dump succeeded though not all of its pages were taken")
+        self.subject.require_running(f"after the target has gone ({who})")
+        self.subject.require_unchanged(f"after the target has gone ({who})")
+        if not self.daemon.said("are ended, with those they have created"):
+            raise Failed(f"the daemon doesn't say what it has done: {self.daemon.log}")
+
+    def require_done(self):
+        """Lets pages through again: the copy goes on, and is the tree from then on."""
+        self.way.opened.set()
+        if self.subject.init.wait(self.restore, processes.PATIENCE, "criu restore").code != 0:
+            raise Failed("the restore failed though pages are still supplied")
+        if self.subject.init.wait(self.source.pid, processes.PATIENCE, "the end of the dump").code != 0:
+            raise Failed(f"the dump failed: {self.source.images}/dump.log")
+        self.subject.init.wait(self.source.original, processes.PATIENCE, "the end of the original")
+        with open(self.pid_file, encoding="ascii") as file:
+            self.subject.root = int(file.read())
+        self.subject.init.ended.pop(self.subject.root, None)
+
+
 def supply_cut(subject, _task):
-    """Post-copy whose target vanishes: the copy ends, and the original goes on as if nothing had happened."""
-    source = PostCopy(subject)
-    daemon = Daemon(subject, "target", source.remote)
-    pid = subject.ours.start("restore", subject.images("target"), "restore.log",
-                             ["-d", *subject.restore_options, "--lazy-pages"])
-    worker = daemon.workers()[0]
-    subject.init.until(lambda: source.said("Pages are being taken"), 10, "the connection to the dump")
-    os.kill(worker, signal.SIGKILL)
-    subject.init.wait(pid, 20, "criu restore")
-    daemon.wait(1)
-    if subject.init.wait(source.pid, 20, "the end of the dump").code == 0:
-        raise Failed("the dump succeeded though its pages were never taken")
-    subject.require_running("after the target has gone")
-    subject.require_unchanged("after the target has gone")
+    """Post-copy whose target vanishes, before its processes run or when it has some pages: the copy ends, also processes of
+    it that lack none, and the original goes on as if nothing had happened."""
+    for when in ("early", "late"):
+        copy = HalfCopy(subject, f"-{when}", early=when == "early")
+        os.kill(copy.worker, signal.SIGKILL)
+        copy.require_taken_back(when)
     subject.check()
 
 
 def supplier_killed(subject, _task):
     """A process whose pages can't come any more ends, and the log says so: whichever process of the daemon is killed, it
     never runs on with zeroes."""
-    subject.dump(subject.ours, "images")
-    for who in ("supplier", "asked", "watcher"):
-        daemon = Daemon(subject, "images")
-        pid_file = os.path.join(daemon.images, "root.pid")
-        if os.path.exists(pid_file):
-            os.unlink(pid_file)
-        restore_pid = subject.ours.start("restore", daemon.images, "restore.log",
-                                         ["-d", *subject.restore_options, "--lazy-pages", "--pidfile", pid_file])
-        worker = daemon.workers()
-        os.kill(worker[0], signal.SIGSTOP)
-        if who == "supplier":
-            os.kill(worker[0], signal.SIGKILL)
-        elif who == "asked":
-            os.kill(daemon.pid, signal.SIGTERM)
-            os.kill(worker[0], signal.SIGCONT)
-        else:
-            os.kill(daemon.pid, signal.SIGKILL)
-            os.kill(worker[0], signal.SIGCONT)
-        code = subject.init.wait(restore_pid, 20, "criu restore").code
-        if who == "watcher":
-            if code != 0:
-                raise Failed("the restore failed though pages are still supplied")
-            with open(pid_file, encoding="ascii") as file:
-                subject.root = int(file.read())
-            subject.init.ended.pop(subject.root, None)
-            subject.check()
-            return
-        daemon.wait(1)
-        subject.require_nothing_left(f"after the end of the daemon ({who})")
-        if not daemon.said("are ended, with those they have created"):
-            raise Failed(f"the daemon doesn't say what it has done: {daemon.log}")
+    for who, number in (("supplier", signal.SIGKILL), ("asked", signal.SIGTERM)):
+        copy = HalfCopy(subject, f"-{who}")
+        os.kill(copy.worker if who == "supplier" else copy.daemon.pid, number)
+        copy.require_taken_back(who)
+    copy = HalfCopy(subject, "-watcher")
+    os.kill(copy.daemon.pid, signal.SIGKILL)
+    copy.require_done()
+    subject.check()
 
 
 MODES = [

@@ -7,8 +7,16 @@
 
 ZDTM("a tree whose processes have little memory each, partly their own and partly that of their parent") {
     constexpr unsigned kChildren = 6;  // several threads of criu are at work then
-    const std::span<std::byte> inherited = zdtm::map(16 * zdtm::page_size());
-    const std::span<std::byte> own = zdtm::map(256 * zdtm::page_size());
+    constexpr std::size_t kInherited = 16;
+    constexpr std::size_t kOwn = 256;
+    // Pages of a mapping come at once if any of it is in common with a relative. Neighbours of the same kind are one
+    // mapping, also with what the C library has mapped, so there are pages between that nobody may touch.
+    const std::size_t page = zdtm::page_size();
+    const std::span<std::byte> all = zdtm::map((kInherited + kOwn + 3) * page, PROT_NONE);
+    const std::span<std::byte> inherited = all.subspan(page, kInherited * page);
+    const std::span<std::byte> own = all.subspan((kInherited + 2) * page, kOwn * page);
+    for (const std::span<std::byte> part : {inherited, own})
+        SYS(mprotect(part.data(), part.size(), PROT_READ | PROT_WRITE));
     zdtm::fill(inherited, 1000);
     std::vector<pid_t> children;
     for (unsigned i = 0; i < kChildren; ++i) {
