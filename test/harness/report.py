@@ -13,11 +13,23 @@ class Outcome:
         self.details = list(details)
 
 
+def show(title, failures, rerun):
+    """Why tests failed, and how to run them again."""
+    if not failures:
+        return
+    print(f"\n{title}")
+    for name, outcome in sorted(failures, key=lambda item: item[0]):
+        print(f"  {name}")
+        for line in outcome.details:
+            print(f"      {line}")
+        print(f"      again: {rerun(name)}")
+
+
 def run_all(names, run, rerun, jobs, tried_again=None):
     """Runs run(name) -> Outcome for each name, several at once; prints as it goes. Returns the exit code.
 
     Given a list for them, tests that failed among others are run again alone, for a loaded machine upsets tests that watch
-    moments. The list gets the names of those that passed then; the closing lines tell of them.
+    moments. The list gets the names of those that passed then; the closing lines tell of them, and how they failed first.
     """
     began = time.monotonic()
     counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -38,23 +50,23 @@ def run_all(names, run, rerun, jobs, tried_again=None):
                 future.cancel()
             raise
     if tried_again is not None:
-        for name, _ in list(failures):
+        first = failures
+        failures = []
+        for name, before in first:
             outcome = run(name)
             print(f"{outcome.state:8}{name}, the second time", flush=True)
             if outcome.state == "passed":
-                failures = [item for item in failures if item[0] != name]
                 counts["failed"] -= 1
                 counts["passed"] += 1
                 tried_again.append(name)
-    if failures:
-        print("\nFailures:")
-        for name, outcome in sorted(failures, key=lambda item: item[0]):
-            print(f"  {name}")
-            for line in outcome.details:
-                print(f"      {line}")
-            print(f"      again: {rerun(name)}")
+            else:
+                outcome.details += ["the first time:", *before.details]
+                failures.append((name, outcome))
+        first = [item for item in first if item[0] in tried_again]
+        show("Failed the first time:", first, rerun)
+    show("Failures:", failures, rerun)
     print(f"\n{time.monotonic() - began:.0f} s")
     if tried_again:
-        print(f"passed only when tried again: {' '.join(tried_again)}")
+        print("passed only when tried again: " + ", ".join(f"{name} ({outcome.details[0]})" for name, outcome in first))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not names else 0
