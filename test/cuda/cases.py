@@ -99,7 +99,7 @@ class Run:
     def dump(self, *options):
         self.must("dump", "-t", str(self.pid), *options)
         if "--leave-running" not in options and self.process is not None:
-            self.process.wait(30)
+            self.process.wait(60)
             self.process = None
 
     def restore(self, *options):

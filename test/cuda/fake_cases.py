@@ -136,14 +136,14 @@ CASES = {
     "a client of MPS": lambda settings: fault(settings, "lock=801", r"lock process \d+: CUDA_ERROR_NOT_SUPPORTED.*MPS"),
     "work isn't done in time": lambda settings: fault(settings, "lock=600", "--cuda-timeout", "--cuda-timeout", "1"),
     "work is done the second time": lambda settings: counter_with(settings, "lock=600@1"),
-    "the lock never returns": lambda settings: interrupted(settings, "lock=hang", 3),
+    "the lock never returns": lambda settings: interrupted(settings, "lock=hang"),
     "the state isn't told": lambda settings: fault(settings, "state=999", "state of process"),
     "the checkpoint isn't supported": lambda settings: fault(settings, "checkpoint=801", "managed memory"),
     "a checkpoint without memory": lambda settings: fault(settings, "checkpoint=2", "enough memory"),
     "a checkpoint that never ends": lambda settings: fault(settings, "checkpoint=hang", "hasn't come to an end",
                                                            "--cuda-timeout", "1"),
-    "SIGTERM while contents are copied out": lambda settings: interrupted(settings, "checkpoint=slow", 6),
-    "SIGTERM in a checkpoint that never ends": lambda settings: interrupted(settings, "checkpoint=hang", 12),
+    "SIGTERM while contents are copied out": lambda settings: interrupted(settings, "checkpoint=slow"),
+    "SIGTERM in a checkpoint that never ends": lambda settings: interrupted(settings, "checkpoint=hang"),
     "the process is lost in its checkpoint": lambda settings: lost(settings, "checkpoint=broken", "304"),
     "the driver's thread ends in a checkpoint": lambda settings: lost(settings, "checkpoint=dies", "ended while"),
     "the driver's thread is stuck": lambda settings: lost(settings, "checkpoint=stuck", "hasn't come to an end",
@@ -209,7 +209,7 @@ CASES = {
     "storage: no room for images": lambda settings: stored(settings, no_room_for_images),
     "storage: the operation can't begin": lambda settings: stored(
         settings, lambda made: fault(made, "checkpoint=801", "managed memory")),
-    "storage: SIGTERM": lambda settings: stored(settings, lambda made: interrupted(made, "complete=slow", 6)),
+    "storage: SIGTERM": lambda settings: stored(settings, lambda made: interrupted(made, "complete=slow")),
     "storage: a restore that can't end": lambda settings: stored(
         settings, lambda made: failed_restore(made, "complete=999", "end the copy")),
     "storage: killed before contents are taken": lambda settings: stored(

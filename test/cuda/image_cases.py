@@ -73,7 +73,7 @@ def together(settings):
                     raise Failed(f"the children are {others}")
                 for child in others:
                     os.kill(child, signal.SIGTERM)
-                run.until(lambda: run.lines("PASS"), 20, "the check of the plugin's socket")
+                run.until(lambda: run.lines("PASS"), 60, "the check of the plugin's socket")
                 run.end(2)
         finally:
             serving.kill()
@@ -117,7 +117,7 @@ def requested(settings):
             if not reply["success"]:
                 raise Failed(f"{kind}: {reply}")
             if kind == "DUMP":
-                run.process.wait(30)
+                run.process.wait(60)
                 run.process = None
         run.end(1)
 
@@ -136,7 +136,7 @@ def request(run, kind, options, **environment):
             client.send(kind, {"images_dir_fd": folder, "log_file": f"{kind}.log", "log_level": 4, **options})
             reply = client.receive()
             ours.close()
-            swrk.wait(30)
+            swrk.wait(60)
             return reply
     finally:
         os.close(folder)
@@ -182,7 +182,7 @@ def seen_late(run, driver, images):
                 late = run.size() < 64 << 20
                 driver.until(run, RUNNING)
                 before = driver.ticks(run.pid)
-                run.until(lambda: driver.ticks(run.pid) > before + 10, 20, "the program to go on")
+                run.until(lambda: driver.ticks(run.pid) > before + 10, 60, "the program to go on")
                 os.kill(worker, signal.SIGCONT)
             break
         if dump.wait(60) != 0:

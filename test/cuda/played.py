@@ -86,7 +86,7 @@ class Driver:
         self.library.fakeWordOf.restype = ctypes.c_longlong
         return self.library.fakeWordOf(pid, 1)
 
-    def until(self, run, state, seconds=20):
+    def until(self, run, state, seconds=60):
         """Waits until a process is in a state that somebody else brings it to."""
         run.until(lambda: self.state(run.pid) == state, seconds, f"state {state} of the driver")
 

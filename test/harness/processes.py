@@ -8,6 +8,10 @@ import signal
 import socket
 import time
 
+PATIENCE = 60
+"""Seconds within which anything that is waited for happens unless it never does, also on a machine that is busy with much
+else. What a program promises about time is not told by such a limit."""
+
 
 class Timeout(Exception):
     """Something did not happen in time."""

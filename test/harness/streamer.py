@@ -39,7 +39,7 @@ class Streamer:
 
     def wait(self):
         """Its end, which is when criu has closed the connection; returns the files."""
-        self.thread.join(20)
+        self.thread.join(60)
         if self.thread.is_alive():
             raise TimeoutError("criu doesn't dismiss the image streamer")
         return self.files
@@ -72,7 +72,7 @@ class Streamer:
                 work.start()
                 threads.append(work)
             for work in threads:
-                work.join(20)
+                work.join(60)
         except OSError:
             pass
         finally:

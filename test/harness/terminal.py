@@ -77,11 +77,11 @@ class Terminal:
             self.seen += block.decode(errors="replace")
             seconds = 0
 
-    def expect(self, text, seconds=20):
+    def expect(self, text, seconds=60):
         """Waits until the text has appeared since something was typed last."""
         self.expect_match(re.escape(text), seconds)
 
-    def expect_match(self, pattern, seconds=20):
+    def expect_match(self, pattern, seconds=60):
         """The same for a regular expression; returns the match."""
         deadline = time.monotonic() + seconds
         while True:

@@ -47,7 +47,7 @@ def main():
             require(server.poll() is None, "nginx did not start")
             return False
 
-    service.until(listens, 30, "nginx")
+    service.until(listens, 60, "nginx")
     for client in clients[1:]:
         client.connect()
     ports = [client.sock.getsockname()[1] for client in clients]

@@ -41,7 +41,7 @@ def main():
             require(server.poll() is None, "node did not start")
             return False
 
-    service.until(listens, 30, "node")
+    service.until(listens, 60, "node")
     count = 0
     ticks = 0
 
@@ -57,7 +57,7 @@ def main():
 
     def finish():
         before = ticks
-        service.until(lambda: (turn(), ticks > before)[1], 30, "tick of the timer")
+        service.until(lambda: (turn(), ticks > before)[1], 60, "tick of the timer")
         service.stop(server)
 
     service.work(turn, finish)

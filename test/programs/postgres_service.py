@@ -32,7 +32,7 @@ class Session:
     def end(self):
         """Ends it."""
         self.process.stdin.close()
-        require(self.process.wait(30) == 0, "psql failed")
+        require(self.process.wait(60) == 0, "psql failed")
 
 
 def main():

@@ -56,7 +56,7 @@ class Program:
 
     def require_good_end(self, init, root, output):
         """Exit code 0 and PASS."""
-        ended = init.wait(root, 60, "end of the program")
+        ended = init.wait(root, processes.PATIENCE, "end of the program")
         said = processes.text(output) or ""
         if ended.code != 0 or "PASS" not in said or "FAIL" in said:
             raise Failed(f"the program ended with {ended.code} and said: {said.strip()}")
@@ -106,7 +106,7 @@ class SleepTree(Program):
                 os.kill(pid, signal.SIGTERM)
             except ProcessLookupError:
                 pass  # a shell whose children have ended before it
-        if init.wait(root, 5, "end of the root").code != -signal.SIGTERM:
+        if init.wait(root, processes.PATIENCE, "end of the root").code != -signal.SIGTERM:
             raise Failed("the root did not end by SIGTERM")
 
 
@@ -132,7 +132,7 @@ class SameResult(Program):
         return True
 
     def end(self, init, root, output, folder):
-        ended = init.wait(root, 120, "end of the tool")
+        ended = init.wait(root, 2 * processes.PATIENCE, "end of the tool")
         if ended.code != 0:
             raise Failed(f"the tool ended with {ended.code}: {processes.text(output)}")
         contents = []

@@ -52,7 +52,7 @@ def main():
     server = service.start(["redis-server", "--port", "6379", "--bind", "127.0.0.1", "--unixsocket",
                             os.path.abspath("redis.sock"), "--save", "", "--appendonly", "no", "--dir", "."],
                            "redis.log")
-    service.until(lambda: listens("redis.sock"), 30, "socket of redis")
+    service.until(lambda: listens("redis.sock"), 60, "socket of redis")
     tcp = Client(socket.AF_INET, ("127.0.0.1", 6379))
     unix = Client(socket.AF_UNIX, "redis.sock")
     listener = Client(socket.AF_INET, ("127.0.0.1", 6379))

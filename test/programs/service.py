@@ -46,7 +46,7 @@ def start(argv, log, **how):
 def stop(server):
     """Ends a server; it has to end well."""
     server.send_signal(signal.SIGTERM)
-    code = server.wait(30)
+    code = server.wait(60)
     require(code in (0, -signal.SIGTERM, 128 + signal.SIGTERM), f"the server ended with {code}")
 
 

@@ -76,10 +76,10 @@ def attacked(subject, _task):
     subject.dump(subject.ours, "images")
     output = os.path.join(subject.work, "spy")
     spy = subject.init.start([sys.executable, "-c", SPY, user, *map(str, victims)], "/", output)
-    subject.init.until(lambda: "begins" in (processes.text(output) or ""), 10, "the spy's begin")
+    subject.init.until(lambda: "begins" in (processes.text(output) or ""), processes.PATIENCE, "the spy's begin")
     run = subject.try_restore(subject.ours, subject.images("images"))
     subject.require_success(run)
-    if subject.init.wait(spy, 30, "the spy's end").code != 0:
+    if subject.init.wait(spy, processes.PATIENCE, "the spy's end").code != 0:
         raise Failed(f"the spy failed, see {output}")
     with open(output, encoding="ascii") as file:
         lines = [line.split() for line in file if line[:1].isdigit()]

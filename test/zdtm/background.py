@@ -23,7 +23,7 @@ def background(subject, _task):
     subject.require_unchanged("after dump --background")
     for pid in reversed(processes.tree(subject.root)):
         os.kill(pid, signal.SIGKILL)
-    subject.init.wait(subject.root, 5, "end of the tree that was dumped")
+    subject.init.wait(subject.root, processes.PATIENCE, "end of the tree that was dumped")
     subject.require_nothing_left("after the end of the tree")
     subject.await_free_ids()
     subject.forget_output(size)
@@ -65,7 +65,7 @@ class Begun:
         self.pid = subject.ours.start("dump", self.images, "dump.log",
                                       ["-t", str(subject.root), *subject.dump_options, *OPTIONS, *self.server.options,
                                        "--timeout", "0"])
-        subject.init.until(self._tree_runs, 20, f"{name}: the tree to run again")
+        subject.init.until(self._tree_runs, processes.PATIENCE, f"{name}: the tree to run again")
         subject.require_running(f"{name}, while memory is written")
         self.clones = [pid for pid in processes.pids() if self._is_clone(pid)]
         self.worker = int(processes.status(self.clones[0])["TracerPid"]) if self.clones else 0
@@ -94,12 +94,12 @@ class Begun:
 
     def end(self):
         """Waits for the end of criu; of the dump nothing must be left but images that can't be restored."""
-        code = self.subject.init.wait(self.pid, 10, f"{self.name}: end of criu").code
+        code = self.subject.init.wait(self.pid, processes.PATIENCE, f"{self.name}: end of criu").code
         if code == 0:
             raise Failed(f"{self.name}: the dump succeeded")
         self.server.close()
         self.subject.require_running(self.name)
-        self.subject.require_unchanged(self.name, seconds=3)
+        self.subject.require_unchanged(self.name)
         if os.path.exists(os.path.join(self.images, "inventory.img")):
             raise Failed(f"{self.name}: inventory.img exists")
         if self.subject.try_restore(self.subject.ours, self.images).code == 0:

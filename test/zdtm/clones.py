@@ -20,7 +20,7 @@ def restore(subject, name):
     run = subject.try_restore(subject.ours, subject.images(name))
     subject.restore_options = before
     subject.require_success(run)
-    subject.init.until(lambda: processes.tree(subject.root), 10, "the clone")
+    subject.init.until(lambda: processes.tree(subject.root), processes.PATIENCE, "the clone")
 
 
 def map_pages(subject, _task):
@@ -75,7 +75,7 @@ def map_pages_many(subject, _task):
         raise Failed(f"one keeper, of two processes, was expected: {keepers()}")
     least = sum(os.path.getsize(os.path.join(subject.images("images"), file))
                 for file in os.listdir(subject.images("images")) if file.startswith("pages-")) >> 10
-    subject.init.until(lambda: all(memory_of(root)[1] >= least * 0.9 for root in roots), 60,
+    subject.init.until(lambda: all(memory_of(root)[1] >= least * 0.9 for root in roots), processes.PATIENCE,
                        "all pages of all clones to be mapped")
     most = max(memory_of(root)[1] for root in roots)
     shares = sum(memory_of(root)[0] for root in roots)
@@ -83,12 +83,12 @@ def map_pages_many(subject, _task):
         raise Failed(f"{CLONES} clones of {most} KiB have {shares} KiB in common")
     for root in roots[:2]:
         os.kill(root, signal.SIGTERM)
-        ended = subject.init.wait(root, subject.CHECK_SECONDS, "the check of a clone")
+        ended = subject.init.wait(root, processes.PATIENCE, "the check of a clone")
         if ended.code != 0:
             raise Failed(f"a clone ended with {ended.code}: {subject.output}")
     os.kill(keepers()[-1], signal.SIGKILL)
     for root in roots[2:]:
-        subject.init.until(lambda root=root: root not in processes.pids(), 20, "the end of clones without keeper")
+        subject.init.until(lambda root=root: root not in processes.pids(), processes.PATIENCE, "the end of clones without keeper")
 
 
 MODES = [

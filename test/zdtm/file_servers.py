@@ -22,9 +22,9 @@ def unanswered(subject, _task):
         if pid in subject.init.ended:
             raise Failed("the dump ended by itself")
         os.kill(pid, number)
-        subject.init.wait(pid, 20, f"criu dump after {number.name}")
+        subject.init.wait(pid, processes.PATIENCE, f"criu dump after {number.name}")
         subject.require_running(f"after {number.name}")
-        subject.require_unchanged(f"after {number.name}", seconds=10, leftovers=True)
+        subject.require_unchanged(f"after {number.name}", leftovers=True)
     subject.check()
 
 
@@ -40,19 +40,19 @@ def server_stops(subject, _task):
         return pid, path
 
     def require_end(pid, path, code, name):
-        ended = subject.init.wait(pid, 20, f"criu dump, '{name}'").code
+        ended = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if ended != code:
             raise Failed(f"{name}: the dump ended with {ended}")
         os.unlink(path)
         subject.require_running(name)
-        subject.require_unchanged(name, seconds=10, leftovers=True)
+        subject.require_unchanged(name, leftovers=True)
         time.sleep(0.5)  # the server looks several times meanwhile
 
     for name, code, switch in (("closing", 0, "deaf-to-flush"), ("asking", 1, "deaf-later")):
         require_end(*dump(name, switch, "--timeout", "2"), code, name)
     pid, path = dump("stopped", "deaf-later", "--timeout", "0")
     log = os.path.join(subject.images("stopped"), "dump.log")
-    subject.init.until(lambda: "Stage: processes" in (processes.text(log) or ""), 10, "a dump that asks the server")
+    subject.init.until(lambda: "Stage: processes" in (processes.text(log) or ""), processes.PATIENCE, "a dump that asks the server")
     time.sleep(1)
     if processes.status(pid) is None:
         raise Failed("the dump ended by itself")
@@ -88,14 +88,14 @@ class HoldingServer:
 
     def require_held(self, pid, name):
         """Waits until there is such a request, of this process, or of one of its own that closes files when it has ended."""
-        self.init.until(lambda: os.path.exists(self.sign) or pid in self.init.ended, 10, f"{name}: a held request")
-        self.init.until(lambda: os.path.exists(self.sign), 3, f"{name}: criu has ended, a held request")
+        self.init.until(lambda: os.path.exists(self.sign) or pid in self.init.ended, processes.PATIENCE, f"{name}: a held request")
+        self.init.until(lambda: os.path.exists(self.sign), processes.PATIENCE, f"{name}: criu has ended, a held request")
 
     def answer(self, name):
         """Lets requests go on; then there is no process of criu any more."""
         os.unlink(self.switch)
-        self.init.until(lambda: not os.path.exists(self.sign), 5, f"{name}: the end of the held request")
-        self.init.until(lambda: not criu_processes(), 5, f"{name}: the end of criu's processes")
+        self.init.until(lambda: not os.path.exists(self.sign), processes.PATIENCE, f"{name}: the end of the held request")
+        self.init.until(lambda: not criu_processes(), processes.PATIENCE, f"{name}: the end of criu's processes")
 
 
 def request_held(subject, _task):
@@ -111,7 +111,7 @@ def request_held(subject, _task):
         return pid
 
     def require_end(pid, name, code):
-        ended = subject.init.wait(pid, 15, f"criu dump, '{name}'").code
+        ended = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if ended != code:
             raise Failed(f"{name}: the dump ended with {ended}")
         # The request is still held: whoever waits for it holds nothing of the tree.
@@ -120,7 +120,7 @@ def request_held(subject, _task):
         if code == 1 and not re.search(r"Error .*doesn't answer: /mnt \(fuse\)", log):
             raise Failed(f"{name}: the log doesn't name the file system")
         server.answer(name)
-        subject.require_unchanged(name, seconds=10, leftovers=True)
+        subject.require_unchanged(name, leftovers=True)
 
     for request in OF_DUMP:
         pid = dump(request, request, "--timeout", "1")
@@ -142,12 +142,12 @@ def held_later(subject, _task):
     pid = subject.ours.start("pre-dump", subject.images("pre"), "pre-dump.log",
                              ["-t", str(subject.root), "--timeout", "1"])
     server.require_held(pid, "pre-dump")
-    code = subject.init.wait(pid, 15, "criu pre-dump").code
+    code = subject.init.wait(pid, processes.PATIENCE, "criu pre-dump").code
     if code != 1:
         raise Failed(f"the pre-dump ended with {code}")
     subject.require_running("pre-dump")
     server.answer("pre-dump")
-    subject.require_unchanged("pre-dump", seconds=10, leftovers=True)
+    subject.require_unchanged("pre-dump", leftovers=True)
 
     own = {1, *processes.tree(subject.root)}
     strangers = frozenset(pid for pid in processes.pids() if pid not in own)
@@ -161,7 +161,7 @@ def held_later(subject, _task):
         if pid in subject.init.ended:
             raise Failed(f"{request}: the restore ended by itself")
         os.kill(pid, signal.SIGTERM)
-        code = subject.init.wait(pid, 15, f"criu restore, '{request}'").code
+        code = subject.init.wait(pid, processes.PATIENCE, f"criu restore, '{request}'").code
         if code in (0, None):
             raise Failed(f"{request}: the restore ended with {code}")
         server.answer(request)
@@ -182,7 +182,7 @@ def held_in_namespace(subject, _task):
     pid = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
     server.require_held(pid, "restore")
     os.kill(pid, signal.SIGTERM)
-    code = subject.init.wait(pid, 30, "criu restore").code
+    code = subject.init.wait(pid, processes.PATIENCE, "criu restore").code
     if code in (0, None):
         raise Failed(f"the restore ended with {code}")
     left = re.search(r"Warn .*something holds them: (\d+) \(", processes.text(os.path.join(subject.images("images"), "restore.log")))
@@ -207,13 +207,13 @@ def rolled_back(subject, _task):
         rollbacks.require_links(subject, name)
         if number:
             os.kill(pid, number)
-        code = subject.init.wait(pid, 15, f"criu dump, '{name}'").code
+        code = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if code != (-number if number == signal.SIGKILL else 1):
             raise Failed(f"{name}: the dump ended with {code}")
         rollbacks.require_no_links(subject, name)  # while the request is still held
         subject.require_running(name)
         server.answer(name)
-        subject.require_unchanged(name, seconds=10, leftovers=True)
+        subject.require_unchanged(name, leftovers=True)
         rollbacks.require_no_links(subject, name)
     subject.check()
 

@@ -158,7 +158,7 @@ def page_server(subject, _task):
             subject.dump(subject.ours, name, ["--track-mem", "--prev-images-dir", "../images-0", *remote])
         with open(pid_file, encoding="ascii") as file:
             server = int(file.read())
-        subject.init.until(lambda pid=server: pid not in processes.pids(), 10, "end of the page server")
+        subject.init.until(lambda pid=server: pid not in processes.pids(), processes.PATIENCE, "end of the page server")
         previous = ["--prev-images-dir", f"../stored-{turn}"]
     for file in os.listdir(subject.images("images-1")):
         if file.endswith(".img"):
@@ -178,6 +178,7 @@ def leave_running(subject, _task):
     subject.check()
     # The check may have changed files that the images only refer to.
     if subject.folder_unchanged():
+        subject.await_free_ids()
         subject.forget_output(size)
         subject.restore(subject.ours, "images")
         subject.check()
@@ -188,7 +189,7 @@ def terminated(subject, task):
     for turn, run in enumerate(interrupted_dumps(subject, task, [signal.SIGTERM, signal.SIGINT], [])):
         if run.code == 0:
             # Too late: the dump was complete.
-            subject.init.wait(subject.root, 5, f"{run.when}: end of the dumped root task")
+            subject.init.wait(subject.root, processes.PATIENCE, f"{run.when}: end of the dumped root task")
             subject.run_between()
             subject.require_success(subject.try_restore(subject.ours, run.images))
             subject.require_unchanged(f"turn {turn}: after the restore")
@@ -205,7 +206,7 @@ def killed(subject, task):
     # SIGKILL can strike between the ends of two tasks, so criu must not end any.
     for run in interrupted_dumps(subject, task, [signal.SIGKILL], ["--leave-running"]):
         subject.require_running(run.when)
-        subject.require_unchanged(run.when, seconds=3, leftovers=True)
+        subject.require_unchanged(run.when, leftovers=True)
     subject.check()
 
 
@@ -248,7 +249,7 @@ def interrupt(subject, action, images, options, moment, number):
         subject.init.pause(deadline - time.monotonic())
     if pid not in subject.init.ended:
         os.kill(pid, number)
-    code = subject.init.wait(pid, 20, f"criu {action} after {number.name}").code
+    code = subject.init.wait(pid, processes.PATIENCE, f"criu {action} after {number.name}").code
     if code < 0 and code != -number:
         raise Failed(f"criu {action} ended by signal {-code} after {number.name}")
     return moment, code

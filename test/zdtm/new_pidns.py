@@ -32,7 +32,7 @@ def require_init(subject):
     parent = subject.parent
     if processes.inside(parent) != 1:
         raise Failed(f"the root's parent is process {processes.inside(parent)} of its namespace")
-    subject.init.until(lambda: not os.listdir(f"/proc/{parent}/fd"), 5, "the init to close its channel")
+    subject.init.until(lambda: not os.listdir(f"/proc/{parent}/fd"), processes.PATIENCE, "the init to close its channel")
     if int(processes.status(parent)["VmRSS"].split()[0]) > INIT_KIB:
         raise Failed(f"the init takes {processes.status(parent)['VmRSS']}")
     rights = {name: processes.status(parent)[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
@@ -83,14 +83,14 @@ def new_pidns_many(subject, _task):
         raise Failed("the trees aren't in namespaces of their own")
     (killed, its_init), (asked, passing), *others = made
     os.kill(killed, signal.SIGKILL)
-    code = subject.init.wait(its_init, subject.CHECK_SECONDS, "the end of the init of a killed tree").code
+    code = subject.init.wait(its_init, processes.PATIENCE, "the end of the init of a killed tree").code
     if code != 128 + signal.SIGKILL:
         raise Failed(f"the init of a killed tree ended with {code}")
     os.kill(passing, signal.SIGTERM)
     for root, init in [(asked, passing), *others]:
         if init != passing:
             os.kill(root, signal.SIGTERM)
-        code = subject.init.wait(init, subject.CHECK_SECONDS, "the check of a clone").code
+        code = subject.init.wait(init, processes.PATIENCE, "the check of a clone").code
         if code != 0:
             raise Failed(f"the init of process {root} ended with {code}")
     subject.root, subject.parent = original, None

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 
+from harness import processes
 import modes
 from subject import Failed, Skipped
 
@@ -69,7 +70,7 @@ def deaf_page_server(subject, _task):
         if pid in subject.init.ended:
             raise Failed(f"a page server deaf {when}: the dump ended by itself")
         os.kill(pid, signal.SIGTERM)
-        subject.init.wait(pid, 10, f"criu dump after SIGTERM, with a page server deaf {when}")
+        subject.init.wait(pid, processes.PATIENCE, f"criu dump after SIGTERM, with a page server deaf {when}")
         subject.require_running(f"a page server deaf {when}")
         subject.require_unchanged(f"a page server deaf {when}")
         server.close()
@@ -290,7 +291,7 @@ class Server:
         images = subject.images(name)
         self.log = os.path.join(images, "server.log")
         self.pid = subject.ours.start("page-server", images, "server.log", ["--address", "127.0.0.1", *options])
-        self.port = subject.init.until(self.find_port, 10, "page server")
+        self.port = subject.init.until(self.find_port, processes.PATIENCE, "page server")
 
     @property
     def options(self):
@@ -319,12 +320,12 @@ class Server:
 
     def wait(self):
         """It ends well."""
-        if self.subject.init.wait(self.pid, 10, f"page server '{self.name}'").code != 0:
+        if self.subject.init.wait(self.pid, processes.PATIENCE, f"page server '{self.name}'").code != 0:
             raise Failed(f"page server '{self.name}' failed: {self.log}")
 
     def require_end(self, text):
         """It ends soon, and says why."""
-        code = self.subject.init.wait(self.pid, 10, f"page server '{self.name}'").code
+        code = self.subject.init.wait(self.pid, processes.PATIENCE, f"page server '{self.name}'").code
         with open(self.log, encoding="utf-8") as log:
             said = log.read()
         if code != 1 or not re.search(text, said):

@@ -46,7 +46,7 @@ def require_links(subject, when):
 
 def require_no_links(subject, when):
     """There are none soon: a criu that was killed leaves it to another process of its own to undo what it did."""
-    subject.init.until(lambda: not _links(subject), 10, f"{when}: the end of temporary links")
+    subject.init.until(lambda: not _links(subject), processes.PATIENCE, f"{when}: the end of temporary links")
 
 
 def undone(subject, _task):
@@ -67,7 +67,7 @@ def undone(subject, _task):
         write(then, f"#!/bin/sh\nwhile ! [ -e {go_on} ]; do sleep 0.05; done\nexit 1\n")
         pid = subject.ours.start("dump", subject.images(name), "dump.log",
                                  ["-t", str(subject.root), "--action-script", script, *subject.dump_options])
-        subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, 20, f"{name}: the script's begin")
+        subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, processes.PATIENCE, f"{name}: the script's begin")
         if pid in subject.init.ended:
             raise Failed(f"{name}: the dump ended by itself")
         require_links(subject, name)
@@ -77,17 +77,17 @@ def undone(subject, _task):
             os.kill(pid, number)
         else:
             write(go_on, "")
-        code = subject.init.wait(pid, 20, f"criu dump, '{name}'").code
+        code = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if code != (-number if number == signal.SIGKILL else 1):
             raise Failed(f"{name}: the dump ended with {code}")
         require_no_links(subject, name)
         subject.require_running(name)
-        subject.init.until(lambda: sockets_in_repair(subject.root) == 0, 10, f"{name}: the end of repair mode")
+        subject.init.until(lambda: sockets_in_repair(subject.root) == 0, processes.PATIENCE, f"{name}: the end of repair mode")
         write(go_on, "")
         os.unlink(begun)
         own = {1, *processes.tree(subject.root)}
-        subject.init.until(lambda: own.issuperset(processes.pids()), 10, f"{name}: the end of the script")
-        subject.require_unchanged(name, seconds=5, leftovers=True)
+        subject.init.until(lambda: own.issuperset(processes.pids()), processes.PATIENCE, f"{name}: the end of the script")
+        subject.require_unchanged(name, leftovers=True)
     subject.check()
 
 

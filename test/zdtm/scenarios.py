@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 
 from harness import criu as criu_runs
 from harness import processes
@@ -27,7 +28,7 @@ def pid_taken(subject, _task):
         raise Failed(f"could not take pid {wanted}, got {squatter}")
     require_failed_restore(subject, "images", rf"\b{wanted}\b.*sleep", {squatter})
     os.kill(squatter, signal.SIGKILL)
-    subject.init.wait(squatter, 5)
+    subject.init.wait(squatter, processes.PATIENCE)
     subject.await_free_ids()
     subject.restore(subject.ours, "images")
     subject.check()
@@ -37,9 +38,11 @@ def pid_ending(subject, _task):
     """A restore waits for whoever has the pid but is already dead."""
     wanted = max(subject.state)
     subject.dump(subject.ours, "images")
-    script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 0.6"
-    subject.init.start(["/bin/sh", "-c", script], "/", os.devnull)
-    subject.init.until(lambda: (processes.status(wanted) or {}).get("State", "")[:1] == "Z", 5, "a zombie in the way")
+    script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 1000"
+    parent = subject.init.start(["/bin/sh", "-c", script], "/", os.devnull)
+    subject.init.until(lambda: (processes.status(wanted) or {}).get("State", "")[:1] == "Z", processes.PATIENCE,
+                       "a zombie in the way")
+    threading.Timer(0.5, os.kill, (parent, signal.SIGKILL)).start()
     subject.restore(subject.ours, "images")
     subject.check()
 
@@ -133,7 +136,7 @@ def full_disk(subject, _task):
     images = subject.images("images")
     os.mkdir(images)
     mount = subject.init.start(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "none", images], "/", os.devnull)
-    if subject.init.wait(mount, 10).code != 0:
+    if subject.init.wait(mount, processes.PATIENCE).code != 0:
         raise Failed("mount -t tmpfs failed")
     # The log goes elsewhere: the last words are wanted.
     run = subject.ours.dump(subject.root, images, [*subject.dump_options, "-W", subject.work])
@@ -192,13 +195,13 @@ def guardian_killed(subject, _task):
     pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options,
                                                           "--leave-running"])
     pages = os.path.join(images, "pages-1.img")
-    subject.init.until(lambda: os.path.exists(pages) or pid in subject.init.ended, 30, "the dump of memory")
+    subject.init.until(lambda: os.path.exists(pages) or pid in subject.init.ended, processes.PATIENCE, "the dump of memory")
     if pid in subject.init.ended:
         raise Failed("the dump ended before it could be killed")
     os.kill(pid, signal.SIGKILL)
-    subject.init.wait(pid, 20, "criu dump after SIGKILL")
+    subject.init.wait(pid, processes.PATIENCE, "criu dump after SIGKILL")
     subject.require_running("after SIGKILL")
-    subject.require_unchanged("after SIGKILL", seconds=5, leftovers=True)
+    subject.require_unchanged("after SIGKILL", leftovers=True)
     if os.path.exists(os.path.join(images, "inventory.img")):
         raise Failed("the dump was completed though criu had been killed")
     subject.check()
@@ -220,11 +223,11 @@ def lock_gone(subject, _task):
 
     subject.init.ended.pop(subject.root, None)
     begun = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
-    subject.init.until(lambda: network_locks(subject) or begun in subject.init.ended, 10, "lock of the network")
+    subject.init.until(lambda: network_locks(subject) or begun in subject.init.ended, processes.PATIENCE, "lock of the network")
     if begun in subject.init.ended:
         raise Failed("the restore did not lock the network")
     subject.echo.clients[0].send(b"x")
-    code = subject.init.wait(begun, 30, "end of the restore").code
+    code = subject.init.wait(begun, processes.PATIENCE, "end of the restore").code
     if code != 0:
         raise Failed(f"the restore ended with {code}")
     if network_locks(subject):
@@ -265,12 +268,12 @@ def packing_stopped(subject, _task):
         images = subject.images(f"stopped-{turn}")
         options = ["-t", str(subject.root), *subject.dump_options, "--leave-running"]
         pid = subject.ours.start("dump", images, "dump.log", options)
-        subject.init.until(lambda at=images, who=pid: archive_size(at) > 0 or who in subject.init.ended, 60,
+        subject.init.until(lambda at=images, who=pid: archive_size(at) > 0 or who in subject.init.ended, processes.PATIENCE,
                            "an archive")
         packed = archive_size(images)
         if pid not in subject.init.ended:
             os.kill(pid, number)
-        code = subject.init.wait(pid, 60, f"criu dump after {number.name}").code
+        code = subject.init.wait(pid, processes.PATIENCE, f"criu dump after {number.name}").code
         when = f"after {number.name} when {packed} of {whole} bytes were packed"
         subject.require_running(when)
         if packed > whole // 2:
@@ -280,7 +283,7 @@ def packing_stopped(subject, _task):
             raise Failed(f"{when} the dump went on to its end")
         if archive_size(images) >= whole:
             raise Failed(f"{when} the rest was packed as well")
-        subject.require_unchanged(when, seconds=3, leftovers=number == signal.SIGKILL)
+        subject.require_unchanged(when, leftovers=number == signal.SIGKILL)
         if counted == 4:
             break
     if counted == 0:
@@ -487,7 +490,7 @@ def raced(subject, _task):
         subject.await_free_ids()
         _require_untouched(subject, before, f"turn {turn}")
     os.kill(racer, signal.SIGKILL)
-    subject.init.wait(racer, 5)
+    subject.init.wait(racer, processes.PATIENCE)
     shutil.rmtree(mine)
     shutil.rmtree(outside)
     os.rename(mine + ".whole", mine)
@@ -528,7 +531,7 @@ def dumped_inside(subject, _task):
     options = ["-t", "1", "-o", "dump.log", *subject.dump_options]
     inside = subject.init.start(["/usr/bin/nsenter", "-t", str(subject.root), "-p", "-m", *subject.ours.argv(
         "dump", images, "dump.log", options)], subject.folder, os.path.join(subject.work, "inside.log"))
-    code = subject.init.wait(inside, 30, "the dump inside").code
+    code = subject.init.wait(inside, processes.PATIENCE, "the dump inside").code
     if code != 0:
         raise Failed(f"the dump ended with {code}, see {images}/dump.log")
     subject.require_dumped()

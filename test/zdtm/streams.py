@@ -7,7 +7,7 @@ import shutil
 import signal
 import threading
 
-from harness import streamer
+from harness import processes, streamer
 from subject import Failed, Skipped
 import modes
 
@@ -168,7 +168,7 @@ def stream_peers(subject, _task):
                              ["-t", str(subject.root), *subject.dump_options, "--stream-to", fifo, "--timeout", "0"])
     subject.init.pause(1.5)
     os.kill(pid, signal.SIGTERM)
-    subject.init.wait(pid, 10, "criu dump after SIGTERM, with a deaf reader")
+    subject.init.wait(pid, processes.PATIENCE, "criu dump after SIGTERM, with a deaf reader")
     deaf.close()
     subject.require_running("a deaf reader")
     subject.require_unchanged("a deaf reader")
@@ -198,7 +198,7 @@ def dead_sources(subject, fifo):
     subject.require_nothing_left("after a streamer has died")
     os.path.exists(fifo) and os.unlink(fifo)
     os.mkfifo(fifo)
-    for options, seconds in ((["--timeout", "2"], 0), ([], 2)):
+    for options, seconds in ((["--timeout", "2"], 0), (["--timeout", "0"], 2)):
         pid = subject.ours.start("restore", subject.images("images"), "silent.log",
                                  [*subject.restore_options, "-d", "--stream-from", fifo, *options])
         with open(fifo, "wb", buffering=0) as file:
@@ -206,7 +206,7 @@ def dead_sources(subject, fifo):
             if seconds:
                 subject.init.pause(seconds)
                 os.kill(pid, signal.SIGTERM)
-            subject.init.wait(pid, 10, f"criu restore {options} from a silent writer")
+            subject.init.wait(pid, processes.PATIENCE, f"criu restore {options} from a silent writer")
         subject.require_nothing_left(f"after a silent writer {options}")
     subject.require_success(restore_from(subject, "images", path))
     subject.require_unchanged("after the restore")
@@ -224,11 +224,11 @@ def stream_zstd(subject, _task):
     os.makedirs(folder, exist_ok=True)
     for line in (["set -o pipefail; \"$@\" | zstd -q -f -o " + path, dump], ["zstd -dcq " + path + " | \"$@\"", restore]):
         shell = subject.init.start(["/bin/bash", "-c", line[0], "sh", *line[1]], "/", os.path.join(folder, "shell.output"))
-        ended = subject.init.wait(shell, 60, line[0])
+        ended = subject.init.wait(shell, processes.PATIENCE, line[0])
         if ended.code != 0:
             raise Failed(f"{line[0]}: exit code {ended.code}, see {folder}")
         if line[1] is dump:
-            subject.init.wait(subject.root, 5, "end of the dumped root task")
+            subject.init.wait(subject.root, processes.PATIENCE, "end of the dumped root task")
             subject.require_nothing_left("after the dump")
             subject.init.ended.pop(subject.root, None)
     subject.require_unchanged("after the restore")

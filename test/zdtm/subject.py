@@ -21,9 +21,6 @@ class Skipped(Exception):
 class Subject:
     """The test program's tree, from inside its namespace."""
 
-    READY_SECONDS = 60
-    CHECK_SECONDS = 60
-
     def __init__(self, init, task):
         self.init = init
         self.work = task["work"]
@@ -66,17 +63,17 @@ class Subject:
         if self.outside == "program":
             output = os.path.join(self.work, "outside")
             self.init.start([self.binary], self.folder, output, {"ZDTM_OUTSIDE": "1"}, session=True)
-            self.init.until(lambda: processes.text(output), self.READY_SECONDS, "the READY of the program outside")
+            self.init.until(lambda: processes.text(output), processes.PATIENCE, "the READY of the program outside")
         self.root = self.init.start([self.binary], self.folder, self.output, environment, session=True,
                                     own_pids=self.own_pids, own_users=self.own_users)
         self.init.until(lambda: self._said("READY", "SKIP", "FAIL") or self.root in self.init.ended,
-                        self.READY_SECONDS, "the program's READY")
+                        processes.PATIENCE, "the program's READY")
         skip = self._said("SKIP")
         if skip:
             raise Skipped(skip[0][5:])
         self._require(self._said("READY"), "the program could not build its state")
         # The kernel shows what was written before it moves the file's position.
-        self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), 5, "write of READY")
+        self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), processes.PATIENCE, "write of READY")
         self.look()
 
     def _copy_binary(self):
@@ -107,7 +104,7 @@ class Subject:
 
     def require_dumped(self):
         """A dump has killed the tree, and left nothing of it."""
-        code = self._await_end(5, "end of the dumped root task")
+        code = self._await_end(processes.PATIENCE, "end of the dumped root task")
         if code != -signal.SIGKILL:
             raise Failed(f"the dumped root task was not killed but ended with {code}")
         self.require_nothing_left("after the dump")
@@ -117,7 +114,7 @@ class Subject:
         if self.between:
             log = os.path.join(self.work, "between.log")
             shell = self.init.start(["/bin/sh", "-ec", self.between], self.folder, log)
-            if self.init.wait(shell, 10, "the command between").code != 0:
+            if self.init.wait(shell, processes.PATIENCE, "the command between").code != 0:
                 raise Failed(f"the command between dump and restore failed, see {log}")
             self.await_free_ids()
 
@@ -148,13 +145,13 @@ class Subject:
         if run.code != 0:
             raise Failed(run.describe())
 
-    def require_unchanged(self, when, seconds=1, leftovers=False):
+    def require_unchanged(self, when, leftovers=False):
         """Requires the tree to be alive and to look as remembered, with nothing beside it.
 
-        Within `seconds` the tasks may still be getting back to where they sleep; with leftovers, mappings
-        and link-remap files may have been added.
+        For a while the tasks may still be getting back to where they sleep, or what is left of a criu that was killed may be
+        undoing what that did; with leftovers, mappings and link-remap files may have been added.
         """
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + processes.PATIENCE
         while True:
             if self.root not in processes.pids():
                 raise Failed(f"{when}: the root task is gone{self._words()}")
@@ -181,17 +178,16 @@ class Subject:
         # A criu that was killed leaves it to another process of its own to undo what it did.
         for problem in (self._traced, self._stopped):
             try:
-                self.init.until(lambda problem=problem: not problem(), 5, "")
+                self.init.until(lambda problem=problem: not problem(), processes.PATIENCE, "")
             except processes.Timeout:
                 raise Failed(f"{when}: {problem()}") from None
 
     def check(self):
         """Asks the program for its check and waits for the end."""
         os.kill(self.root, signal.SIGTERM)
-        code = self._await_end(self.CHECK_SECONDS, "the program's check")
+        code = self._await_end(processes.PATIENCE, "the program's check")
         self._require(code == 0 and self._said("PASS"), f"the program ended with {code}")
         self.require_nothing_left("after the check")
-        self.await_free_ids()
 
     def _await_end(self, seconds, what):
         """Waits for the end of the root; its exit code, which an init of criu's passes on as a shell would."""
@@ -264,14 +260,14 @@ class Subject:
             return
         known = {1, self.parent or 1, *processes.tree(self.root)}
         try:
-            self.init.until(lambda: known.issuperset(processes.pids()), 2, "")
+            self.init.until(lambda: known.issuperset(processes.pids()), processes.PATIENCE, "")
         except processes.Timeout:
             raise Failed(f"{when}: stray processes {sorted(set(processes.pids()) - known)}") from None
 
     def require_nothing_left(self, when, strangers=frozenset()):
         """Requires the namespace to have no process but init and these."""
         try:
-            self.init.until(lambda: strangers.issuperset(processes.pids()[1:]), 5, "")
+            self.init.until(lambda: strangers.issuperset(processes.pids()[1:]), processes.PATIENCE, "")
         except processes.Timeout:
             left = [f"{pid} ({(processes.text(f'/proc/{pid}/comm') or '').strip()})" for pid in processes.pids()[1:] if pid not in strangers]
             raise Failed(f"{when}: processes left: {', '.join(left)}") from None

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -41,7 +42,8 @@ ZDTM("timers of a 32-bit program go off, with the value they carry") {
 
     const int alarms_before = alarms;
     const int ticks_before = ticks;
-    for (int round = 0; round < 300 && (alarms < alarms_before + 3 || ticks < ticks_before + 3); ++round) {
+    for (int round = 0; round < zdtm::kPatience / 10 && (alarms < alarms_before + 3 || ticks < ticks_before + 3);
+         ++round) {
         usleep(10'000);
     }
     CHECK(alarms >= alarms_before + 3 && ticks >= ticks_before + 3, "%d alarms, %d ticks", alarms - alarms_before,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -32,6 +33,6 @@ ZDTM("who is told of input and by which signal (F_SETOWN, F_SETSIG, O_ASYNC)") {
     CHECK((fcntl(ends[0], F_GETFL) & O_ASYNC) != 0, "O_ASYNC was lost");
     CHECK(write(ends[1], "x", 1) == 1, "%s", strerror(errno));
     siginfo_t info{};
-    const timespec limit{5, 0};
+    const timespec limit{zdtm::kPatience / 1000, 0};
     CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 3 && info.si_fd == ends[0], "no signal: %s", strerror(errno));
 }

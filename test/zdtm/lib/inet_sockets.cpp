@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <array>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace zdtm {
 namespace {
-constexpr int kPatience = 20'000;  // milliseconds
 
 Inet filled(int (*get)(int, sockaddr*, socklen_t*), int fd) {
     Inet inet;

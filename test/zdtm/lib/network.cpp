@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace zdtm {
@@ -66,7 +67,7 @@ void check_way_out(const char* address) {
     const int sender = SYS(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     SYS(connect(sender, reinterpret_cast<const sockaddr*>(&name), sizeof(name)));
     pollfd ask{receiver, POLLIN, 0};
-    for (int turn = 0; turn < 100 && poll(&ask, 1, 100) == 0; ++turn)
+    for (int turn = 0; turn < kPatience / 100 && poll(&ask, 1, 100) == 0; ++turn)
         send(sender, "out", 3, 0);
     CHECK(poll(&ask, 1, 0) == 1, "nothing gets out to %s", address);
     SYS(close(sender));

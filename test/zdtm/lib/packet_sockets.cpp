@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "inet_sockets.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace zdtm {
@@ -41,7 +42,7 @@ int packet_ring(std::uint16_t protocol, unsigned blocks) {
 void check_arrives(std::span<std::byte> ring) {
     const auto* const frame = reinterpret_cast<const volatile tpacket2_hdr*>(ring.data());
     for (int tries = 0; (frame->tp_status & TP_STATUS_USER) == 0; ++tries) {
-        CHECK(tries < 5000, "nothing arrives in the ring");
+        CHECK(tries < kPatience, "nothing arrives in the ring");
         usleep(1000);
     }
     CHECK(memcmp(ring.data() + frame->tp_net, "into the ring", 14) == 0, "something else arrived");

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "patience.hpp"
+
 namespace zdtm {
 
 Pty open_pty() {
@@ -53,7 +55,7 @@ void write_text(int fd, std::string_view text) {
 
 void await_bytes(int fd, int count) {
     int waiting = -1;
-    for (int tries = 0; tries < 2000 && waiting != count; ++tries) {
+    for (int tries = 0; tries < kPatience && waiting != count; ++tries) {
         SYS(ioctl(fd, FIONREAD, &waiting));
         if (waiting != count) {
             usleep(1000);

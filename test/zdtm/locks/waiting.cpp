@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 ZDTM("processes that wait for a lock go on waiting, and get it") {
@@ -38,7 +39,7 @@ ZDTM("processes that wait for a lock go on waiting, and get it") {
     range.l_type = F_UNLCK;
     SYS(fcntl(file, F_SETLK, &range));
     for (int got = 0, tries = 0; got < 2; ++tries) {
-        CHECK(tries < 5000, "%d of 2 got their locks", got);
+        CHECK(tries < zdtm::kPatience, "%d of 2 got their locks", got);
         got += read(done[0], &byte, 1) == 1 ? 1 : 0;
         usleep(1000);
     }

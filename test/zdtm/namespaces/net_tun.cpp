@@ -13,6 +13,7 @@
 
 #include "inet_sockets.hpp"
 #include "network.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -64,7 +65,7 @@ void check_traffic(int tap) {
     SYS(send(socket, "question", 8, 0));
     for (;;) {
         pollfd ask{tap, POLLIN, 0};
-        CHECK(poll(&ask, 1, 10'000) == 1, "no packet comes out of the device");
+        CHECK(poll(&ask, 1, zdtm::kPatience) == 1, "no packet comes out of the device");
         const ssize_t size = SYS(read(tap, frame.data(), frame.size()));
         // Ethernet, IPv4 without options, UDP.
         if (size == 14 + 20 + 8 + 8 && frame[12] == 8 && frame[13] == 0 && memcmp(&frame[42], "question", 8) == 0)
@@ -78,7 +79,7 @@ void check_traffic(int tap) {
     memcpy(&frame[42], "response", 8);
     CHECK(write(tap, frame.data(), 50) == 50, "writing a packet: %s", strerror(errno));
     pollfd answer{socket, POLLIN, 0};
-    CHECK(poll(&answer, 1, 10'000) == 1, "a packet that was written doesn't arrive");
+    CHECK(poll(&answer, 1, zdtm::kPatience) == 1, "a packet that was written doesn't arrive");
     char text[8];
     CHECK(recv(socket, text, sizeof(text), 0) == 8 && memcmp(text, "response", 8) == 0, "another packet arrived");
     SYS(close(socket));

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "patience.hpp"
 #include "pty.hpp"
 #include "zdtm.hpp"
 
@@ -73,7 +74,7 @@ ZDTM(
         other_id = thread_id();
         while (!stop)
             usleep(1000);
-        const timespec limit{5, 0};
+        const timespec limit{zdtm::kPatience / 1000, 0};
         CHECK(sigtimedwait(&alarms, nullptr, &limit) == SIGUSR1, "the timer said nothing: %s", strerror(errno));
     });
     while (other_id == 0)

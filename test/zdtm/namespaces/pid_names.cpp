@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "patience.hpp"
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
@@ -55,7 +56,7 @@ ZDTM(
     CHECK(sender.pid == child, "credentials are of %d instead of %d", sender.pid, child);
     const itimerspec soon{{0, 0}, {0, 1000}};
     SYS(timer_settime(timer, 0, &soon, nullptr));
-    const timespec limit{5, 0};
+    const timespec limit{zdtm::kPatience / 1000, 0};
     CHECK(sigtimedwait(&alarms, nullptr, &limit) == SIGUSR1, "the timer said nothing: %s", strerror(errno));
     SYS(static_cast<int>(syscall(SYS_pidfd_send_signal, handle, 0, nullptr, 0)));
     me.finish(child);

@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 
 #include "inet_sockets.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -21,7 +22,7 @@ void listen_again(int fd) {
 
 void await_state(int fd, int state, const char* what) {
     for (int tries = 0; zdtm::tcp_state(fd) != state; ++tries) {
-        CHECK(tries < 30'000, "%s: state %d instead of %d", what, zdtm::tcp_state(fd), state);
+        CHECK(tries < zdtm::kPatience, "%s: state %d instead of %d", what, zdtm::tcp_state(fd), state);
         usleep(1000);
     }
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "inet_sockets.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -18,7 +19,7 @@ void check_half_closed(const zdtm::Connection& pair, const char* what) {
     zdtm::check_flows(pair.server, pair.client, what);
     SYS(close(pair.server));
     pollfd wait{pair.client, POLLIN, 0};
-    CHECK(poll(&wait, 1, 20'000) == 1 && recv(pair.client, text, sizeof text, MSG_DONTWAIT) == 0,
+    CHECK(poll(&wait, 1, zdtm::kPatience) == 1 && recv(pair.client, text, sizeof text, MSG_DONTWAIT) == 0,
           "%s: the client doesn't see the end", what);
 }
 

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "inet_sockets.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
 void expect(int fd, char wanted) {
     pollfd wait{fd, POLLIN, 0};
-    CHECK(poll(&wait, 1, 30'000) == 1, "'%c' doesn't come", wanted);
+    CHECK(poll(&wait, 1, zdtm::kPatience) == 1, "'%c' doesn't come", wanted);
     char got = 0;
     CHECK(recv(fd, &got, 1, 0) == 1, "the connection is gone: %s", strerror(errno));
     CHECK(got == wanted, "'%c' came instead of '%c'", got, wanted);

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "inet_sockets.hpp"
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ void talk(int fd, zdtm::Stream& out, zdtm::Stream& in, On&& on) {
         // A few hundred kilobytes on their way at most, so that the end comes soon.
         const bool more = sends && out.at() - in.at() < 300'000;
         pollfd wait{fd, static_cast<short>(POLLIN | (more ? POLLOUT : 0)), 0};
-        CHECK(poll(&wait, 1, 30'000) != 0, "nothing comes back from byte %llu of %llu on: %s",
+        CHECK(poll(&wait, 1, zdtm::kPatience) != 0, "nothing comes back from byte %llu of %llu on: %s",
               static_cast<unsigned long long>(in.at()), static_cast<unsigned long long>(out.at()),
               zdtm::tcp_condition(fd).c_str());
         if ((wait.revents & POLLOUT) != 0 && out.send(fd, 10'000) < 0) {

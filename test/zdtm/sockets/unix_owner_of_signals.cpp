@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 
+#include "patience.hpp"
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
@@ -17,7 +18,7 @@ ZDTM("signals for what arrives: O_ASYNC, F_SETOWN and F_SETSIG of a socket") {
 
     CHECK(fcntl(pair.one, F_GETOWN) == getpid(), "the owner is %d", fcntl(pair.one, F_GETOWN));
     zdtm::send_message(pair.other, "x");
-    const timespec limit{5, 0};
+    const timespec limit{zdtm::kPatience / 1000, 0};
     siginfo_t info{};
     CHECK(sigtimedwait(&mask, &info, &limit) == SIGUSR1, "no signal: %s", strerror(errno));
     CHECK(info.si_fd == pair.one, "for fd %d", info.si_fd);

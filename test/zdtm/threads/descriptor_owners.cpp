@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "patience.hpp"
 #include "threads.hpp"
 #include "zdtm.hpp"
 
@@ -51,7 +52,7 @@ ZDTM("descriptors that threads other than the first own (F_OWNER_TID), of this p
         [&](unsigned index) {
             if (index == 1) {
                 siginfo_t info{};
-                const timespec limit{20, 0};
+                const timespec limit{zdtm::kPatience / 1000, 0};
                 CHECK(sigtimedwait(&set, &info, &limit) == kSignal, "no signal: %s", strerror(errno));
                 told = info.si_code;
             }

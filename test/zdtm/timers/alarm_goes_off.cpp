@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: ignore thread \d+ ShdPnd
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ ZDTM("a periodic alarm that goes off before, during and after") {
     me.wait_trigger();
 
     alarms = 0;
-    for (int i = 0; i < 2000 && alarms < 5; ++i) {
+    for (int i = 0; i < zdtm::kPatience / 2 && alarms < 5; ++i) {
         usleep(2000);
     }
     CHECK(alarms >= 5, "%d alarms", alarms);

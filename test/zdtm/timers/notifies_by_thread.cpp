@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -34,7 +35,7 @@ ZDTM("fast timers with SIGEV_THREAD, whose signal is one that libc never blocks"
     for (int round = 0; round < 3; ++round) {
         const unsigned before = ticks;
         for (int tries = 0; ticks < before + 10; ++tries) {
-            CHECK(tries < 10000, "the timers stand still");
+            CHECK(tries < zdtm::kPatience, "the timers stand still");
             usleep(1000);
         }
     }

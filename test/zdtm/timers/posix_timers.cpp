@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctime>
 
+#include "patience.hpp"
 #include "threads.hpp"
 #include "zdtm.hpp"
 
@@ -72,7 +73,7 @@ ZDTM("POSIX timers of all clocks and kinds keep id, setting and time left") {
             const itimerspec soon{{0, 0}, {0, 1000000}};
             SYS(timer_settime(timer.id, 0, &soon, nullptr));
             siginfo_t info{};
-            const timespec limit{20, 0};
+            const timespec limit{zdtm::kPatience / 1000, 0};
             CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 5, "the timer does not signal");
             CHECK(info.si_code == SI_TIMER && info.si_value.sival_int >= 1000, "code %d, value %d", info.si_code,
                   info.si_value.sival_int);

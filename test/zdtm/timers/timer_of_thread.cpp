@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctime>
 
+#include "patience.hpp"
 #include "threads.hpp"
 #include "zdtm.hpp"
 
@@ -28,7 +29,7 @@ ZDTM("timers that signal one thread (SIGEV_THREAD_ID) still signal that thread")
             sigemptyset(&own);
             sigaddset(&own, SIGRTMIN + 1);
             siginfo_t info{};
-            const timespec limit{20, 0};
+            const timespec limit{zdtm::kPatience / 1000, 0};
             CHECK(sigtimedwait(&own, &info, &limit) == SIGRTMIN + 1, "thread %u got no signal", index);
             CHECK(info.si_value.sival_int == static_cast<int>(index), "thread %u got the timer of %d", index,
                   info.si_value.sival_int);

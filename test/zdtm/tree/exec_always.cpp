@@ -2,6 +2,7 @@
 // zdtm: ignore tree, .*
 #include <fcntl.h>
 
+#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -39,7 +40,7 @@ ZDTM("a process that is always replaced by another program goes on") {
     me.wait_for_check();
 
     const long before = count(file);
-    for (int i = 0; i < 2000 && count(file) < before + 3; ++i) {
+    for (int i = 0; i < zdtm::kPatience / 10 && count(file) < before + 3; ++i) {
         usleep(10000);
     }
     CHECK(count(file) >= before + 3, "it stands still at %ld", before);
