@@ -20,21 +20,25 @@ public:
 
     NestedPids run() {
         for (const auto& task : tree_.tasks())
-            if (task->status.nsPid.size() > task->pidLevel + 1)
+            if (isBelow(*task))
                 add(*task);
         return std::move(nested_);
     }
 
 private:
-    [[nodiscard]] const FrozenTask& parentOf(const FrozenTask& task) const {
-        const FrozenTask* const parent = tree_.find(HostPid(task.stat.ppid));
+    /// Whether a process is in a further namespace than the root of the tree.
+    static bool isBelow(const FrozenTask& task) { return task.status.nsPid.size() > task.pidLevel + 1; }
+    static bool isFirst(const FrozenTask& task) { return isBelow(task) && task.status.nsPid.back() == 1; }
+
+    [[nodiscard]] FrozenTask& parentOf(const FrozenTask& task) const {
+        FrozenTask* const parent = tree_.find(HostPid(task.stat.ppid));
         if (parent == nullptr)
             fail("the parent of {}, {}, isn't part of the tree", task.describe(), task.stat.ppid);
         return *parent;
     }
 
     void add(FrozenTask& task) {
-        NestedPids::Space& space = spaceOf(task, parentOf(task));
+        NestedPids::Space& space = spaceOf(task);
         noteAll(space, task, task.status);
         if (!task.alive())
             return;
@@ -44,32 +48,43 @@ private:
                         task.pidLevel);
     }
 
-    /// The kernel leaves two ways into a pid namespace: to be its first process, whose parent is in the one above, and
-    /// to be created by somebody who has it for children; only setns(2) makes that another than one's own or a new one.
-    NestedPids::Space& spaceOf(FrozenTask& task, const FrozenTask& parent) {
-        const std::size_t depth = task.status.nsPid.size();
-        const std::size_t above = parent.status.nsPid.size();
-        NestedPids::Space* const ofParent = nested_.find(inodes_[parent.pid()]);
-        if (depth == above) {
-            inodes_[task.pid()] = inodes_[parent.pid()];
-            const bool same = !task.alive() || task.namespaceOf(kernel::NamespaceKind::Pid) == ofParent->id;
-            if (same)
-                return *ofParent;
+    /// The kernel leaves three ways into a pid namespace: to be its first process, whose parent is in the one above; to
+    /// be created by somebody there; and to be created by somebody in one above who has it for children (setns(2)).
+    NestedPids::Space& spaceOf(FrozenTask& task) {
+        if (task.alive()) {
+            const auto inode = task.namespaceOf(kernel::NamespaceKind::Pid);
+            if (!inode)
+                fail("{} has no pid namespace", task.describe());
+            return spaceWith(*inode, task);
         }
-        if (depth != above + 1 || task.status.nsPid.back() != 1)
-            fail("{} was put into its pid namespace from another one (setns(2)), which can't be dumped yet",
-                 task.describe());
-        if (!task.alive()) {
-            Error error(0, fmt::format("{} has ended, and with it the pid namespace that it was the first process of",
-                                       task.describe()));
-            error.addHint(fmt::format("its parent, process {}, has to wait for it first", task.stat.ppid));
-            throw error;
-        }
-        const auto inode = task.namespaceOf(kernel::NamespaceKind::Pid);
-        if (!inode)
-            fail("{} has no pid namespace", task.describe());
-        inodes_[task.pid()] = *inode;
-        return nested_.add(*inode, ofParent);
+        // Of one that has ended the kernel tells no namespaces.
+        FrozenTask& parent = parentOf(task);
+        if (task.status.nsPid.size() == parent.status.nsPid.size())
+            return spaceOf(parent);
+        Error error(0, isFirst(task) ? fmt::format("{} has ended, and with it the pid namespace that it was the first "
+                                                   "process of",
+                                                   task.describe())
+                                     : fmt::format("{} has ended, in a pid namespace that it was put into from another "
+                                                   "one (setns(2))",
+                                                   task.describe()));
+        error.addHint(fmt::format("its parent, process {}, has to wait for it first", task.stat.ppid));
+        throw error;
+    }
+
+    /// `member`: a process of it.
+    NestedPids::Space& spaceWith(std::uint32_t inode, const FrozenTask& member) {
+        if (NestedPids::Space* const known = nested_.find(inode))
+            return *known;
+        const auto& tasks = tree_.tasks();
+        const auto first = std::find_if(tasks.begin(), tasks.end(), [&](const auto& one) {
+            return isFirst(*one) && one->alive() && one->namespaceOf(kernel::NamespaceKind::Pid) == inode;
+        });
+        if (first == tasks.end())
+            fail("the first process of the pid namespace of {} isn't part of the tree", member.describe());
+        FrozenTask& parent = parentOf(**first);
+        if ((*first)->status.nsPid.size() != parent.status.nsPid.size() + 1)
+            fail("{} isn't in the pid namespace above that of its child, {}", parent.describe(), (*first)->describe());
+        return nested_.add(inode, isBelow(parent) ? &spaceOf(parent) : nullptr);
     }
 
     void noteAll(NestedPids::Space& space, const FrozenTask& task, const kernel::TaskStatus& status) {
@@ -89,7 +104,6 @@ private:
 
     FrozenTree& tree_;
     NestedPids nested_;
-    std::unordered_map<HostPid, std::uint32_t> inodes_;  ///< of the namespaces of processes in further ones
     kernel::ProcBuffer buffer_;
 };
 

@@ -15,8 +15,8 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// The pid namespaces below that of the root of a tree that stands still, whose other pids are known. Throws Error if a
-/// process got into one in another way than by being born there.
+/// The pid namespaces below that of the root of a tree that stands still, whose other pids are known. Throws Error if
+/// the first process of one isn't part of the tree, or has ended.
 [[nodiscard]] model::NestedPids seenNestedPids(FrozenTree& tree);
 
 /// Throws Error if such a tree has a history that no restore can repeat.

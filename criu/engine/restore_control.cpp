@@ -126,6 +126,23 @@ void RestoreControl::noteCreated(TreePid pid) const noexcept {
         __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
+/// Few wait for that, so nobody who creates a process wakes anybody.
+void RestoreControl::awaitCreated(TreePid pid) const noexcept {
+    constexpr useconds_t kPause = 500;
+    const auto isNoted = [&] {
+        const std::uint32_t count = std::min(__atomic_load_n(&page().createdCount, __ATOMIC_ACQUIRE), participants_);
+        for (std::uint32_t i = 0; i < count; ++i)
+            if (__atomic_load_n(&createdSlots()[i].pid.value, __ATOMIC_ACQUIRE) == pid.value)
+                return true;
+        return false;
+    };
+    while (!isNoted()) {
+        ::usleep(kPause);
+        if (!masterLives())
+            ::_exit(1);
+    }
+}
+
 void RestoreControl::noteArea(const AreaSlot& area) const noexcept {
     const std::uint32_t slot = __atomic_fetch_add(&page().areaCount, 1U, __ATOMIC_ACQ_REL);
     if (slot < participants_)

@@ -96,6 +96,8 @@ public:
 
     /// Notes that a process now exists; from its creator.
     void noteCreated(TreePid pid) const noexcept;
+    /// Waits in a restored process until that has been noted. Ends the process if the master is gone.
+    void awaitCreated(TreePid pid) const noexcept;
 
     /// Notes where a process keeps the restorer; from itself, before it enters it.
     void noteArea(const AreaSlot& area) const noexcept;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -18,6 +19,7 @@
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/adoption.hpp"
 #include "criu/engine/birth_identity.hpp"
+#include "criu/engine/child_space.hpp"
 #include "criu/engine/own_signals.hpp"
 #include "criu/engine/process_birth.hpp"
 #include "criu/engine/restore_control.hpp"
@@ -121,7 +123,7 @@ private:
         }
         if (alive())
             task::restoreEarlyAttributes(*task_->core().tc, !run_.surroundings.ids.isOwnNamespace());
-        createAll(birth_.afterSession);
+        createAll(inOrderOfSpaces(birth_.afterSession));
         if (alive() && !shareMemory)
             buildMemory();
         run_.log.stage("files");
@@ -234,15 +236,33 @@ private:
         }
         const bool spare = child.pid < TreePid();
         const model::ProcessTree& tree = run_.content.tree;
+        std::optional<ChildSpace> space;
+        if (tree.nested().isPutInside(run_.births, child))
+            space.emplace(run_.control, *tree.nested().of(child.pid), space_);
         const pid_t number = spare ? createSpare(tree, space_ == nullptr ? 0 : space_->depth, flags)
                                    : createAs(tree.nested().numbersOf(child.pid), flags);
         if (number == 0) {
+            if (space && (flags & CLONE_FILES) == 0)
+                space->forget();
             auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
             heir->live();
         }
         run_.control.noteCreated(spare ? TreePid(number) : child.pid);
         if (child.helper)
             helpers_.push_back(number);
+    }
+
+    /// Whoever is put into a pid namespace comes last, and those further down behind others: their creator waits for
+    /// the first process there, and nobody whom that depends on may wait for this creator.
+    [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
+        const model::NestedPids& nested = run_.content.tree.nested();
+        const auto depth = [&](TreePid pid) {
+            return nested.isPutInside(run_.births, run_.births.of(pid)) ? nested.of(pid)->depth : 0;
+        };
+        if (!nested.empty())
+            std::stable_sort(pids.begin(), pids.end(),
+                             [&](TreePid one, TreePid other) { return depth(one) < depth(other); });
+        return pids;
     }
 
     /// Helpers and processes that are dead in the image.

@@ -95,6 +95,22 @@ const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid proc
     return of(process);
 }
 
+bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
+    const Space* const place = placeOf(plan, birth.pid);
+    const Space* const ofCreator = birth.creator ? placeOf(plan, birth.creator) : nullptr;
+    if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.adopted ||
+        birth.viaCloneParent)
+        return false;
+    // The creator waits for the first process of the namespace, and creates all others before.
+    const Birth& creator = plan.of(birth.creator);
+    if (!contains(creator.afterSession, birth.pid))
+        return false;
+    const Space* above = place;
+    while (above != nullptr && above != ofCreator)
+        above = above->parent;
+    return above == ofCreator;
+}
+
 void NestedPids::require(const BirthPlan& plan) const {
     if (empty())
         return;
@@ -105,7 +121,7 @@ void NestedPids::require(const BirthPlan& plan) const {
         const Space* const ofCreator = placeOf(plan, birth.creator);
         const bool begins = place != ofCreator && isFirst(birth.pid) && place->parent == ofCreator && !birth.helper &&
                             !birth.adopted && !birth.viaCloneParent;
-        if (place != ofCreator && !begins)
+        if (isFirst(birth.pid) ? !begins : place != ofCreator && !isPutInside(plan, birth))
             fail("process {} would have to be created from another pid namespace than it is in", birth.pid);
         // copy_process() in kernel/fork.c: the first process of a namespace has no siblings.
         if (birth.viaCloneParent && isFirst(birth.creator))

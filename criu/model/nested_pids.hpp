@@ -11,6 +11,7 @@
 
 namespace criu::model {
 
+struct Birth;
 class BirthPlan;
 
 /// A pid namespace below the one that the root of a tree is in.
@@ -54,9 +55,12 @@ public:
     [[nodiscard]] static TreePid firstOf(const Space& space) noexcept;
 
     /// Throws Error, with the process, if a plan can't be carried out: a process gets into a namespace only by being
-    /// created by one that is there, or as its first one; and it can join no process group that it doesn't see, but
-    /// only be born into it.
+    /// created by one that is there, as its first one, or from above; and it can join no process group that it doesn't
+    /// see, but only be born into it.
     void require(const BirthPlan& plan) const;
+
+    /// Whether the creator of a process puts it into a namespace below its own that others are in already (setns(2)).
+    [[nodiscard]] bool isPutInside(const BirthPlan& plan, const Birth& birth) const;
 
 private:
     [[nodiscard]] const Space* placeOf(const BirthPlan& plan, TreePid process) const;

@@ -81,10 +81,37 @@ TEST_CASE("a group that a pid namespace doesn't see has to be that of who create
     CHECK_THROWS_AS(pids.require(planWith(kParent, kRoot)), criu::Error);
 }
 
-TEST_CASE("only the first process of a pid namespace is created from outside", "[nested_pids]") {
+TEST_CASE("the first process of a pid namespace is created from the one above", "[nested_pids]") {
     NestedPids pids;
     NestedPids::Space& space = pids.add(7, nullptr);
     pids.note(space, kFirst, 1);
     pids.note(space, kParent, 2);
     CHECK_THROWS_AS(pids.require(planWith(kRoot, kRoot)), criu::Error);
+}
+
+TEST_CASE("processes are put into pid namespaces below, not into others", "[nested_pids]") {
+    constexpr TreePid kOther(105);
+    const auto facts = [&](TreePid parent) {
+        const std::vector<BirthFacts> all = {{kRoot, TreePid(), kRoot, kRoot},
+                                             {kParent, kRoot, kRoot, kRoot},
+                                             {kFirst, kParent, kRoot, kRoot},
+                                             {kOther, kRoot, kRoot, kRoot},
+                                             {kChild, parent, kRoot, kRoot}};
+        return BirthPlan::make(all, TreePid(1));
+    };
+    NestedPids pids;
+    NestedPids::Space& space = pids.add(7, nullptr);
+    pids.note(space, kFirst, 1);
+    pids.note(space, kChild, 2);
+    const BirthPlan above = facts(kRoot);
+    CHECK_NOTHROW(pids.require(above));
+    CHECK(pids.isPutInside(above, above.of(kChild)));
+    CHECK_FALSE(pids.isPutInside(above, above.of(kFirst)));
+    CHECK_FALSE(pids.isPutInside(above, above.of(kParent)));
+    const BirthPlan below = facts(kFirst);
+    CHECK_NOTHROW(pids.require(below));
+    CHECK_FALSE(pids.isPutInside(below, below.of(kChild)));
+    NestedPids::Space& beside = pids.add(8, nullptr);
+    pids.note(beside, kOther, 1);
+    CHECK_THROWS_AS(pids.require(facts(kOther)), criu::Error);
 }
