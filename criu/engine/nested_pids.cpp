@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/nested_pids.hpp"
 
-#include <unordered_map>
+#include <algorithm>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/frozen_tree.hpp"

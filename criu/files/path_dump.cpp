@@ -124,6 +124,12 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.mode = file.stat.st_mode;
     const auto fileSystem = fileSystemOf(file);
     const TreeRoot& tree = dump.treeRoot();
+    if (fileSystem == PROC_SUPER_MAGIC && tree.isLate(mountIdOf(file)))
+        fail(
+            "{} lies on a proc file system of a pid namespace below that of the root of the tree, which can't be "
+            "dumped "
+            "yet",
+            file.describe());
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)

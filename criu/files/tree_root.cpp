@@ -13,8 +13,8 @@ std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view
     return fmt::format("/proc/self/fd/{}/{}", found->second.root->get(), path);
 }
 
-TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind)
-    : kind_(kind), spaces_(std::move(spaces)), hidden_(std::move(hidden)) {
+TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind, std::set<int> late)
+    : kind_(kind), spaces_(std::move(spaces)), hidden_(std::move(hidden)), late_(std::move(late)) {
     std::vector<kernel::MountInfo> all;
     for (const Space& space : spaces_)
         all.insert(all.end(), space.mounts.all().begin(), space.mounts.all().end());

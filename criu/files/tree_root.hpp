@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ public:
         Copied,  ///< of criu's namespace, but for /proc: a restore has what is mounted there
     };
     /// `spaces`: namespaces of the tree, that of its first process first.
-    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped);
+    /// `late`: mounts that a restore has only when all processes are complete.
+    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, std::set<int> late = {});
 
     /// Whether images have the mounts, by whose numbers they say where files are.
     [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ == Mounts::Dumped; }
@@ -61,6 +63,8 @@ public:
     [[nodiscard]] bool isOfFurther(int id) const {
         return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
     }
+    /// Whether a restore has a mount only when all processes have their files.
+    [[nodiscard]] bool isLate(int id) const { return late_.contains(id); }
     /// All mounts of the tree's own namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
@@ -69,6 +73,7 @@ private:
     std::vector<Space> spaces_;
     kernel::MountTable mounts_{{}};
     HiddenMounts hidden_;
+    std::set<int> late_;
 };
 
 }  // namespace criu::files

@@ -120,6 +120,18 @@ void becomeUntouchable(std::span<const int> spaces, std::span<const int> needed,
     closeAllBut(std::move(spared));
 }
 
+/// Who enters a pid namespace isn't there itself, only its children are (setns(2)). Comes back in a child; the caller
+/// ends with its status.
+void goOnInChild() {
+    const pid_t child = sys(::fork(), "create a process in a pid namespace");
+    if (child == 0)
+        return;
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    ::_exit(status == 0 ? 0 : 1);
+}
+
 [[noreturn]] void openAndSend(std::span<const int> spaces, std::span<const int> needed,
                               const std::function<std::map<int, UniqueFd>()>& work, int channel) {
     const NoOuterContexts reported;  // the parent has them
@@ -127,8 +139,13 @@ void becomeUntouchable(std::span<const int> spaces, std::span<const int> needed,
     Found message;
     try {
         becomeUntouchable(spaces, needed, channel);
-        for (const int space : spaces)
+        bool ofChildren = false;
+        for (const int space : spaces) {
             sys(::setns(space, 0), "enter a namespace");
+            ofChildren = ofChildren || ::ioctl(space, NS_GET_NSTYPE) == CLONE_NEWPID;
+        }
+        if (ofChildren)
+            goOnInChild();
         for (const auto& [number, fd] : work()) {
             message.number = number;
             sendMessage(channel, bytesOf(message), fd.get());

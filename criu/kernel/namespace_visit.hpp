@@ -36,8 +36,9 @@ void inOwnThread(const std::function<void()>& work);
 [[nodiscard]] UniqueFd foreignOwner(int space);
 
 /// Runs `work`, which opens things, in a child process that has entered these namespaces, in this order; into a user
-/// namespace nobody with threads can go. The child has no descriptors but those of `spaces` and `needed`, and can't be
-/// traced by who is in these namespaces. Returns what it has opened; what it throws is thrown here, as text.
+/// namespace nobody with threads can go, and into a pid namespace only a further child can. It has no descriptors but
+/// those of `spaces` and `needed`, and can't be traced by who is in these namespaces. Returns what it has opened; what
+/// it throws is thrown here, as text.
 [[nodiscard]] std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
                                                  const std::function<std::map<int, UniqueFd>()>& work);
 

@@ -330,13 +330,17 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
 files::TreeRoot MountDump::treeRoot() const {
     std::vector<files::TreeRoot::Space> roots;
     std::set<int> wanted;
+    std::set<int> late;
     for (const Space& space : spaces_) {
         roots.push_back({UniqueFd(sys(::fcntl(space.root.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a root")),
                          space.table});
         const MountPaths paths(space.mounts);
-        for (const Mount& mount : space.mounts.all())
+        for (const Mount& mount : space.mounts.all()) {
             if (!paths.isReachable(mount))
                 wanted.insert(mount.id);
+            if (mount.pidsOf)
+                late.insert(mount.id);
+        }
     }
     // Files of hidden mounts may be open.
     files::HiddenMounts hidden;
@@ -344,7 +348,7 @@ files::TreeRoot MountDump::treeRoot() const {
         for (const Space& space : spaces_)
             if (const Mount* const mount = space.mounts.find(id))
                 hidden[id] = {mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))};
-    return {std::move(roots), std::move(hidden)};
+    return {std::move(roots), std::move(hidden), files::TreeRoot::Mounts::Dumped, std::move(late)};
 }
 
 void MountDump::markExternal() {

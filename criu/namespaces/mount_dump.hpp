@@ -61,9 +61,9 @@ public:
     /// `seen`: all namespaces, that of the tree's first process first. Looks at them and refuses what can't be carried.
     MountDump(const model::Options& options, std::span<const SeenNamespace> seen, Log& log, const Plugins& plugins);
 
-    /// Throws Error if there is a proc file system of a pid namespace below that of the tree's root. `firstOfNested`:
-    /// the first process of such a one, by its inode; zero for any other.
-    void refuseProcOf(const std::function<HostPid(std::uint32_t inode)>& firstOfNested) const;
+    /// Finds the proc file systems that show pid namespaces below that of the tree's root. `firstOfNested`: the first
+    /// process of such a one, by its inode; zero for any other. Throws Error for those that can't be restored.
+    void noteProcsOf(const std::function<TreePid(std::uint32_t inode)>& firstOfNested);
 
     /// Where the paths of the tree begin.
     [[nodiscard]] files::TreeRoot treeRoot() const;

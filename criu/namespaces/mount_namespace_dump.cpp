@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -29,7 +28,7 @@ public:
                           kernel::kMountNamespacesSince);
         content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
         if (!with.tree.nested.empty())
-            content_->refuseProcOf([this](std::uint32_t inode) { return firstOfNested(inode); });
+            content_->noteProcsOf([this](std::uint32_t inode) { return firstOfNested(inode); });
         with.surroundings.root = content_->treeRoot();
     }
 
@@ -44,16 +43,10 @@ public:
     }
 
 private:
-    /// The first process of a pid namespace below that of the tree's root, as criu calls it; zero: it is none.
-    [[nodiscard]] HostPid firstOfNested(std::uint32_t inode) const {
-        const SeenTree& tree = inputs().tree;
-        const model::PidSpace* const space = tree.nested.find(inode);
-        if (space == nullptr)
-            return {};
-        const TreePid first = model::NestedPids::firstOf(*space);
-        const auto found = std::find_if(tree.processes.begin(), tree.processes.end(),
-                                        [first](const SeenProcess& process) { return process.treePid == first; });
-        return found == tree.processes.end() ? HostPid() : found->pid;
+    /// The first process of a pid namespace below that of the tree's root; zero: it is none.
+    [[nodiscard]] TreePid firstOfNested(std::uint32_t inode) const {
+        const model::PidSpace* const space = inputs().tree.nested.find(inode);
+        return space == nullptr ? TreePid() : model::NestedPids::firstOf(*space);
     }
 
     std::vector<SeenNamespace> number(const SeenTree& tree) {

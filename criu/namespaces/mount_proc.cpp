@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A proc file system shows the pid namespace of who has mounted it. The first process of a restored tree mounts all of
-// them, when the pid namespaces below its own don't exist yet.
+// A proc file system shows the pid namespace of who has mounted it.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/mount_dump.hpp"
+#include "criu/namespaces/nested_proc.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -24,28 +27,41 @@ std::optional<std::uint32_t> shownNamespace(int proc) {
                       : std::optional(kernel::parseNamespaceLink({target.data(), static_cast<std::size_t>(length)}));
 }
 
+bool isCriusProc(std::uint32_t device) {
+    struct stat status {};
+    sys(::stat("/proc", &status), "stat /proc");
+    return kernel::kernelForm(status.st_dev) == device;
+}
+
 }  // namespace
 
-void MountDump::refuseProcOf(const std::function<HostPid(std::uint32_t inode)>& firstOfNested) const {
+void MountDump::noteProcsOf(const std::function<TreePid(std::uint32_t inode)>& firstOfNested) {
     std::map<std::uint32_t, const Mount*> systems;
     std::set<int> wanted;
-    for (const Space& space : spaces_)
-        for (const Mount& mount : space.mounts.all())
-            if (mount.kind.code == FSTYPE__PROC && mount.isWhole() && !mount.externalName &&
-                systems.emplace(mount.device, &mount).second)
-                wanted.insert(mount.id);
+    for (const Mount* const mount : all())
+        if (mount->kind.code == FSTYPE__PROC && mount->isWhole() && !mount->externalName &&
+            systems.emplace(mount->device, mount).second)
+            wanted.insert(mount->id);
+    std::map<std::uint32_t, TreePid> firsts;
     const std::map<int, UniqueFd> opened = openAll(wanted);
-    for (const auto& [device, mount] : systems) {
-        const auto shown = shownNamespace(opened.at(mount->id).get());
-        const HostPid first = shown ? firstOfNested(*shown) : HostPid();
-        if (!first)
+    for (const auto& [device, mount] : systems)
+        if (const auto shown = shownNamespace(opened.at(mount->id).get()); shown)
+            firsts.emplace(device, firstOfNested(*shown));
+    for (Mount* const mount : all()) {
+        if (mount->kind.code != FSTYPE__PROC || mount->externalName)
             continue;
-        Error error(
-            0, fmt::format("{} shows a pid namespace below that of the root of the tree, which can't be dumped yet",
-                           mount->describe()));
-        error.addHint(fmt::format("what is in that namespace can be dumped from its first process on: -t {}", first));
-        throw error;
+        if (!systems.contains(mount->device) && !isCriusProc(mount->device))
+            fail(
+                "{} is a part of a proc file system of which no mount shows the whole, so it isn't known which pid "
+                "namespace it is of",
+                mount->describe());
+        if (const auto first = firsts.find(mount->device); first != firsts.end())
+            mount->pidsOf = first->second;
     }
+    std::vector<const MountTree*> trees;
+    for (const Space& space : spaces_)
+        trees.push_back(&space.mounts);
+    requireExchangeable(trees);
 }
 
 }  // namespace criu::namespaces

@@ -138,7 +138,9 @@ void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
     : log_(inputs.log),
       helpers_(std::move(helpers)),
+      ids_(inputs.surroundings.ids),
       mounts_(inputs.images, allOf(numbers, numberOf(*inputs.outside, kernel::NamespaceKind::Mount)), inputs.options),
+      procs_(mounts_, inputs.tree.nested()),
       yard_(mounts_, inputs.images, inputs.pages, inputs.options, helpers_) {
     requireCalls();
     requireRoom();
@@ -402,6 +404,7 @@ void MountRestore::seal(const MountImages::Space& space) {
 }
 
 void MountRestore::clean(std::span<const ParkedProcess> processes) {
+    procs_.exchange(processes, ids_);
     for (const MountImages::Space& space : mounts_.spaces()) {
         if (!lacksProc(space.mounts))
             continue;

@@ -16,6 +16,7 @@
 #include "criu/namespaces/mount_images.hpp"
 #include "criu/namespaces/mount_yard.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/nested_proc.hpp"
 
 namespace criu::namespaces {
 
@@ -37,7 +38,8 @@ public:
     /// Makes mounts of terminals, which exist only now.
     void finish(const kernel::ProcPid& first) override;
     /// Takes off /proc what build() has put there for the time of the restore, because the tree has none, and removes
-    /// the directory if it had none either.
+    /// the directory if it had none either. Exchanges proc file systems that show pid namespaces which are there only
+    /// now.
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
@@ -65,7 +67,9 @@ private:
 
     Log& log_;
     MountHelpers helpers_;
+    const model::IdMap& ids_;
     MountImages mounts_;
+    NestedProcs procs_;
     MountYard yard_;
     kernel::FdStore* store_ = nullptr;       ///< from prepare() on
     std::set<int> attached_;                 ///< mounts that are in their places

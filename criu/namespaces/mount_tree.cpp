@@ -171,6 +171,8 @@ MountTree MountTree::fromImage(std::span<const MntEntry* const> entries, std::sp
         else if (entry->has_ext_mount != 0 && entry->ext_mount != 0)
             mount.externalName = entry->root;  // before there was a field for it
         mount.sharedInsideOnly = entry->has_internal_sharing != 0 && entry->internal_sharing != 0;
+        if (entry->has_pids_of != 0)
+            mount.pidsOf = TreePid(static_cast<pid_t>(entry->pids_of));
         mount.ofPlugin = entry->has_with_plugin != 0 && entry->with_plugin != 0;
         for (const std::string& path : {mount.root, mount.mountPoint})
             if (!mount.externalName && (path + '/').find("/../") != std::string::npos)
@@ -307,6 +309,10 @@ MntEntry* entryOf(const Mount& mount, Arena& arena) {
         entry.has_with_plugin = entry.with_plugin = 1;
     if (mount.externalName)
         entry.ext_key = arena.string(*mount.externalName);
+    if (mount.pidsOf) {
+        entry.has_pids_of = 1;
+        entry.pids_of = static_cast<std::uint32_t>(mount.pidsOf.value);
+    }
     return &entry;
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/mountinfo.hpp"
 #include "criu/namespaces/path_map.hpp"
@@ -70,6 +71,8 @@ struct Mount {
     bool ofPlugin = false;
     bool isTop = false;             ///< the root of its namespace
     bool sharedInsideOnly = false;  ///< external, but its peers are of the namespace
+    /// Of a proc file system that shows a pid namespace below that of the tree's root: the first process there.
+    TreePid pidsOf;
 
     /// An overlay of directories of the tree. It is made when these are in their places.
     [[nodiscard]] bool isOverlay() const noexcept {
