@@ -29,13 +29,14 @@ constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 }  // namespace
 
 LastSteps::LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-                     const std::vector<task::SeccompPlan>* seccomp, const Common& common)
+                     const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
     : process_(process),
       threads_(threads),
       task_(task),
       seccomp_(seccomp),
       common_(common),
-      changes_(changesCredentials(task, common.credentials)) {}
+      users_(users),
+      changes_(users >= 0 || changesCredentials(task, common.credentials)) {}
 
 bool LastSteps::changesCredentials(const model::Task& task, const task::Credentials& now) {
     return std::any_of(task.threads.begin(), task.threads.end(), [&now](const model::Thread& thread) {
@@ -56,14 +57,16 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     if (seccomp_ != nullptr)
         task::restoreSeccomp((*seccomp_)[thread], steps, data);
     const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
-    const bool idsChange = wanted.uid.effective != common_.credentials.uid.effective ||
+    const bool idsChange = users_ >= 0 || wanted.uid.effective != common_.credentials.uid.effective ||
                            wanted.gid.effective != common_.credentials.gid.effective;
     const bool hides = common_.dumpable.needsHiding(**task_.mm, changes_, idsChange);
     if (hides)
         task::hideFromOthers(steps);
     task::LabelRestore::Steps label(common_.labels, *own.creds);
     label.open(steps, data);
-    task::restoreCredentials(common_.credentials, wanted, steps, data);
+    const task::Credentials now =
+        users_ >= 0 ? task::enterUserNamespace(common_.credentials, wanted, users_, steps, data) : common_.credentials;
+    task::restoreCredentials(now, wanted, steps, data);
     label.write(steps, data);
     if (hides && idsChange)
         task::hideFromOthers(steps);

@@ -26,7 +26,7 @@ namespace criu::engine {
 /// Each thread does this in one run, the leader last, in this order:
 /// - seccomp filters: installing one takes rights (CAP_SYS_ADMIN, seccomp(2)) that the thread has only before its
 ///   credentials. They don't stand in the way of the other steps: the tracer suspends them (PTRACE_O_SUSPEND_SECCOMP).
-/// - credentials.
+/// - the user namespace, and credentials.
 /// - the security label: a profile may deny the capabilities that credentials take. The file that it is written to is
 ///   opened before, with criu's rights.
 /// - what the kernel resets when credentials change (prctl(2)): the dumpable flag, which goes off here whatever it is
@@ -44,9 +44,10 @@ public:
         const task::LabelRestore& labels;
     };
 
-    /// All must outlive this. `seccomp`: null for a process without.
+    /// All must outlive this. `seccomp`: null for a process without. `users`: the descriptor that the process has of
+    /// the user namespace it is to enter; -1: it stays where it is.
     LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-              const std::vector<task::SeccompPlan>* seccomp, const Common& common);
+              const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 
     /// Throws Error naming thread and step. The process must not run on then.
     void run(const compel::InjectedMemory& restorer);
@@ -64,6 +65,7 @@ private:
     const model::Task& task_;
     const std::vector<task::SeccompPlan>* seccomp_;
     const Common& common_;
+    int users_;
     bool changes_;
 };
 

@@ -90,10 +90,6 @@ void RestoreProgram::composeMemory(pie::StepList& steps) {
     in_.space.addIoUringSteps(in_.files, others, steps);
     in_.files.addMemorySteps(steps, data_);
     task::restoreMemoryLayout(**in_.task.mm, exe_.get(), steps, data_);
-    // A table that other processes use too is cleaned by the master, when all of them have come this far.
-    if (in_.task.files->users.size() == 1)
-        steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(in_.run.service.first), SYS_close_range,
-                   in_.run.service.first, in_.run.service.last, 0);
 }
 
 void RestoreProgram::composeEnd(pie::StepList& steps) {

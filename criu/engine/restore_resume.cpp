@@ -142,8 +142,9 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     const model::Task& task = *member.task;
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
+    const UniqueFd* const users = run.surroundings.userSpaceOf(task);
     LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-              {run.start.credentials, run.start.dumpable, *run.start.labels})
+              {run.start.credentials, run.start.dumpable, *run.start.labels}, users != nullptr ? users->get() : -1)
         .run(member.area);
     setThreads(task, member.threads);
     if (run.surroundings.ids.isOwnNamespace()) {
@@ -235,7 +236,9 @@ void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
 
 /// The last of all: from here on other processes of the user may do with it what they like.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
-    if (!run.start.dumpable.needsShowing(**task.mm, LastSteps::changesCredentials(task, run.start.credentials)))
+    const bool changes =
+        run.surroundings.userSpaceOf(task) != nullptr || LastSteps::changesCredentials(task, run.start.credentials);
+    if (!run.start.dumpable.needsShowing(**task.mm, changes))
         return;
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});

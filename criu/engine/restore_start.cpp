@@ -11,6 +11,7 @@
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
 #include "criu/task/security_label.hpp"
@@ -34,12 +35,14 @@ task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model
 }
 
 /// In a user namespace of their own processes have made themselves dumpable (task::becomeFirst()).
-task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now, bool ownUsers) {
-    const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&now](const auto& task) {
-        return task->alive() && LastSteps::changesCredentials(*task, now);
+task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now,
+                            const namespaces::Surroundings& surroundings) {
+    const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&](const auto& task) {
+        return task->alive() &&
+               (surroundings.userSpaceOf(*task) != nullptr || LastSteps::changesCredentials(*task, now));
     });
     task::Dumpable flag = task::Dumpable::ofSelf(changes);
-    if (ownUsers)
+    if (surroundings.ids.isOwnNamespace())
         flag.now = task::Dumpable::kByItsUser;
     return flag;
 }
@@ -56,10 +59,12 @@ std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree
 
 }  // namespace
 
-RestoreStart::RestoreStart(const RestoreImages& content, const model::IdMap& ids, const model::Options& options)
-    : credentials(credentialsAtBirth(content.tree, ids)),
-      dumpable(dumpableFlag(content.tree, credentials, ids.isOwnNamespace())),
-      labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile, ids.isOwnNamespace())),
+RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::Surroundings& surroundings,
+                           const model::Options& options)
+    : credentials(credentialsAtBirth(content.tree, surroundings.ids)),
+      dumpable(dumpableFlag(content.tree, credentials, surroundings)),
+      labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile,
+                                                        surroundings.ids.isOwnNamespace())),
       scheduling(task::Scheduling::of(HostPid())),
       limits(ownLimits()),
       timerIdsSettable(hasPosixTimers(content.tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),

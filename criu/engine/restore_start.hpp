@@ -13,9 +13,12 @@ struct CompatVdso;
 }
 
 namespace criu::model {
-class IdMap;
 struct Options;
 }  // namespace criu::model
+
+namespace criu::namespaces {
+struct Surroundings;
+}
 
 namespace criu::task {
 class LabelRestore;
@@ -27,8 +30,9 @@ struct RestoreImages;
 
 /// What a new process starts with when it has come to its restorer's program.
 struct RestoreStart {
-    /// `ids`: how the tree calls users and groups. Throws Error if this kernel can't run the tree's tasks.
-    RestoreStart(const RestoreImages& content, const model::IdMap& ids, const model::Options& options);
+    /// Throws Error if this kernel can't run the tree's tasks.
+    RestoreStart(const RestoreImages& content, const namespaces::Surroundings& surroundings,
+                 const model::Options& options);
     ~RestoreStart();
     RestoreStart(const RestoreStart&) = delete;
     RestoreStart& operator=(const RestoreStart&) = delete;

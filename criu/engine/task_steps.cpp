@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <cstring>
 #include <span>
@@ -73,10 +74,27 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
     steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
 }
 
+/// All that is criu's, but for the user namespace that the process enters last of all.
+void TaskSteps::composeClosing(pie::StepList& steps) const {
+    const auto close = [&steps](int first, int last) {
+        if (first <= last)
+            steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(first), SYS_close_range, first, last, 0);
+    };
+    const ServiceFds& service = run_.service;
+    const UniqueFd* const users = run_.surroundings.userSpaceOf(task_);
+    if (users == nullptr)
+        return close(service.first, service.last);
+    close(service.first, users->get() - 1);
+    close(users->get() + 1, service.last);
+}
+
 void TaskSteps::compose(pie::StepList& steps) {
     const model::Thread& leader = task_.threads.front();
     const TaskCoreEntry& core = *(*leader.core)->tc;
 
+    // A table that other processes use too is cleaned by the master, when all of them have come this far.
+    if (task_.files->users.size() == 1)
+        composeClosing(steps);
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);

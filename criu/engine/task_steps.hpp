@@ -27,8 +27,9 @@ struct StepReports {
     std::uint64_t eventsAt = 0;
 };
 
-/// The part of a restorer's program that comes when the memory of the process is complete: what only the process and
-/// its threads can set of themselves, and the creation of all threads but the leader.
+/// The part of a restorer's program that comes when the memory of the process is complete: criu's descriptors are
+/// closed, then comes what only the process and its threads can set of themselves, and the creation of all threads but
+/// the leader.
 class TaskSteps {
 public:
     /// All arguments but `reports` outlive this object. What steps refer to is put into `data`.
@@ -39,6 +40,7 @@ public:
 
 private:
     [[nodiscard]] pid_t numberOf(TreePid who) const;
+    void composeClosing(pie::StepList& steps) const;
     void composeThread(const model::Thread& thread, pie::StepList& steps);
     void composeThreads(pie::StepList& steps);
 

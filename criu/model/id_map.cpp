@@ -111,13 +111,32 @@ IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
     return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), std::move(groups), denied);
 }
 
-void IdMap::write(const ImageDir& images, std::uint32_t number) const {
+std::optional<std::uint32_t> IdMap::ownerInImage(const ImageDir& images, std::uint32_t number) {
+    const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
+    return entry->has_owner != 0 ? std::optional(entry->owner) : std::nullopt;
+}
+
+IdMap IdMap::seenFrom(const IdMap& above) const {
+    // The kernel takes only what one line of the map above has as a whole (map_write() in kernel/user_namespace.c).
+    IdMap map = *this;
+    for (IdExtent& extent : map.users_)
+        extent.outer = above.needInnerUid(extent.outer, "a user namespace");
+    for (IdExtent& extent : map.groups_)
+        extent.outer = above.needInnerGid(extent.outer, "a user namespace");
+    return map;
+}
+
+void IdMap::write(const ImageDir& images, std::uint32_t number, std::optional<std::uint32_t> owner) const {
     Arena arena;
     UsernsEntry entry = USERNS_ENTRY__INIT;
     store(users_, arena, entry.uid_map, entry.n_uid_map);
     store(groups_, arena, entry.gid_map, entry.n_gid_map);
     entry.has_setgroups_denied = 1;
     entry.setgroups_denied = deniesSetgroups_;
+    if (owner) {
+        entry.has_owner = 1;
+        entry.owner = *owner;
+    }
     ImageWriter image = images.create(ImageKind::Userns, number);
     image.write(entry);
     image.finish();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,13 @@ public:
     /// setgroups(2) is denied, as those of CRIU 4.2, it is if there is one group only: such a map may have been written
     /// by a user without rights, and then it is.
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
-    void write(const ImageDir& images, std::uint32_t number) const;
+    /// Of a namespace below that in which a tree is restored: who owns it, a user of the latter. Nothing: it is
+    /// another.
+    static std::optional<std::uint32_t> ownerInImage(const ImageDir& images, std::uint32_t number);
+    void write(const ImageDir& images, std::uint32_t number, std::optional<std::uint32_t> owner = std::nullopt) const;
+
+    /// The same map, whose outer ids are those of a namespace between criu's and this one, of which `above` is.
+    [[nodiscard]] IdMap seenFrom(const IdMap& above) const;
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return own_; }
     /// Nobody in the namespace may change his groups, so that nobody leaves one that keeps him from something

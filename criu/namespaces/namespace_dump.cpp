@@ -17,6 +17,12 @@ std::optional<std::uint32_t> NamespaceDump::numberOfInode(std::uint32_t inode) c
     return inputs_.tree.root().ids.of(kind_) == inode ? std::optional(rootNumber()) : std::nullopt;
 }
 
+std::uint32_t NamespaceDump::usersOfTree() const {
+    using kernel::NamespaceKind;
+    const bool own = inputs_.numbers.isOwn(NamespaceKind::User) && inputs_.numbers.isOwn(NamespaceKind::Pid);
+    return (own ? inputs_.tree.root().ids : inputs_.tree.criu).of(NamespaceKind::User).value_or(0);
+}
+
 void NamespaceDump::requireOne() const {
     const auto ofRoot = inputs_.tree.root().ids.of(kind_);
     for (const SeenProcess& process : inputs_.tree.processes)

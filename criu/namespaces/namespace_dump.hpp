@@ -175,6 +175,9 @@ protected:
     [[nodiscard]] const DumpInputs& inputs() const noexcept { return inputs_; }
     [[nodiscard]] std::uint32_t rootNumber() const { return inputs_.numbers.ofTree(kind_); }
 
+    /// The inode of the user namespace in which the tree is restored: its own, or that of criu.
+    [[nodiscard]] std::uint32_t usersOfTree() const;
+
     /// Throws Error if not all processes are in the namespace of the root.
     void requireOne() const;
     /// Runs `work` in a process' namespace, that of the root if none is named, in a thread of its own.

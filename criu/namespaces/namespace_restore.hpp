@@ -59,6 +59,9 @@ struct Surroundings {
     model::IdMap ids;
     /// Does for processes of the tree what they have no right to; null where they may do everything themselves.
     const kernel::OutsideHelp* help = nullptr;
+    /// The user namespace below that one that a process goes to when it gets its credentials; null: it stays there. The
+    /// descriptor, which all restored processes have, is known when kinds are prepared.
+    std::function<const UniqueFd*(const model::Task&)> userSpaceOf = [](const model::Task&) { return nullptr; };
     /// Numbers of processes are those of another pid namespace than criu's.
     bool ownPids = false;
     /// That namespace is the tree's own, and ends with its first process, which is the root or an init.

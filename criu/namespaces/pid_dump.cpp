@@ -129,16 +129,17 @@ private:
                 process.describe());
     }
 
-    /// The restored namespace belongs to the user namespace that all processes are in.
+    /// The restored namespace belongs to the user namespace in which the tree is restored.
     void requireOwner(const FurtherNamespacesDump::Space& space) const {
         const UniqueFd fd = space.member->dir.open("ns/pid", O_RDONLY);
         const UniqueFd owner(sys(::ioctl(fd.get(), NS_GET_USERNS), "ask who owns a pid namespace"));
         struct stat status {};
         sys(::fstat(owner.get(), &status), "look at a user namespace");
-        if (status.st_ino != space.member->ids.of(kernel::NamespaceKind::User))
+        if (status.st_ino != usersOfTree())
             fail(
-                "the pid namespace of {} belongs to another user namespace than the process is in, which can't be "
-                "dumped yet",
+                "the pid namespace of {} belongs to a user namespace other than that of the tree, which can't be "
+                "dumped "
+                "yet",
                 space.member->describe());
     }
 

@@ -4,10 +4,14 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <utility>
+#include <vector>
+
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/outside_help.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/namespaces/further_users.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -18,13 +22,40 @@ namespace {
 
 using kernel::NamespaceKind;
 
-class UserRestore final : public NamespaceRestore {
+/// Those below the one in which the tree is restored.
+class FurtherUserRestore : public NamespaceRestore {
 public:
-    explicit UserRestore(Surroundings& surroundings) : surroundings_(surroundings) { surroundings.help = &help_; }
+    FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
+        : surroundings_(inputs.surroundings), further_(inputs.images, numbers, inputs.tree) {
+        if (!numbers.empty())
+            inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
+    }
 
-    [[nodiscard]] std::size_t descriptors() const override { return 2; }
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
+    void build() override { further_.make(surroundings_.ids); }
 
-    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { help_.inherit(store); }
+protected:
+    Surroundings& surroundings_;
+
+private:
+    FurtherUsers further_;
+};
+
+/// And the one that the tree has for itself.
+class UserRestore final : public FurtherUserRestore {
+public:
+    UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
+        : FurtherUserRestore(inputs, numbers) {
+        surroundings_.help = &help_;
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return 2 + FurtherUserRestore::descriptors(); }
+
+    void prepare(kernel::FdStore& store, const Inherited& inherited) override {
+        help_.inherit(store);
+        FurtherUserRestore::prepare(store, inherited);
+    }
 
     /// The kernel makes a user namespace before all others that a clone(2) asks for, so these belong to it.
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
@@ -43,6 +74,8 @@ public:
 
     /// What is made from here on belongs to somebody of the tree's user namespace.
     void build() override {
+        // As root outside, to whom the files in /proc belong of processes that nobody is to trace.
+        FurtherUserRestore::build();
         // Where criu is may be nothing for that user.
         sys(::chdir("/"), "enter the root directory");
         task::becomeFirst(surroundings_.ids);
@@ -51,29 +84,32 @@ public:
     void finish(const kernel::ProcPid& /*first*/) override { help_.stop(); }
 
 private:
-    Surroundings& surroundings_;
     kernel::OutsideHelp help_;
 };
 
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
-    const std::uint32_t number = KindNumbers::ofOne(inputs, NamespaceKind::User).own;
-    if (number == 0)
+    KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::User);
+    if (numbers.own != 0 && model::IdMap::ownerInImage(inputs.images, numbers.own))
+        numbers.others.push_back(std::exchange(numbers.own, 0));
+    if (numbers.own == 0 && numbers.others.empty())
         return nullptr;
-    if (KindNumbers::of(inputs, NamespaceKind::Pid).own == 0)
+    if (numbers.own == 0)
+        return std::make_unique<FurtherUserRestore>(inputs, numbers.others);
+    if (KindNumbers::ofAny(inputs, NamespaceKind::Pid).own == 0)
         fail(
             "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be restored "
             "there");
-    const model::IdMap ids = model::IdMap::ofImage(inputs.images, number);
+    const model::IdMap ids = model::IdMap::ofImage(inputs.images, numbers.own);
     for (const NamespaceKind kind : kImageOrder)
         if (inputs.joined.has(kind))
             fail("--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside yet",
                  kernel::namespaceName(kind));
     if (ids.firstUid() == model::IdMap::kNone || ids.firstGid() == model::IdMap::kNone)
-        fail("{} names no users or no groups", imageName(ImageKind::Userns, number));
+        fail("{} names no users or no groups", imageName(ImageKind::Userns, numbers.own));
     inputs.surroundings.ids = ids;
-    return std::make_unique<UserRestore>(inputs.surroundings);
+    return std::make_unique<UserRestore>(inputs, numbers.others);
 }
 
 }  // namespace criu::namespaces

@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -233,6 +234,24 @@ void becomeFirst(const model::IdMap& ids) {
     sys(::syscall(SYS_setresuid, uid, uid, uid), "become user {} of the user namespace", uid);
     // Its files in /proc are to stay its own.
     sys(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "become dumpable");
+}
+
+Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted, int fd, pie::StepList& steps,
+                               pie::RemoteData& data) {
+    Credentials there = now;
+    there.groups = wanted.groups;
+    there.uid = wanted.uid;
+    there.gid = wanted.gid;
+    there.secureBits |= SECBIT_NO_SETUID_FIXUP;  // the capabilities stay
+    restoreCredentials(now, there, steps, data);
+    const auto target = static_cast<std::uint64_t>(fd);
+    steps.call(pie::Subject::Credentials, wanted.uid.real, SYS_setns, target, CLONE_NEWUSER);
+    steps.call(pie::Subject::CloseFd, target, SYS_close, target);
+    // set_cred_user_ns() in kernel/user_namespace.c.
+    there.secureBits = SECUREBITS_DEFAULT;
+    there.inheritable = there.ambient = 0;
+    there.permitted = there.effective = there.bounding = kernel::knownCapabilities();
+    return there;
 }
 
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps,

@@ -66,6 +66,12 @@ void becomeFirst(const model::IdMap& ids);
 void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
                         std::uint64_t known);
 
+/// Has the calling thread, the only one of its process, enter the user namespace of a descriptor, which is closed then
+/// (setns(2)). Before that it gets its users and groups, which may have no numbers there; `wanted` has those of the
+/// namespace that it comes from. Returns what it has then: all capabilities there.
+[[nodiscard]] Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted, int fd,
+                                             pie::StepList& steps, pie::RemoteData& data);
+
 /// Gives the calling thread the image's credentials, in the order the kernel's rules leave open: what takes away the
 /// right to go on comes last.
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps, pie::RemoteData& data);

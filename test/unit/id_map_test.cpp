@@ -74,3 +74,13 @@ TEST_CASE("images keep both maps") {
     IdMap({{4294967290, 0, 100}}, {}).write(images, 14);
     CHECK_THROWS_WITH(IdMap::ofImage(images, 14), Catch::Contains("can't be"));
 }
+
+TEST_CASE("outer ids of a map can be those of a namespace in between") {
+    const IdMap between({{0, 100000, 65536}}, {{0, 200000, 10}, {500, 300000, 10}});
+    const IdMap below({{0, 101000, 1}}, {{7, 300003, 2}});
+    const IdMap seen = below.seenFrom(between);
+    CHECK(seen.uidText() == "0 1000 1\n");
+    CHECK(seen.gidText() == "7 503 2\n");
+    CHECK(below.seenFrom(IdMap()).uidText() == below.uidText());
+    CHECK_THROWS_AS(IdMap({{0, 5, 1}}, {}).seenFrom(between), Error);
+}

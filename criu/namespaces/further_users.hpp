@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/model/id_map.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::kernel {
+class FdStore;
+}
+
+namespace criu::model {
+struct ProcessTree;
+struct Task;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+
+/// User namespaces below the one in which a tree is restored (user_namespaces(7)). Nothing but the capabilities of
+/// processes depends on them: whoever has to have rights while a restore goes on, enters its own only when it gets its
+/// credentials.
+class FurtherUsers {
+public:
+    /// `numbers`: in images. Throws Error, also for processes that couldn't enter theirs.
+    FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
+
+    /// How many prepare() moves.
+    [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
+    /// By criu: keeps descriptor numbers for them.
+    void prepare(kernel::FdStore& store);
+    /// By the first process, in the user namespace above them, but still with criu's uids and where /proc is that of
+    /// criu: makes them. `above`: has the groups of that user namespace.
+    void make(const model::IdMap& above) const;
+
+    /// The namespace that a process goes to, whose descriptor all restored processes have; null: none of these.
+    [[nodiscard]] const UniqueFd* of(const model::Task& task) const;
+
+private:
+    struct Space {
+        std::uint32_t number;
+        model::IdMap ids;     ///< outer ones: of the namespace above
+        std::uint32_t owner;  ///< a user there
+        UniqueFd fd;
+    };
+    static void make(const Space& space, std::uint32_t group);
+    [[nodiscard]] const Space* spaceOf(const model::Task& task) const;
+
+    std::vector<Space> spaces_;
+};
+
+}  // namespace criu::namespaces

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// User namespaces of tests (user_namespaces(7)).
+#pragma once
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "zdtm.hpp"
+
+namespace zdtm {
+
+inline std::string text_of(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+inline void write_text(const char* path, const std::string& text) {
+    const int file = SYS(open(path, O_WRONLY | O_CLOEXEC));
+    SYS(write(file, text.data(), text.size()));
+    SYS(close(file));
+}
+
+// The calling process gets a user namespace of its own, in which it is user and group 0, as whoever it is now.
+inline void become_root_inside() {
+    const uid_t user = geteuid();
+    const gid_t group = getegid();
+    SYS(unshare(CLONE_NEWUSER));
+    // Who isn't dumpable doesn't own its files in /proc.
+    SYS(prctl(PR_SET_DUMPABLE, 1));
+    write_text("/proc/self/setgroups", "deny");
+    write_text("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
+    write_text("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+}
+
+// What the calling process sees of its user namespace, of whose it is, and of its own rights.
+inline std::string user_space_lines() {
+    const int space = SYS(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
+    uid_t owner = 0;
+    SYS(ioctl(space, NS_GET_OWNER_UID, &owner));
+    SYS(close(space));
+    std::istringstream status(text_of("/proc/self/status"));
+    std::string lines = "owner " + std::to_string(owner) + "\n" + text_of("/proc/self/uid_map") +
+                        text_of("/proc/self/gid_map") + text_of("/proc/self/setgroups");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("Uid") || line.starts_with("Gid") || line.starts_with("Groups") || line.starts_with("Cap"))
+            lines += line + "\n";
+    return lines + "secure bits " + std::to_string(prctl(PR_GET_SECUREBITS)) + " dumpable " +
+           std::to_string(prctl(PR_GET_DUMPABLE));
+}
+
+// Requires all of it to be the same as before.
+inline void check_user_space(const std::string& before) {
+    const std::string after = user_space_lines();
+    CHECK(before == after, "was\n%s\nis\n%s", before.c_str(), after.c_str());
+}
+
+// Whether two processes are in one user namespace.
+inline bool share_users(pid_t one, pid_t other) {
+    char first[64] = {};
+    char second[64] = {};
+    SYS(readlink(("/proc/" + std::to_string(one) + "/ns/user").c_str(), first, sizeof(first) - 1));
+    SYS(readlink(("/proc/" + std::to_string(other) + "/ns/user").c_str(), second, sizeof(second) - 1));
+    return std::string(first) == second;
+}
+
+// Capabilities count in the own user namespace and for nothing that isn't below it.
+inline void check_rights_inside() {
+    CHECK(sethostname("x", 1) < 0 && errno == EPERM, "the host name could be changed: %s", strerror(errno));
+    SYS(unshare(CLONE_NEWUTS));
+    SYS(sethostname("inside", 6));
+}
+
+}  // namespace zdtm

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores one user namespace only
+#include "user_trees.hpp"
+
+ZDTM("user namespaces of children: of a user, of nobody, and one that was entered") {
+    zdtm::live_with_user_spaces(me);
+}

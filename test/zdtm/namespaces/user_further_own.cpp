@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores one user namespace only
+// zdtm: own-users yes
+#include "user_trees.hpp"
+
+ZDTM("user namespaces of children below that of the tree") {
+    zdtm::live_with_user_spaces(me);
+}
