@@ -55,6 +55,11 @@ public:
         return space != nullptr ? space->number : rootNumber();
     }
 
+    /// A process opens its files before it enters such a one.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return isFurther(inode) ? std::nullopt : NamespaceDump::numberOfInode(inode);
+    }
+
     void write(const DumpOutputs& outputs) override {
         if (inputs().surroundings.ids.isOwnNamespace())
             inputs().surroundings.ids.write(outputs.images, rootNumber());
@@ -107,6 +112,12 @@ private:
                         kernel::namespaceName(other), process.describe());
             if (!isFurther(process.ids.of(kind())))
                 continue;
+            if (process.ids.pidForChildren != process.ids.of(kernel::NamespaceKind::Pid) ||
+                process.ids.timeForChildren != process.ids.of(kernel::NamespaceKind::Time))
+                fail(
+                    "{} has its children in other namespaces than its own, and is in a user namespace other than that "
+                    "of the tree, which can't be dumped yet",
+                    process.describe());
             if (process.threads.size() > 1)
                 fail(
                     "{} has several threads, and is in a user namespace other than that of the tree, which can't be "
