@@ -3,8 +3,6 @@
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-#include <nettle/curve25519.h>
-#include <nettle/eddsa.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -30,14 +28,6 @@ std::array<std::byte, kNonceSize> bytesOf(Nonce nonce) noexcept {
     std::copy_n(reinterpret_cast<const std::byte*>(&nonce.purpose), sizeof(nonce.purpose),
                 bytes.begin() + sizeof(nonce.number));
     return bytes;
-}
-
-const std::uint8_t* octets(Bytes bytes) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(bytes.data());
-}
-
-std::uint8_t* roomOf(std::span<std::byte> bytes) noexcept {
-    return reinterpret_cast<std::uint8_t*>(bytes.data());
 }
 
 }  // namespace
@@ -139,51 +129,6 @@ Hash Symmetric::hash(Bytes data) const {
     Hash out{};
     library_->require(library_->hash(GNUTLS_DIG_SHA256, data.data(), data.size(), out.data()), "hash");
     return out;
-}
-
-struct Curves::Library {
-    SharedLibrary library{"libhogweed.so.6", "libhogweed6"};
-    decltype(&::nettle_curve25519_mul) multiply = library["nettle_curve25519_mul"];
-    decltype(&::nettle_curve25519_mul_g) multiplyBase = library["nettle_curve25519_mul_g"];
-    decltype(&::nettle_ed25519_sha512_public_key) signer = library["nettle_ed25519_sha512_public_key"];
-    decltype(&::nettle_ed25519_sha512_sign) sign = library["nettle_ed25519_sha512_sign"];
-    decltype(&::nettle_ed25519_sha512_verify) verify = library["nettle_ed25519_sha512_verify"];
-};
-
-Curves::Curves() : library_(std::make_unique<const Library>()) {}
-
-Curves::~Curves() = default;
-
-PublicKey Curves::publicOf(Bytes secret) const {
-    PublicKey key{};
-    library_->multiplyBase(roomOf(key), octets(secret));
-    return key;
-}
-
-void Curves::agree(Bytes secret, const PublicKey& other, std::span<std::byte> shared) const {
-    library_->multiply(roomOf(shared), octets(secret), octets(other));
-    std::byte any{};
-    for (const std::byte each : shared)
-        any |= each;
-    if (any == std::byte{})
-        fail("a public key is one that has no secret");
-}
-
-PublicKey Curves::signerOf(Bytes secret) const {
-    PublicKey key{};
-    library_->signer(roomOf(key), octets(secret));
-    return key;
-}
-
-Signature Curves::sign(Bytes secret, Bytes data) const {
-    const PublicKey signer = signerOf(secret);
-    Signature signature{};
-    library_->sign(octets(signer), octets(secret), data.size(), octets(data), roomOf(signature));
-    return signature;
-}
-
-bool Curves::verify(const PublicKey& signer, Bytes data, const Signature& signature) const {
-    return library_->verify(octets(signer), data.size(), octets(data), octets(signature)) == 1;
 }
 
 }  // namespace criu::crypto

@@ -10,20 +10,17 @@
 
 #include "criu/base/mapping.hpp"
 
-/// Ciphers, hashes and signatures, by GnuTLS and by libhogweed, on which GnuTLS is built. Both are loaded when the
-/// first object is made: a run that encrypts nothing doesn't have them.
+/// Ciphers and hashes, by GnuTLS, which is loaded when the first object is made: a run that encrypts nothing doesn't
+/// have it.
 namespace criu::crypto {
 
 using Bytes = std::span<const std::byte>;
 
-inline constexpr std::size_t kKeySize = 32;        ///< of all keys, secret and public
-inline constexpr std::size_t kTagSize = 16;        ///< by which sealed bytes are longer than what is in them
-inline constexpr std::size_t kHashSize = 32;       ///< SHA-256
-inline constexpr std::size_t kSignatureSize = 64;  ///< Ed25519
+inline constexpr std::size_t kKeySize = 32;   ///< of symmetric keys, and of X25519 and Ed25519
+inline constexpr std::size_t kTagSize = 16;   ///< by which sealed bytes are longer than what is in them
+inline constexpr std::size_t kHashSize = 32;  ///< SHA-256
 
-using PublicKey = std::array<std::byte, kKeySize>;
 using Hash = std::array<std::byte, kHashSize>;
-using Signature = std::array<std::byte, kSignatureSize>;
 
 /// Memory for what nobody else is to see: it isn't written to a swap area (as far as RLIMIT_MEMLOCK allows) nor into a
 /// core file, and is zeroes again before it goes.
@@ -75,31 +72,6 @@ public:
     void derive(Bytes from, Bytes salt, std::string_view info, std::span<std::byte> key) const;
     [[nodiscard]] Hash mac(Bytes key, Bytes data) const;
     [[nodiscard]] Hash hash(Bytes data) const;
-
-private:
-    struct Library;
-    std::unique_ptr<const Library> library_;
-};
-
-/// What has a secret and a public key: X25519 and Ed25519. Several threads may use one object.
-class Curves {
-public:
-    /// Throws Error if libhogweed isn't installed.
-    Curves();
-    ~Curves();
-    Curves(const Curves&) = delete;
-    Curves& operator=(const Curves&) = delete;
-
-    /// X25519: of 32 random bytes.
-    [[nodiscard]] PublicKey publicOf(Bytes secret) const;
-    /// X25519: what both sides find with their own secret and the other's public key. Throws Error for a public key
-    /// that would make it known to all.
-    void agree(Bytes secret, const PublicKey& other, std::span<std::byte> shared) const;
-
-    /// Ed25519: of 32 random bytes.
-    [[nodiscard]] PublicKey signerOf(Bytes secret) const;
-    [[nodiscard]] Signature sign(Bytes secret, Bytes data) const;
-    [[nodiscard]] bool verify(const PublicKey& signer, Bytes data, const Signature& signature) const;
 
 private:
     struct Library;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/image/key_files.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -16,9 +15,8 @@ std::vector<crypto::PublicKey> recipientsOf(const std::vector<std::string>& give
     std::vector<crypto::PublicKey> all;
     for (const std::string& each : given) {
         const ErrorContext context([] { return "--encrypt"; });
-        const std::vector<crypto::PublicKey> keys = each.starts_with("age1")
-                                                        ? parsePublicKeys(each, KeyKind::Encryption)
-                                                        : readPublicKeys(each, KeyKind::Encryption, stop);
+        const std::vector<crypto::PublicKey> keys =
+            each.starts_with("age1") ? parseRecipients(each) : readRecipients(each, stop);
         all.insert(all.end(), keys.begin(), keys.end());
     }
     return all;
@@ -28,23 +26,19 @@ std::vector<crypto::PublicKey> recipientsOf(const std::vector<std::string>& give
 
 ImageKeys::ImageKeys(Command command, const model::Options& options, StopRequest& stop) {
     const bool reads = command == Command::Restore || command == Command::Explain || command == Command::Verify;
-    if (command == Command::Dump) {
+    if (command == Command::Dump || command == Command::PreDump) {
         recipients = recipientsOf(options.encrypt, stop);
         const ErrorContext context([] { return "--sign"; });
-        if (options.sign) {
-            std::vector<crypto::SecretBytes> keys = readSecretKeys(*options.sign, KeyKind::Signature, stop);
-            if (keys.size() != 1)
-                fail("{} has {} keys, and one signs", *options.sign, keys.size());
-            signer = std::move(keys.front());
-        }
+        if (options.sign)
+            signer = readSigner(*options.sign, stop);
     }
     if (reads && options.decrypt) {
         const ErrorContext context([] { return "--decrypt"; });
-        identities = readSecretKeys(*options.decrypt, KeyKind::Encryption, stop);
+        identities = readIdentities(*options.decrypt, stop);
     }
     if (reads && options.signedBy) {
         const ErrorContext context([] { return "--signed-by"; });
-        signers = readPublicKeys(*options.signedBy, KeyKind::Signature, stop);
+        signers = readSigners(*options.signedBy, stop);
     }
 }
 

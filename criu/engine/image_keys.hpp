@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
+#include "criu/image/key_files.hpp"
 #include "criu/options/command.hpp"
 
 namespace criu {
@@ -23,10 +23,10 @@ struct ImageKeys {
     /// Those that this command uses. Throws Error.
     ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
 
-    std::vector<crypto::PublicKey> recipients;    ///< --encrypt; empty: images are as they are
-    std::vector<crypto::SecretBytes> identities;  ///< --decrypt
-    std::optional<crypto::SecretBytes> signer;    ///< --sign
-    std::vector<crypto::PublicKey> signers;       ///< --signed-by; empty: anybody's images are taken
+    std::vector<crypto::PublicKey> recipients;  ///< --encrypt; empty: images are as they are
+    std::vector<crypto::SecretKey> identities;  ///< --decrypt
+    std::optional<Signer> signer;               ///< --sign
+    Signers signers;                            ///< --signed-by; empty: anybody's images are taken
 };
 
 }  // namespace criu::engine

@@ -59,26 +59,41 @@ ImageDir receive(Run& run) {
     return spool;
 }
 
-/// The signature is looked at if the user has said whose it has to be. Whether it was. `into` gets a copy of what was
-/// signed; null: nothing does.
-bool verifySignature(Run& run, const ImageDir& images, const ImageDir* into) {
-    if (run.keys.signers.empty()) {
-        if (images.exists(ImageKind::Signature))
-            run.log.info("The images in {} are signed; --signed-by compares that", images.name());
-        return false;
-    }
-    if (images.openParent())
-        fail("the images in {} build on earlier ones, which their signature doesn't know", images.name());
+/// Images that are signed by whom the user trusts, and those that they build on; with copies of all, if they are
+/// wanted: nobody can exchange these between the look at their signature and their use.
+std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
     run.log.stage("signature");
-    requireSigned(images, run.keys.signers, into, [&run] { run.stop.throwIfRequested(); });
-    run.log.info("The images in {} are as they were signed", images.name());
-    return true;
+    images.openParents();
+    std::vector<ImageDir> made;
+    std::optional<SignedId> expected;
+    for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
+        if (copies)
+            made.push_back(makeSpool(run.options.streamMemory, each->name()));
+        const SignedLink link = requireSigned(*each, run.keys.signers, copies ? &made.back() : nullptr,
+                                              [&run] { run.stop.throwIfRequested(); });
+        if (expected && link.id != *expected)
+            fail("the images in {} are signed, but aren't those that the next ones build on", each->name());
+        if (each->parent() != nullptr && !link.parent)
+            fail("the images in {} build on earlier ones, which their signature doesn't know", each->name());
+        if (each->parent() == nullptr && link.parent)
+            fail("the images in {} build on earlier ones, but have no link to them", each->name());
+        expected = link.parent;
+        run.log.info("The images in {} are as they were signed", each->name());
+    }
+    return made;
+}
+
+/// Whether the user wants signatures to be looked at.
+bool verifiesSignature(Run& run, const ImageDir& images) {
+    if (run.keys.signers.empty() && images.exists(ImageKind::Signature))
+        run.log.info("The images in {} are signed; --signed-by compares that", images.name());
+    return !run.keys.signers.empty();
 }
 
 /// The key of encrypted images; nothing if they aren't encrypted. The user's secret keys are gone then, before any
 /// process is made that would have a copy of them.
 std::optional<DumpKey> keyOf(Run& run, const ImageDir& images) {
-    const std::vector<crypto::SecretBytes> identities = std::exchange(run.keys.identities, {});
+    const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
     if (!areEncrypted(images)) {
         if (!identities.empty())
             fail("the images in {} aren't encrypted, but --decrypt is given", images.name());
@@ -97,6 +112,8 @@ std::optional<ImageDir> decrypted(Run& run, const ImageDir& images) {
     const std::optional<DumpKey> key = keyOf(run, images);
     if (!key)
         return std::nullopt;
+    if (images.parent() != nullptr)
+        fail("the images in {} are encrypted, and build on earlier ones", images.name());
     run.log.stage("decrypt");
     ImageDir spool = makeSpool(run.options.streamMemory, images.name());
     const DecryptedAmounts amounts = decryptImages(images, *key, &spool, [&run] { run.stop.throwIfRequested(); });
@@ -104,22 +121,36 @@ std::optional<ImageDir> decrypted(Run& run, const ImageDir& images) {
     return spool;
 }
 
-/// A copy in memory of images that somebody has signed whom the user trusts; nothing if no signature is asked for.
-/// Nobody can exchange them between the look at their signature and their use.
-std::optional<ImageDir> copyOfSigned(Run& run, const ImageDir& images) {
-    if (run.keys.signers.empty()) {
-        (void)verifySignature(run, images, nullptr);
+/// A copy in memory of images that somebody has signed whom the user trusts, and of those that they build on; nothing
+/// if no signature is asked for.
+std::optional<ImageDir> copyOfSigned(Run& run, ImageDir& images) {
+    if (!verifiesSignature(run, images))
         return std::nullopt;
-    }
-    ImageDir spool = makeSpool(run.options.streamMemory, images.name());
-    (void)verifySignature(run, images, &spool);
-    return spool;
+    std::vector<ImageDir> chain = requireSignedChain(run, images, true);
+    for (; chain.size() > 1; chain.pop_back())
+        chain[chain.size() - 2].adoptParent(std::move(chain.back()));
+    return std::move(chain.front());
+}
+
+/// What a dump that is to be signed reads of the images it builds on, and which they are. They have to be signed with
+/// the same key, and what is read of them is copied first: so an id of tracked memory is that of the dump that has it.
+SignedParent takeSignedParent(Run& run, ImageDir& images) {
+    if (!run.keys.signer || images.parent() == nullptr)
+        return std::nullopt;
+    const ErrorContext context([] { return "what signed images build on"; });
+    const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
+    ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
+    const SignedLink link = requireSigned(
+        *images.parent(), own, &records, [&run] { run.stop.throwIfRequested(); }, SignedPart::Records);
+    images.adoptParent(std::move(records));
+    return link.id;
 }
 
 }  // namespace
 
-OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at)
-    : place(std::move(at)), outlet(std::move(to)), images(std::move(made)) {
+OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at,
+                               SignedParent signedParent)
+    : place(std::move(at)), outlet(std::move(to)), images(std::move(made)), signedParent_(signedParent) {
     images.setOutlet(outlet.get());
     reachable_ = isReachable(directory());
 }
@@ -132,7 +163,7 @@ void OutgoingImages::complete(Run& run) {
         outlet->finish();
     }
     if (run.keys.signer)
-        signImages(directory(), run.keys.signer->bytes(), [&run] { run.stop.throwIfRequested(); });
+        signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
     // What is written into a file system that is unmounted is lost when criu ends, and no call reports that.
     if (reachable_ && !isReachable(directory()))
         fail("image directory {}: it was unmounted or removed while images were written, nobody would find them",
@@ -148,8 +179,11 @@ void OutgoingImages::revoke(const Run& run) {
 OutgoingImages openOutgoing(Run& run) {
     const model::Options& options = run.options;
     const bool encrypted = !run.keys.recipients.empty();
-    if (!options.stream && !options.streamTo && !encrypted)
-        return {openDumpImages(run), nullptr, nullptr};
+    if (!options.stream && !options.streamTo && !encrypted) {
+        ImageDir images = openDumpImages(run);
+        const SignedParent parent = takeSignedParent(run, images);
+        return {std::move(images), nullptr, nullptr, parent};
+    }
     auto place = std::make_unique<ImageDir>(takeImages(run));
     std::unique_ptr<ImageOutlet> outlet;
     if (options.stream) {
@@ -208,10 +242,12 @@ IncomingImages openIncoming(Run& run) {
     return {std::move(*spool), nullptr, std::move(place)};
 }
 
-std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images) {
+std::vector<std::string> verifySecrecy(Run& run, ImageDir& images) {
     std::vector<std::string> found;
-    if (verifySignature(run, images, nullptr))
+    if (verifiesSignature(run, images)) {
+        (void)requireSignedChain(run, images, false);
         found.push_back(fmt::format("{}: all files are as they were signed", images.name()));
+    }
     if (const std::optional<DumpKey> key = keyOf(run, images)) {
         const DecryptedAmounts amounts = decryptImages(images, *key, nullptr, [&run] { run.stop.throwIfRequested(); });
         found.push_back(fmt::format("{}: {} files of {} bytes are as they were encrypted", images.name(), amounts.files,

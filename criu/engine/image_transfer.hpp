@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,9 +24,13 @@ namespace criu::engine {
 
 struct Run;
 
+/// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
+using SignedParent = std::optional<std::array<std::byte, 32>>;
+
 /// Images of a dump: where they are made, and where they go.
 struct OutgoingImages {
-    OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place);
+    OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place,
+                   SignedParent signedParent = std::nullopt);
     ~OutgoingImages();
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
@@ -40,6 +46,8 @@ struct OutgoingImages {
     ImageDir images;
 
 private:
+    SignedParent signedParent_;
+
     [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
 
     bool reachable_;  ///< the images directory had a path that leads to it
@@ -74,7 +82,7 @@ struct IncomingImages {
 
 /// Verifies signature and encryption of what is in the images directory, as far as keys are given, and says what was
 /// found, a line each; none if the images have neither. Throws Error, also where a key is missing.
-[[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, const ImageDir& images);
+[[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, ImageDir& images);
 
 /// Whether a restore frees content of memory in images as soon as it has read it (--auto-dedup). What a stream has
 /// brought, or what was decrypted, is there for this restore only, and in memory.

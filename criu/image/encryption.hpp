@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "criu/base/crypto.hpp"
+#include "criu/base/key_agreement.hpp"
 
 /// The keys of encrypted images (Documentation/images.md): a dump has a key of its own, which encryption.img has once
 /// for each recipient, and each file has one that follows from it.
@@ -30,7 +31,7 @@ public:
     DumpKey();
     /// That of encrypted images, if one of the identities is of a recipient. Throws Error if none is, and for images
     /// that aren't as they were written.
-    DumpKey(const ImageDir& images, std::span<const crypto::SecretBytes> identities);
+    DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities);
 
     /// All of encryption.img. Throws Error.
     [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients) const;
@@ -42,7 +43,7 @@ public:
 
 private:
     crypto::Symmetric symmetric_;
-    crypto::Curves curves_;
+    crypto::KeyAgreement agreement_;
     std::array<std::byte, 16> id_{};
     crypto::SecretBytes key_;
 };

@@ -15,21 +15,52 @@ namespace criu {
 namespace {
 
 using crypto::Bytes;
+using crypto::KeyType;
 using crypto::kKeySize;
 using crypto::kTagSize;
 using crypto::PublicKey;
 using crypto::SecretBytes;
+using crypto::SecretKey;
 
-constexpr std::uint32_t kVersion = 1;
+/// All recipients have X25519 keys.
+constexpr std::uint32_t kFirstVersion = 1;
+/// Recipients of all kinds.
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
 /// More than anybody has; each costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
 
 /// One entry of encryption.img.
 struct Recipient {
-    PublicKey share{};
+    KeyType type = KeyType::X25519;
+    std::vector<std::byte> share;
     std::array<std::byte, kWrappedSize> wrapped{};
 };
+
+/// What the key of an entry is for.
+std::string_view purposeOf(KeyType type) noexcept {
+    switch (type) {
+        case KeyType::X25519:
+            return "criu images: recipient, X25519";
+        case KeyType::P256:
+            return "criu images: recipient, P-256";
+        case KeyType::P384:
+            return "criu images: recipient, P-384";
+        case KeyType::P521:
+            return "criu images: recipient, P-521";
+        case KeyType::Rsa:
+            break;
+    }
+    return "criu images: recipient, RSA-OAEP";
+}
+
+bool isShareSize(KeyType type, std::size_t size) noexcept {
+    constexpr std::size_t kSmallestRsa = 256;
+    constexpr std::size_t kLargestRsa = 2048;
+    if (type == KeyType::Rsa)
+        return size >= kSmallestRsa && size <= kLargestRsa;
+    return size == (type == KeyType::X25519 ? kKeySize : 1 + 2 * crypto::scalarSize(type));
+}
 
 Bytes bytesOf(const ProtobufCBinaryData& data) noexcept {
     return {reinterpret_cast<const std::byte*>(data.data), data.len};
@@ -46,26 +77,65 @@ void copyTo(Array& array, const ProtobufCBinaryData& data, const std::string& na
     std::copy_n(bytesOf(data).begin(), array.size(), array.begin());
 }
 
+void append(std::vector<std::byte>& to, Bytes bytes) {
+    to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void append(std::vector<std::byte>& to, std::uint32_t number) {
+    append(to, std::as_bytes(std::span(&number, 1)));
+}
+
 /// The key that a recipient's entry is sealed with.
-SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& shared, const PublicKey& share,
+SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& shared, Bytes share,
                         const PublicKey& recipient) {
-    std::array<std::byte, 2 * kKeySize> salt;
-    std::copy(recipient.begin(), recipient.end(), std::copy(share.begin(), share.end(), salt.begin()));
+    std::vector<std::byte> salt;
+    append(salt, share);
+    append(salt, recipient.bytes);
+    append(salt, recipient.exponent);
     SecretBytes key(kKeySize);
-    symmetric.derive(shared.bytes(), salt, "criu images: recipient, X25519", key.bytes());
+    symmetric.derive(shared.bytes(), salt, purposeOf(recipient.type), key.bytes());
     return key;
 }
 
 crypto::Hash macOf(const crypto::Symmetric& symmetric, const SecretBytes& key, Bytes id,
-                   std::span<const Recipient> recipients) {
+                   std::span<const Recipient> recipients, std::uint32_t version) {
     std::vector<std::byte> all(id.begin(), id.end());
     for (const Recipient& each : recipients) {
-        all.insert(all.end(), each.share.begin(), each.share.end());
-        all.insert(all.end(), each.wrapped.begin(), each.wrapped.end());
+        if (version != kFirstVersion) {
+            append(all, static_cast<std::uint32_t>(each.type));
+            append(all, static_cast<std::uint32_t>(each.share.size()));
+        }
+        append(all, each.share);
+        append(all, each.wrapped);
     }
     const SecretBytes macKey(kKeySize);
-    symmetric.derive(key.bytes(), id, "criu images: head", macKey.bytes());
+    symmetric.derive(key.bytes(), id, version == kFirstVersion ? "criu images: head" : "criu images: head, version 2",
+                     macKey.bytes());
     return symmetric.mac(macKey.bytes(), all);
+}
+
+Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, const std::string& name) {
+    const std::uint32_t kind = version == kFirstVersion || entry.has_kind == 0 ? 0 : entry.kind;
+    if (kind > static_cast<std::uint32_t>(KeyType::Rsa))
+        fail("{}: a recipient has a key of a kind that this criu doesn't know: {}", name, kind);
+    Recipient recipient{static_cast<KeyType>(kind), {}, {}};
+    if (!isShareSize(recipient.type, entry.share.len))
+        fail("{}: its share has {} bytes", name, entry.share.len);
+    append(recipient.share, bytesOf(entry.share));
+    copyTo(recipient.wrapped, entry.wrapped, name, "wrapped key");
+    return recipient;
+}
+
+/// Whether this entry is for one of the keys; then what it wraps is put into `key`.
+bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symmetric, const Recipient& entry,
+            std::span<const SecretKey> identities, Bytes id, std::span<std::byte> key) {
+    return std::any_of(identities.begin(), identities.end(), [&](const SecretKey& identity) {
+        if (identity.own.type != entry.type)
+            return false;
+        const std::optional<SecretBytes> shared = agreement.recover(identity, entry.share);
+        return shared && symmetric.open(keyForEntry(symmetric, *shared, entry.share, identity.own).bytes(), {}, id,
+                                        entry.wrapped, key);
+    });
 }
 
 }  // namespace
@@ -75,40 +145,31 @@ DumpKey::DumpKey() : key_(kKeySize) {
     crypto::randomize(key_.bytes());
 }
 
-DumpKey::DumpKey(const ImageDir& images, std::span<const SecretBytes> identities) : key_(kKeySize) {
+DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) : key_(kKeySize) {
     ImageReader image = images.openRequired(ImageKind::Encryption);
     const std::string name = fmt::format("{}/{}", images.name(), image.name());
     const auto head = image.only<EncryptionHead>();
-    if (head->version != kVersion)
+    if (head->version != kFirstVersion && head->version != kVersion)
         fail("{}: images are encrypted in a way that this criu doesn't know: {}", name, head->version);
     copyTo(id_, head->id, name, "id");
     if (head->n_recipients > kMostRecipients)
         fail("{}: it has {} recipients", name, head->n_recipients);
-    std::vector<Recipient> recipients(head->n_recipients);
-    for (std::size_t i = 0; i < recipients.size(); ++i) {
-        copyTo(recipients[i].share, head->recipients[i]->share, name, "share");
-        copyTo(recipients[i].wrapped, head->recipients[i]->wrapped, name, "wrapped key");
-    }
+    std::vector<Recipient> recipients;
+    for (std::size_t i = 0; i < head->n_recipients; ++i)
+        recipients.push_back(recipientIn(*head->recipients[i], head->version, name));
     crypto::Hash mac{};
     copyTo(mac, head->mac, name, "MAC");
 
-    bool found = false;
     const ErrorContext context([&] { return name; });
-    for (const SecretBytes& identity : identities) {
-        const PublicKey own = curves_.publicOf(identity.bytes());
-        for (const Recipient& each : recipients) {
-            const SecretBytes shared(kKeySize);
-            curves_.agree(identity.bytes(), each.share, shared.bytes());
-            found = found || symmetric_.open(keyForEntry(symmetric_, shared, each.share, own).bytes(), {}, id_,
-                                             each.wrapped, key_.bytes());
-        }
-    }
+    const bool found = std::any_of(recipients.begin(), recipients.end(), [&](const Recipient& each) {
+        return unwrap(agreement_, symmetric_, each, identities, id_, key_.bytes());
+    });
     if (!found) {
         Error error(0, "the images are encrypted, and for none of the keys given");
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
-    if (macOf(symmetric_, key_, id_, recipients) != mac)
+    if (macOf(symmetric_, key_, id_, recipients, head->version) != mac)
         fail("it isn't what was written: damaged, or changed");
 }
 
@@ -116,26 +177,29 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
     if (keys.size() > kMostRecipients)
         fail("images can be encrypted for {} recipients, not {}", kMostRecipients, keys.size());
     std::vector<Recipient> recipients(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        const SecretBytes ephemeral(kKeySize);
-        const SecretBytes shared(kKeySize);
-        crypto::randomize(ephemeral.bytes());
+    for (std::size_t i = 0; i < recipients.size(); ++i) {
+        crypto::KeyAgreement::Agreed agreed = agreement_.agree(keys[i]);
         Recipient& each = recipients[i];
-        each.share = curves_.publicOf(ephemeral.bytes());
-        curves_.agree(ephemeral.bytes(), keys[i], shared.bytes());
-        symmetric_.seal(keyForEntry(symmetric_, shared, each.share, keys[i]).bytes(), {}, id_, key_.bytes(),
+        each.type = keys[i].type;
+        each.share = std::move(agreed.share);
+        symmetric_.seal(keyForEntry(symmetric_, agreed.secret, each.share, keys[i]).bytes(), {}, id_, key_.bytes(),
                         each.wrapped);
     }
+    const bool allX25519 = std::all_of(recipients.begin(), recipients.end(),
+                                       [](const Recipient& each) { return each.type == KeyType::X25519; });
+    const std::uint32_t version = allX25519 ? kFirstVersion : kVersion;
     std::vector<EncryptionRecipient> entries(recipients.size(), ENCRYPTION_RECIPIENT__INIT);
     std::vector<EncryptionRecipient*> pointers(recipients.size());
     for (std::size_t i = 0; i < recipients.size(); ++i) {
         entries[i].share = fieldOf(recipients[i].share);
         entries[i].wrapped = fieldOf(recipients[i].wrapped);
+        entries[i].has_kind = version != kFirstVersion ? 1 : 0;
+        entries[i].kind = static_cast<std::uint32_t>(recipients[i].type);
         pointers[i] = &entries[i];
     }
-    const crypto::Hash mac = macOf(symmetric_, key_, id_, recipients);
+    const crypto::Hash mac = macOf(symmetric_, key_, id_, recipients, version);
     EncryptionHead message = ENCRYPTION_HEAD__INIT;
-    message.version = kVersion;
+    message.version = version;
     message.id = fieldOf(id_);
     message.n_recipients = pointers.size();
     message.recipients = pointers.data();

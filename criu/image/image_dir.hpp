@@ -43,6 +43,9 @@ public:
     /// The parent that openParents() has found, or null. Help and version are those of this directory.
     [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
 
+    /// Takes this directory for the parent, instead of what a link leads to.
+    void adoptParent(ImageDir parent) { parent_ = std::make_unique<ImageDir>(std::move(parent)); }
+
     /// Makes the link "parent" with the given text, relative to this directory. An existing one is replaced.
     void linkParent(const std::string& target) const;
 

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <functional>
 
 #include "criu/base/byte_stream.hpp"
 #include "criu/base/error.hpp"
@@ -22,27 +22,9 @@ namespace {
 using crypto::kKeySize;
 using crypto::PublicKey;
 using crypto::SecretBytes;
+using crypto::SecretKey;
 
-constexpr std::size_t kLargestFile = 64U << 10;
-
-/// What precedes the 32 bytes of a key in the DER form of PKCS #8 (secret) and of SubjectPublicKeyInfo (public); the
-/// byte that tells both curves apart is zero here.
-constexpr std::array<unsigned char, 16> kSecretForm{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06,
-                                                    0x03, 0x2b, 0x65, 0x00, 0x04, 0x22, 0x04, 0x20};
-constexpr std::array<unsigned char, 12> kPublicForm{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
-                                                    0x2b, 0x65, 0x00, 0x03, 0x21, 0x00};
-constexpr std::size_t kCurveInSecret = 11;
-constexpr std::size_t kCurveInPublic = 8;
-
-constexpr unsigned char curveOf(KeyKind kind) noexcept {
-    constexpr unsigned char kX25519 = 0x6e;
-    constexpr unsigned char kEd25519 = 0x70;
-    return kind == KeyKind::Encryption ? kX25519 : kEd25519;
-}
-
-constexpr std::string_view nameOf(KeyKind kind) noexcept {
-    return kind == KeyKind::Encryption ? "X25519" : "Ed25519";
-}
+constexpr std::size_t kLargestFile = 1U << 20;
 
 /// Collects bits from the highest on, and puts out bytes.
 class BitSink {
@@ -76,26 +58,6 @@ private:
     unsigned bits_ = 0;
     unsigned have_ = 0;
 };
-
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Bytes that base64 stands for, line ends in it passed over; nothing if it isn't that, or too much.
-std::optional<std::size_t> decodeBase64(std::string_view text, std::span<std::byte> into) {
-    BitSink bits(into);
-    bool ended = false;
-    for (const char c : text) {
-        if (c == '\n' || c == '\r')
-            continue;
-        if (c == '=') {
-            ended = true;
-            continue;
-        }
-        const std::size_t value = kBase64.find(c);
-        if (ended || value == std::string_view::npos || !bits.add(static_cast<unsigned>(value), 6))
-            return std::nullopt;
-    }
-    return bits.size();
-}
 
 /// The checksum of Bech32 (BIP 173), step by step.
 class Bech32Sum {
@@ -153,56 +115,67 @@ std::string_view nextLine(std::string_view& text) {
     return line;
 }
 
-/// What a PEM block has between its first line, which was read, and its last one.
-std::string_view pemBody(std::string_view& text, std::string_view label) {
+constexpr std::string_view kBegin = "-----BEGIN ";
+constexpr std::string_view kDashes = "-----";
+
+/// A PEM block, whose first line was read: all of it, that line included.
+std::string_view pemBlock(std::string_view first, std::string_view& text, std::string_view label) {
     const std::string end = fmt::format("-----END {}-----", label);
     const std::size_t at = text.find(end);
     if (at == std::string_view::npos)
         fail("a PEM block has no end");
-    const std::string_view body = text.substr(0, at);
-    text.remove_prefix(at);
+    text.remove_prefix(at + end.size());
     (void)nextLine(text);
-    return body;
+    return {first.data(), static_cast<std::size_t>(text.data() - first.data())};
 }
 
-/// Takes a key out of its DER form.
-template <std::size_t Prefix>
-void takeKey(std::string_view body, std::array<unsigned char, Prefix> form, std::size_t curve, KeyKind kind,
-             std::span<std::byte> key) {
-    form[curve] = curveOf(kind);
-    const SecretBytes der(Prefix + kKeySize);
-    const auto size = decodeBase64(body, der.bytes());
-    if (size != der.bytes().size() || ::memcmp(der.bytes().data(), form.data(), Prefix) != 0)
-        fail("a PEM block isn't an {} key, unencrypted", nameOf(kind));
-    std::copy_n(der.bytes().begin() + Prefix, kKeySize, key.begin());
+constexpr bool isSecretLabel(std::string_view label) noexcept {
+    return label == "PRIVATE KEY" || label == "RSA PRIVATE KEY" || label == "EC PRIVATE KEY";
 }
 
-/// Calls `add(key)` for each key in a text. Takes secret keys or public ones.
-template <typename Add>
-void forEachKey(std::string_view text, KeyKind kind, bool secret, const Add& add) {
-    const std::string_view label = secret ? "PRIVATE KEY" : "PUBLIC KEY";
-    const std::string_view age = secret ? "AGE-SECRET-KEY-" : "age";
-    const std::string begin = fmt::format("-----BEGIN {}-----", label);
-    const SecretBytes key(kKeySize);
-    bool any = false;
-    for (std::size_t number = 1; !text.empty(); ++number) {
+/// What a text consists of.
+struct Sections {
+    /// By label, in what it holds.
+    std::function<void(std::string_view label, crypto::Bytes der)> block;
+    /// A line that isn't in a block; null: there are none that mean something. False if this one doesn't.
+    std::function<bool(std::string_view line)> line;
+};
+
+/// A line of age, right or mistyped.
+bool isForAge(std::string_view line) noexcept {
+    constexpr std::string_view kPrefix = "age";
+    return std::equal(kPrefix.begin(), kPrefix.end(), line.begin(),
+                      line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), kPrefix.size())),
+                      [](char a, char b) { return a == (b | 0x20); });
+}
+
+/// Takes a text apart. Text that stands between PEM blocks is for people (RFC 7468, 2), but a text without blocks has
+/// keys in its lines.
+void forEachSection(const crypto::X509& x509, std::string_view text, const Sections& sections) {
+    const bool hasBlocks = text.starts_with(kBegin) || text.find(fmt::format("\n{}", kBegin)) != text.npos;
+    const char* const start = text.data();
+    while (!text.empty()) {
+        const char* const at = text.data();
+        const ErrorContext context([&] { return fmt::format("line {}", std::count(start, at, '\n') + 1); });
         const std::string_view line = nextLine(text);
-        if (line.empty() || line.front() == '#')
-            continue;
-        if (line == begin) {
-            const std::string_view body = pemBody(text, label);
-            if (secret)
-                takeKey(body, kSecretForm, kCurveInSecret, kind, key.bytes());
-            else
-                takeKey(body, kPublicForm, kCurveInPublic, kind, key.bytes());
-        } else if (kind != KeyKind::Encryption || !decodeAge(line, age, key.bytes())) {
-            fail("line {} isn't {} {} key", number, secret ? "a secret" : "a public", nameOf(kind));
+        if (line.starts_with(kBegin) && line.ends_with(kDashes) && line.size() > kBegin.size() + kDashes.size()) {
+            const std::string label(line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size()));
+            const std::string_view block = pemBlock(line, text, label);
+            if (label == "ENCRYPTED PRIVATE KEY" || block.find("\nProc-Type: 4,ENCRYPTED") != block.npos)
+                fail("the key needs a passphrase, and criu asks nobody (openssl pkey takes it away)");
+            if (label != "EC PARAMETERS") {
+                const SecretBytes der = x509.decodePem(block, label);
+                sections.block(label, der.bytes());
+            }
+        } else if (!line.empty() && line.front() != '#' && (!hasBlocks || isForAge(line))) {
+            if (!sections.line || !sections.line(line))
+                fail("it isn't a key of the kind that is wanted");
         }
-        add(crypto::Bytes(key.bytes()));
-        any = true;
     }
-    if (!any)
-        fail("there is no key in it");
+}
+
+[[noreturn]] void unwanted(std::string_view what) {
+    fail("a PEM block isn't {}", what);
 }
 
 /// Reads all of it. Whoever writes into a pipe is waited for.
@@ -244,38 +217,132 @@ UniqueFd openPlace(const std::string& place) {
     return UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 3), "use descriptor {}", place));
 }
 
-}  // namespace
-
-std::vector<PublicKey> parsePublicKeys(std::string_view text, KeyKind kind) {
-    std::vector<PublicKey> keys;
-    forEachKey(text, kind, false,
-               [&](crypto::Bytes key) { std::copy_n(key.begin(), kKeySize, keys.emplace_back().begin()); });
-    return keys;
-}
-
-std::vector<SecretBytes> parseSecretKeys(std::string_view text, KeyKind kind) {
-    std::vector<SecretBytes> keys;
-    forEachKey(text, kind, true, [&](crypto::Bytes key) {
-        std::copy_n(key.begin(), kKeySize, keys.emplace_back(kKeySize).bytes().begin());
-    });
-    return keys;
-}
-
-std::vector<PublicKey> readPublicKeys(const std::string& path, KeyKind kind, StopRequest& stop) {
+template <typename Parse>
+auto readPublic(const std::string& path, StopRequest& stop, const Parse& parse) {
     const ErrorContext context([&] { return path; });
     UniqueFd file(sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "open it"));
     std::size_t size = 0;
     const SecretBytes content = readAll(std::move(file), size, stop);
-    return parsePublicKeys(textOf(content, size), kind);
+    return parse(textOf(content, size));
 }
 
-std::vector<SecretBytes> readSecretKeys(const std::string& place, KeyKind kind, StopRequest& stop) {
+template <typename Parse>
+auto readSecret(const std::string& place, StopRequest& stop, const Parse& parse) {
     const ErrorContext context([&] { return place; });
     UniqueFd file = openPlace(place);
     requirePrivate(file.get());
     std::size_t size = 0;
     const SecretBytes content = readAll(std::move(file), size, stop);
-    return parseSecretKeys(textOf(content, size), kind);
+    return parse(textOf(content, size));
+}
+
+}  // namespace
+
+std::vector<PublicKey> parseRecipients(std::string_view text) {
+    const crypto::X509 x509;
+    std::vector<PublicKey> keys;
+    const auto take = [&](std::string_view label, crypto::Bytes der) {
+        if (label == "PUBLIC KEY")
+            keys.push_back(x509.recipientOf(der));
+        else if (label == "CERTIFICATE")
+            keys.push_back(x509.recipientOf(x509.keyOf(der, crypto::KeyUse::Encryption)));
+        else
+            unwanted("a public key or a certificate");
+    };
+    const auto takeLine = [&](std::string_view line) {
+        PublicKey key{crypto::KeyType::X25519, std::vector<std::byte>(kKeySize), {}};
+        if (!decodeAge(line, "age", key.bytes))
+            return false;
+        keys.push_back(std::move(key));
+        return true;
+    };
+    forEachSection(x509, text, {take, takeLine});
+    if (keys.empty())
+        fail("there is no key in it");
+    return keys;
+}
+
+std::vector<SecretKey> parseIdentities(std::string_view text) {
+    const crypto::X509 x509;
+    std::vector<SecretKey> keys;
+    const auto take = [&](std::string_view label, crypto::Bytes der) {
+        if (isSecretLabel(label))
+            keys.push_back(x509.identityOf(der));
+        else if (label != "CERTIFICATE")
+            unwanted("a secret key");
+    };
+    const auto takeLine = [&](std::string_view line) {
+        SecretKey key{{}, SecretBytes(kKeySize)};
+        if (!decodeAge(line, "AGE-SECRET-KEY-", key.secret.bytes()))
+            return false;
+        key.own = crypto::KeyAgreement().publicOf(key.secret.bytes());
+        keys.push_back(std::move(key));
+        return true;
+    };
+    forEachSection(x509, text, {take, takeLine});
+    if (keys.empty())
+        fail("there is no key in it");
+    return keys;
+}
+
+Signer parseSigner(std::string_view text) {
+    const crypto::X509 x509;
+    Signer signer{SecretBytes(0), {}};
+    crypto::Der own;
+    const auto take = [&](std::string_view label, crypto::Bytes der) {
+        if (label == "CERTIFICATE") {
+            signer.certificates.emplace_back(der.begin(), der.end());
+            return;
+        }
+        if (!isSecretLabel(label))
+            unwanted("a secret key or a certificate");
+        if (!own.empty())
+            fail("it is another key, and one signs");
+        own = x509.signerOfSecret(der);
+        signer.key = SecretBytes(der.size());
+        std::copy(der.begin(), der.end(), signer.key.bytes().begin());
+    };
+    forEachSection(x509, text, {take, nullptr});
+    if (own.empty())
+        fail("there is no key in it");
+    if (!signer.certificates.empty() && x509.keyOf(signer.certificates.front(), crypto::KeyUse::Signature) != own)
+        fail("the first certificate is of another key");
+    return signer;
+}
+
+Signers parseSigners(std::string_view text) {
+    const crypto::X509 x509;
+    Signers signers;
+    const auto take = [&](std::string_view label, crypto::Bytes der) {
+        if (label == "PUBLIC KEY")
+            signers.keys.push_back(x509.signerOf(der));
+        else if (label == "CERTIFICATE")
+            signers.certificates.emplace_back(der.begin(), der.end());
+        else if (label == "X509 CRL")
+            signers.revocations.emplace_back(der.begin(), der.end());
+        else
+            unwanted("a public key, a certificate or a revocation list");
+    };
+    forEachSection(x509, text, {take, nullptr});
+    if (signers.empty())
+        fail("there is no key in it");
+    return signers;
+}
+
+std::vector<PublicKey> readRecipients(const std::string& path, StopRequest& stop) {
+    return readPublic(path, stop, parseRecipients);
+}
+
+Signers readSigners(const std::string& path, StopRequest& stop) {
+    return readPublic(path, stop, parseSigners);
+}
+
+std::vector<SecretKey> readIdentities(const std::string& place, StopRequest& stop) {
+    return readSecret(place, stop, parseIdentities);
+}
+
+Signer readSigner(const std::string& place, StopRequest& stop) {
+    return readSecret(place, stop, parseSigner);
 }
 
 }  // namespace criu

@@ -6,31 +6,50 @@
 #include <vector>
 
 #include "criu/base/crypto.hpp"
+#include "criu/base/key_agreement.hpp"
+#include "criu/base/x509.hpp"
 
-/// Files of keys, as other programs write them: `openssl genpkey` (PEM, PKCS #8) and age-keygen (one key a line). None
-/// of these functions puts any of a key into a message. All throw Error.
+/// Files of keys, as other programs write them: `openssl genpkey`, certificates of a PKI (PEM), and age-keygen (one key
+/// a line). What stands between PEM blocks is passed over, but for lines of age. None of these functions puts any of a
+/// key into a message. All throw Error.
 namespace criu {
 
 class StopRequest;
 
-/// What a key is for. Keys of one kind aren't taken for the other.
-enum class KeyKind {
-    Encryption,  ///< X25519: PEM, "age1…" and "AGE-SECRET-KEY-1…"
-    Signature,   ///< Ed25519: PEM
+/// Whoever signs.
+struct Signer {
+    crypto::SecretBytes key;                ///< in DER
+    std::vector<crypto::Der> certificates;  ///< of the key, and those between it and an authority; may be none
 };
 
-/// Public keys, at least one. Comments (#) and empty lines are passed over.
-[[nodiscard]] std::vector<crypto::PublicKey> parsePublicKeys(std::string_view text, KeyKind kind);
+/// Whose signatures are taken.
+struct Signers {
+    std::vector<crypto::Der> keys;          ///< as X509::signerOf() has them
+    std::vector<crypto::Der> certificates;  ///< of signers, or of authorities that say who is one
+    std::vector<crypto::Der> revocations;
 
-/// Secret keys, at least one.
-[[nodiscard]] std::vector<crypto::SecretBytes> parseSecretKeys(std::string_view text, KeyKind kind);
+    [[nodiscard]] bool empty() const noexcept { return keys.empty() && certificates.empty(); }
+};
 
-/// Public keys of a file.
-[[nodiscard]] std::vector<crypto::PublicKey> readPublicKeys(const std::string& path, KeyKind kind, StopRequest& stop);
+/// At least one that something is encrypted for: public keys, certificates, "age1…".
+[[nodiscard]] std::vector<crypto::PublicKey> parseRecipients(std::string_view text);
 
-/// Secret keys of a file, which must be this user's or root's, and which nobody else may read, or of what is open under
-/// a number, such as a pipe.
-[[nodiscard]] std::vector<crypto::SecretBytes> readSecretKeys(const std::string& place, KeyKind kind,
-                                                              StopRequest& stop);
+/// At least one that something was encrypted for: secret keys, "AGE-SECRET-KEY-1…". Certificates are passed over.
+[[nodiscard]] std::vector<crypto::SecretKey> parseIdentities(std::string_view text);
+
+/// One secret key, and perhaps certificates, of which the first has to be the key's.
+[[nodiscard]] Signer parseSigner(std::string_view text);
+
+/// At least one public key or certificate.
+[[nodiscard]] Signers parseSigners(std::string_view text);
+
+/// Of a file.
+[[nodiscard]] std::vector<crypto::PublicKey> readRecipients(const std::string& path, StopRequest& stop);
+[[nodiscard]] Signers readSigners(const std::string& path, StopRequest& stop);
+
+/// Of a file, which must be this user's or root's, and which nobody else may read, or of what is open under a number,
+/// such as a pipe.
+[[nodiscard]] std::vector<crypto::SecretKey> readIdentities(const std::string& place, StopRequest& stop);
+[[nodiscard]] Signer readSigner(const std::string& place, StopRequest& stop);
 
 }  // namespace criu

@@ -26,7 +26,11 @@ namespace {
 using CheckStop = std::function<void()>;
 using crypto::Hash;
 
-constexpr std::uint32_t kVersion = 1;
+/// By an Ed25519 key, without certificates.
+constexpr std::uint32_t kFirstVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+/// More than any chain has; each that hostile images have costs a little time.
+constexpr std::size_t kMostCertificates = 16;
 /// Of which each has a hash, so that several threads work on one file.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
@@ -139,16 +143,24 @@ void hashAll(const ImageDir& images, std::span<const PresentFile> files, const I
     pool.wait();
 }
 
-/// The bytes that are signed.
-std::vector<std::byte> statementOf(std::span<const HashedFile> files) {
+/// The bytes that are signed. From version 2 on the signer's key is among them, so that nobody can put a key of theirs
+/// beside a signature that fits both.
+std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& signer,
+                                   const std::optional<SignedId>& parent, std::span<const HashedFile> files) {
     std::vector<std::byte> all;
     const auto append = [&all](std::span<const std::byte> bytes) {
         const std::size_t end = all.size();
         all.resize(end + bytes.size());
         std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(end));
     };
-    constexpr std::string_view kPurpose = "criu images, version 1";
-    append(std::as_bytes(std::span(kPurpose)));
+    const std::string_view purpose = version == kFirstVersion ? "criu images, version 1" : "criu images, version 2";
+    append(std::as_bytes(std::span(purpose)));
+    if (version != kFirstVersion) {
+        const std::uint64_t size = signer.size();
+        append(std::as_bytes(std::span(&size, 1)));
+        append(signer);
+        append(parent.value_or(SignedId{}));
+    }
     for (const HashedFile& file : files) {
         all.push_back(std::byte{});
         append(std::as_bytes(std::span(file.name)));
@@ -159,26 +171,82 @@ std::vector<std::byte> statementOf(std::span<const HashedFile> files) {
     return all;
 }
 
-template <std::size_t Size>
-ProtobufCBinaryData fieldOf(const std::array<std::byte, Size>& bytes) noexcept {
-    return {Size, const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
+ProtobufCBinaryData fieldOf(crypto::Bytes bytes) noexcept {
+    return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
 }
 
-template <std::size_t Size>
-void copyTo(std::array<std::byte, Size>& array, const ProtobufCBinaryData& data, const std::string& name) {
-    if (data.len != Size)
-        fail("{}: a field has {} bytes instead of {}", name, data.len, Size);
-    std::copy_n(reinterpret_cast<const std::byte*>(data.data), Size, array.begin());
+crypto::Bytes bytesOf(const ProtobufCBinaryData& data) noexcept {
+    return {reinterpret_cast<const std::byte*>(data.data), data.len};
 }
+
+/// The signer's key as X509::signerOf() has it.
+crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
+    if (entry.version != kFirstVersion) {
+        const crypto::Bytes given = bytesOf(entry.signer);
+        crypto::Der key = x509.signerOf(given);
+        if (!std::equal(key.begin(), key.end(), given.begin(), given.end()))
+            fail("the signer's key isn't in the form in which keys are compared");
+        return key;
+    }
+    if (entry.signer.len != crypto::kKeySize)
+        fail("the signer's key has {} bytes instead of {}", entry.signer.len, crypto::kKeySize);
+    return crypto::X509::ed25519(bytesOf(entry.signer));
+}
+
+/// The certificates that come with the signature, if the first of them is the signer's, or else the one among those
+/// that the user trusts which is.
+std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
+                                 std::span<const crypto::Der> trusted) {
+    const auto isSigners = [&](const crypto::Der& certificate) {
+        return x509.keyOf(certificate, crypto::KeyUse::Signature) == signer;
+    };
+    std::vector<crypto::Der> chain;
+    for (std::size_t i = 0; i < std::min(entry.n_certificates, kMostCertificates); ++i) {
+        const crypto::Bytes each = bytesOf(entry.certificates[i]);
+        chain.emplace_back(each.begin(), each.end());
+    }
+    if (!chain.empty() && isSigners(chain.front()))
+        return chain;
+    chain.clear();
+    // Certificates of authorities may say that they are for other uses, and needn't be looked at any further.
+    const auto own = std::find_if(trusted.begin(), trusted.end(), [&](const crypto::Der& each) {
+        try {
+            return isSigners(each);
+        } catch (const Error&) {
+            return false;
+        }
+    });
+    if (own != trusted.end())
+        chain.push_back(*own);
+    return chain;
+}
+
+/// Throws Error unless the user trusts the signer.
+void requireTrusted(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
+                    const Signers& signers) {
+    if (std::find(signers.keys.begin(), signers.keys.end(), signer) != signers.keys.end())
+        return;
+    std::vector<crypto::Der> chain;
+    if (!signers.certificates.empty())
+        chain = chainOf(x509, entry, signer, signers.certificates);
+    if (chain.empty())
+        fail("it was signed by somebody else than --signed-by names");
+    x509.requireTrusted(chain, signers.certificates, signers.revocations);
+}
+
+struct Statement {
+    SignedLink link;
+    std::vector<HashedFile> files;
+};
 
 /// What the signature says, which is verified.
-std::vector<HashedFile> readSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers) {
+Statement readSigned(const ImageDir& images, const Signers& signers) {
     const std::string name = fmt::format("{}/{}", images.name(), imageName(ImageKind::Signature));
     auto image = images.openRead(ImageKind::Signature);
     if (!image)
         failWith(ENOENT, "open {}: the images aren't signed, but --signed-by is given", name);
     const auto entry = image->only<SignatureEntry>();
-    if (entry->version != kVersion)
+    if (entry->version != kFirstVersion && entry->version != kVersion)
         fail("{}: a signature of a kind that this criu doesn't know: {}", name, entry->version);
     std::vector<HashedFile> files(entry->n_files);
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -192,15 +260,20 @@ std::vector<HashedFile> readSigned(const ImageDir& images, std::span<const crypt
         if (pieces != 0)
             std::memcpy(files[i].pieces.data(), hashes.data, hashes.len);
     }
-    crypto::PublicKey signer{};
-    copyTo(signer, entry->signer, name);
-    crypto::Signature signature{};
-    copyTo(signature, entry->signature, name);
-    if (std::find(signers.begin(), signers.end(), signer) == signers.end())
-        fail("{}: it was signed by somebody else than --signed-by names", name);
-    if (!crypto::Curves().verify(signer, statementOf(files), signature))
-        fail("{}: the signature is wrong: damaged, or forged", name);
-    return files;
+    const ErrorContext context([&] { return name; });
+    const crypto::X509 x509;
+    const crypto::Der signer = signerIn(x509, *entry);
+    requireTrusted(x509, *entry, signer, signers);
+    std::optional<SignedId> parent;
+    if (entry->version != kFirstVersion && entry->has_parent != 0) {
+        if (entry->parent.len != sizeof(SignedId))
+            fail("the parent's id has {} bytes", entry->parent.len);
+        std::memcpy(parent.emplace().data(), entry->parent.data, entry->parent.len);
+    }
+    const std::vector<std::byte> said = statementOf(entry->version, signer, parent, files);
+    if (!x509.verify(signer, said, bytesOf(entry->signature)))
+        fail("the signature is wrong: damaged, or forged");
+    return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
 
 /// The files that lie there, which must be those that were signed, as long as they were. Nothing is read of a file that
@@ -225,10 +298,15 @@ std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<cons
     return present;
 }
 
+bool isRecord(std::string_view name) {
+    return name == imageName(ImageKind::Inventory) || name.starts_with("pagemap-");
+}
+
 }  // namespace
 
-void signImages(const ImageDir& images, crypto::Bytes secret, const CheckStop& checkStop) {
-    const crypto::Curves curves;
+void signImages(const ImageDir& images, const Signer& signer, const std::optional<SignedId>& parent,
+                const CheckStop& checkStop) {
+    const crypto::X509 x509;
     std::vector<PresentFile> present;
     std::vector<HashedFile> files;
     for (const std::string& name : signedNames(images)) {
@@ -237,8 +315,13 @@ void signImages(const ImageDir& images, crypto::Bytes secret, const CheckStop& c
     }
     hashAll(images, present, nullptr, checkStop,
             [&files](std::size_t file, std::size_t number, const Hash& hash) { files[file].pieces[number] = hash; });
-    const crypto::PublicKey signer = curves.signerOf(secret);
-    const crypto::Signature signature = curves.sign(secret, statementOf(files));
+    const crypto::Der key = x509.signerOfSecret(signer.key.bytes());
+    const crypto::Bytes raw = crypto::X509::rawEd25519(key);
+    const std::uint32_t version = raw.empty() || !signer.certificates.empty() || parent ? kVersion : kFirstVersion;
+    const std::vector<std::byte> signature = x509.sign(signer.key.bytes(), statementOf(version, key, parent, files));
+    std::vector<ProtobufCBinaryData> certificates;
+    for (const crypto::Der& each : signer.certificates)
+        certificates.push_back(fieldOf(each));
     std::vector<::SignedFile> entries(files.size(), SIGNED_FILE__INIT);
     std::vector<::SignedFile*> pointers(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -249,25 +332,36 @@ void signImages(const ImageDir& images, crypto::Bytes secret, const CheckStop& c
         pointers[i] = &entries[i];
     }
     SignatureEntry entry = SIGNATURE_ENTRY__INIT;
-    entry.version = kVersion;
-    entry.signer = fieldOf(signer);
+    entry.version = version;
+    entry.signer = fieldOf(version == kFirstVersion ? raw : crypto::Bytes(key));
     entry.n_files = pointers.size();
     entry.files = pointers.data();
     entry.signature = fieldOf(signature);
+    entry.n_certificates = certificates.size();
+    entry.certificates = certificates.data();
+    entry.has_parent = parent ? 1 : 0;
+    if (parent)
+        entry.parent = fieldOf(*parent);
     ImageWriter image = images.create(ImageKind::Signature);
     image.write(entry);
     image.finish();
 }
 
-void requireSigned(const ImageDir& images, std::span<const crypto::PublicKey> signers, const ImageDir* into,
-                   const CheckStop& checkStop) {
-    const std::vector<HashedFile> expected = readSigned(images, signers);
-    const std::vector<PresentFile> present = requireSameFiles(images, expected);
+SignedLink requireSigned(const ImageDir& images, const Signers& signers, const ImageDir* into,
+                         const CheckStop& checkStop, SignedPart part) {
+    Statement statement = readSigned(images, signers);
+    std::vector<HashedFile>& expected = statement.files;
+    std::vector<PresentFile> present = requireSameFiles(images, expected);
+    if (part == SignedPart::Records) {
+        std::erase_if(expected, [](const HashedFile& file) { return !isRecord(file.name); });
+        std::erase_if(present, [](const PresentFile& file) { return !isRecord(file.name); });
+    }
     hashAll(images, present, into, checkStop, [&](std::size_t file, std::size_t number, const Hash& hash) {
         if (expected[file].pieces[number] != hash)
             fail("{}/{}: the piece at offset {:#x} isn't what was signed: damaged, or changed", images.name(),
                  present[file].name, number * kPiece);
     });
+    return statement.link;
 }
 
 }  // namespace criu

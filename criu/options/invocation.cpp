@@ -159,7 +159,7 @@ static void requireStreamable(const Invocation& invocation) {
 /// What --encrypt and --sign don't go with: what leaves images in another directory, or what others change later.
 static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
-    const bool dumps = invocation.command == Command::Dump;
+    const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
     const bool reads = invocation.command == Command::Restore;
     const bool encrypts = dumps && !options.encrypt.empty();
     const std::string_view name = encrypts                    ? "--encrypt"
@@ -181,8 +181,8 @@ static void requireSecrecyFits(const Invocation& invocation) {
         return;
     if (options.pageServer)
         fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
-    if (options.trackMemory || options.previousImages)
-        fail("{} goes with whole dumps only, not with {}", name,
+    if (encrypts && (options.trackMemory || options.previousImages))
+        fail("--encrypt goes with whole dumps only, not with {}",
              options.trackMemory ? "--track-mem" : "--prev-images-dir");
     if (options.sign && options.streamTo)
         fail(

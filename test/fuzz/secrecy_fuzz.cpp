@@ -22,6 +22,7 @@
 #include "images/encryption.hpp"
 #include "test/fuzz/choose.hpp"
 #include "test/fuzz/input.hpp"
+#include "test/unit/pki.hpp"
 
 namespace {
 
@@ -56,13 +57,11 @@ private:
     }
 };
 
-const std::vector<crypto::SecretBytes>& identities() {
-    static const std::vector<crypto::SecretBytes> all = [] {
-        std::vector<crypto::SecretBytes> made;
-        made.emplace_back(crypto::kKeySize);
-        made.front().bytes().front() = std::byte{1};
-        return made;
-    }();
+/// Of each kind.
+const std::vector<crypto::SecretKey>& identities() {
+    static const std::vector<crypto::SecretKey> all =
+        parseIdentities(std::string(test::pki::kP256Secret) + test::pki::kRsaSecret +
+                        "AGE-SECRET-KEY-1WURK6ZNNRZJH60QKC9E9RVNXGH05CTU8A0QFJ2KPWLA628DE9S4QF64P89\n");
     return all;
 }
 
@@ -70,14 +69,20 @@ std::span<const std::byte> bytesOf(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
 
-template <KeyKind Kind>
-void readPublic(std::string_view text) {
-    fuzz::require(!parsePublicKeys(text, Kind).empty());
+void readRecipientKeys(std::string_view text) {
+    fuzz::require(!parseRecipients(text).empty());
 }
 
-template <KeyKind Kind>
-void readSecret(std::string_view text) {
-    fuzz::require(!parseSecretKeys(text, Kind).empty());
+void readIdentityKeys(std::string_view text) {
+    fuzz::require(!parseIdentities(text).empty());
+}
+
+void readSignerKey(std::string_view text) {
+    fuzz::require(!parseSigner(text).key.bytes().empty());
+}
+
+void readSignerKeys(std::string_view text) {
+    fuzz::require(!parseSigners(text).empty());
 }
 
 void readHead(std::string_view image) {
@@ -90,8 +95,8 @@ void readSignature(std::string_view image) {
     const Folder folder;
     folder.put("signature.img", bytesOf(image));
     folder.put("pages-1.img", bytesOf(image));
-    const std::array signers{crypto::PublicKey{}, crypto::PublicKey{std::byte{1}}};
-    requireSigned(folder.images, signers, nullptr, kGoOn);
+    static const Signers kSigners = parseSigners(test::pki::kAuthority);
+    requireSigned(folder.images, kSigners, nullptr, kGoOn);
 }
 
 /// An encrypted file of one block: its head, and `content`, sealed.
@@ -124,7 +129,7 @@ void readList(std::string_view list) {
     const Folder folder;
     const Folder into;
     const DumpKey key;
-    const std::array<crypto::PublicKey, 1> recipients{crypto::Curves().publicOf(identities().front().bytes())};
+    const std::array<crypto::PublicKey, 1> recipients{identities().front().own};
     folder.put("encryption.img", key.head(recipients));
     const auto head = encrypted::head();
     std::vector<std::byte> image(head.begin(), head.end());
@@ -151,13 +156,7 @@ void readList(std::string_view list) {
 }
 
 constexpr std::array<void (*)(std::string_view), 7> kReaders{
-    readList,
-    readHead,
-    readSignature,
-    readPublic<KeyKind::Encryption>,
-    readPublic<KeyKind::Signature>,
-    readSecret<KeyKind::Encryption>,
-    readSecret<KeyKind::Signature>,
+    readList, readHead, readSignature, readRecipientKeys, readSignerKeys, readIdentityKeys, readSignerKey,
 };
 
 }  // namespace

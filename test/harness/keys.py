@@ -2,6 +2,7 @@
 """Keys for tests of encrypted and signed images, and files of them."""
 
 import os
+import subprocess
 
 # Key pairs as openssl genpkey writes them: whose the images are, and strangers'.
 KEYS = {"recipient": ("MC4CAQAwBQYDK2VuBCIEIEj6cpm8+R3lnUCNojl4ocUUN0ztRnjhEgm0TJ6vppFF", "MCowBQYDK2VuAyEA94Epnoa0DO91uRpzd1IGZGORyullkQaNZDudNpzmewc="),
@@ -19,3 +20,27 @@ def write(folder):
             with open(path, "w", encoding="ascii") as file:
                 file.write(f"-----BEGIN {label} KEY-----\n{text}\n-----END {label} KEY-----\n")
             os.chmod(path, 0o600)
+
+
+def certify(folder):
+    """Makes, with openssl, the authorities NAME.pem "authority" and "impostor"; the recipients "rsa" and "curve" with NAME.key and
+    a certificate NAME.pem; and for the signers "certified" and "uncertified" (by the impostor) NAME.key with both."""
+    os.makedirs(folder, exist_ok=True)
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-384"]
+    for name in ("authority", "impostor"):
+        openssl("req", "-x509", *curve, "-nodes", "-keyout", f"{name}.secret", "-out", f"{name}.pem", "-days", "30", "-subj", "/CN=authority")
+    for name, kind, usage, authority in (("rsa", ["-newkey", "rsa:2048"], "keyEncipherment", "authority"), ("curve", curve, "keyAgreement", "authority"),
+                                         ("certified", curve, "digitalSignature", "authority"), ("uncertified", curve, "digitalSignature", "impostor")):
+        openssl("req", *kind, "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        with open(os.path.join(folder, f"{name}.ext"), "w", encoding="ascii") as file:
+            file.write(f"basicConstraints=critical,CA:FALSE\nkeyUsage=critical,{usage}\n")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.secret", "-CAcreateserial", "-out", f"{name}.pem",
+                "-days", "30", "-extfile", f"{name}.ext")
+        if usage == "digitalSignature":
+            with open(os.path.join(folder, f"{name}.key"), "a", encoding="ascii") as key, open(os.path.join(folder, f"{name}.pem"), encoding="ascii") as pem:
+                key.write(pem.read())
+        os.chmod(os.path.join(folder, f"{name}.key"), 0o600)

@@ -6,8 +6,10 @@ import re
 import shutil
 
 from harness import keys
-from subject import Failed
+import increments
+from subject import Failed, Skipped
 import modes
+import new_pidns
 
 
 class Keys:
@@ -17,9 +19,9 @@ class Keys:
         self.folder = subject.images("keys")
         keys.write(self.folder)
 
-    def encrypt(self, name="recipient"):
+    def encrypt(self, name="recipient", form="pub"):
         """For a dump."""
-        return ["--encrypt", os.path.join(self.folder, f"{name}.pub")]
+        return ["--encrypt", os.path.join(self.folder, f"{name}.{form}")]
 
     def decrypt(self, name="recipient"):
         """For a restore."""
@@ -29,9 +31,9 @@ class Keys:
         """For a dump."""
         return ["--sign", os.path.join(self.folder, f"{name}.key")]
 
-    def signed_by(self, name="signer"):
+    def signed_by(self, name="signer", form="pub"):
         """For a restore."""
-        return ["--signed-by", os.path.join(self.folder, f"{name}.pub")]
+        return ["--signed-by", os.path.join(self.folder, f"{name}.{form}")]
 
 
 def restore(subject, name, options):
@@ -179,7 +181,125 @@ def encrypted_damaged(subject, task):
     subject.check()
 
 
+def certified(subject, _task):
+    """Images that are encrypted for certificates, and signed by whom an authority has certified."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl isn't installed")
+    own = Keys(subject)
+    keys.certify(own.folder)
+    trusted = own.signed_by("authority", "pem")
+    subject.dump(subject.ours, "images", [*own.encrypt("rsa", "pem"), *own.encrypt("curve", "pem"), *own.encrypt(), *own.sign("certified")])
+    require_refused(subject, "images", [*own.decrypt("certified"), *trusted], "for none of the keys given")
+    require_refused(subject, "images", [*own.decrypt("rsa"), *own.signed_by("impostor", "pem")], "not trusted")
+    require_refused(subject, "images", [*own.decrypt("rsa"), *own.signed_by("uncertified", "pem")], "not trusted|somebody else")
+    verified = subject.ours.run("verify", subject.images("images"), "verify.log", [*own.decrypt("curve"), *trusted])
+    subject.require_success(verified)
+    require_restored(subject, "images", [*own.decrypt("curve"), *trusted])
+    subject.dump(subject.ours, "impostors", [*own.encrypt("rsa", "pem"), *own.sign("uncertified")])
+    require_refused(subject, "impostors", [*own.decrypt("rsa"), *trusted], "not trusted")
+    bad = subject.images("bad")
+    shutil.copytree(subject.images("images"), bad)
+    for _, change in changes(bad, subject.images("impostors"), "encryption.img"):
+        shutil.copyfile(os.path.join(subject.images("images"), "encryption.img"), os.path.join(bad, "encryption.img"))
+        change()
+        require_refused(subject, "bad", own.decrypt("rsa"), r"encryption\.img|encrypted-0\.img")
+        require_refused(subject, "bad", [*own.decrypt("rsa"), *trusted], r"encryption\.img")
+    require_restored(subject, "impostors", [*own.decrypt("rsa"), *own.signed_by("uncertified", "pem")])
+    subject.check()
+
+
+def chain(subject, name, sign):
+    """A pre-dump and a dump that builds on it, both signed; the names of their directories."""
+    early = f"{name}-pre"
+    pre_dump(subject, early, sign)
+    subject.dump(subject.ours, name, [*sign, "--track-mem", "--prev-images-dir", f"../{early}"])
+    if not increments.relies_on_parent(subject.images(name)):
+        raise Failed(f"{name} has all pages itself")
+    return name, early
+
+
+def pre_dump(subject, name, options):
+    """A pre-dump, which has to succeed."""
+    run = subject.ours.run("pre-dump", subject.images(name), "pre-dump.log", ["-t", str(subject.root), *options])
+    subject.require_success(run)
+    subject.require_running(f"after the pre-dump {name}")
+
+
+def signed_chain(subject, _task):
+    """Signed images that build on others: none of the chain can be changed, exchanged or left out."""
+    own = Keys(subject)
+    name, early = chain(subject, "images", own.sign())
+    trusted = own.signed_by()
+    require_restored(subject, name, trusted)
+    # Another chain of the same program, by the same signer.
+    other, other_early = chain(subject, "other", own.sign())
+
+    def exchanged(what, change, pattern, folder=other):
+        copies = [subject.images(each) for each in (other, other_early)]
+        for copy in copies:
+            shutil.rmtree(copy + "-kept", ignore_errors=True)
+            shutil.copytree(copy, copy + "-kept", symlinks=True)
+        change(*copies)
+        require_refused(subject, folder, trusted, pattern)
+        if subject.ours.run("verify", subject.images(folder), "verify.log", trusted).code == 0:
+            raise Failed(f"criu verify doesn't see that {what}")
+        for copy in copies:
+            shutil.rmtree(copy)
+            os.rename(copy + "-kept", copy)
+
+    def other_parent(_, parent):
+        shutil.rmtree(parent)
+        shutil.copytree(subject.images(early), parent)
+
+    def changed(_, parent):
+        flip(os.path.join(parent, next(file for file in sorted(os.listdir(parent)) if file.startswith("pages-"))))
+
+    exchanged("the parent is of another chain", other_parent, "aren't those that the next ones build on")
+    exchanged("the parent was changed", changed, r"pages-\d+\.img: the piece at offset")
+    exchanged("the link is gone", lambda last, _: os.unlink(os.path.join(last, "parent")), "have no link to them")
+    exchanged("the parent is gone", lambda _, parent: shutil.rmtree(parent), "parent")
+    exchanged("the parent has no signature", lambda _, parent: os.unlink(os.path.join(parent, "signature.img")), "aren't signed")
+    require_refused(subject, other, own.signed_by("forger"), "by somebody else")
+    require_restored(subject, other, trusted)
+    # What isn't signed by the same key isn't built on, and the program doesn't notice.
+    for folder, sign, pattern in (("plain-pre", [], "aren't signed"), ("forged-pre", own.sign("forger"), "by somebody else")):
+        pre_dump(subject, folder, sign)
+        for command in ("pre-dump", "dump"):
+            run = subject.ours.run(command, subject.images("refused"), "refused.log",
+                                   ["-t", str(subject.root), *own.sign(), "--track-mem", "--prev-images-dir", f"../{folder}"])
+            if run.code != 1 or not any(re.search(pattern, line) for line in modes.criu_runs.error_lines(run.log)):
+                raise Failed(f"{command} should fail with \"{pattern}\": {run.describe()}")
+            subject.require_unchanged(f"after a {command} that was refused")
+    subject.check()
+
+
+def flip(path):
+    """Changes one bit in the middle of a file."""
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def in_new_pidns(subject, _task):
+    """Encrypted and signed images are restored in a new pid namespace, and the tree is dumped out of it in the same way."""
+    own = Keys(subject)
+    both = [*own.decrypt(), *own.signed_by()]
+    original = subject.root
+    subject.dump(subject.ours, "images", [*own.encrypt(), *own.sign()])
+    new_pidns.restore(subject, "images", *both)
+    subject.require_unchanged("after the restore in a new namespace")
+    subject.dump(subject.ours, "images-2", [*own.encrypt(), *own.sign()])
+    subject.root = original
+    require_restored(subject, "images-2", both)
+    subject.check()
+
+
 MODES = [
+    modes.Mode("encrypted-new-pidns", in_new_pidns, scenario=True, beyond_42=True),
+    modes.Mode("signed-chain", signed_chain, scenario=True, beyond_42=True),
+    modes.Mode("encrypted-certified", certified, scenario=True, beyond_42=True),
     modes.Mode("encrypted", encrypted, scenario=True, beyond_42=True),
     modes.Mode("encrypted-damaged", encrypted_damaged, scenario=True, beyond_42=True),
 ]

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/x509.hpp"
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <limits>
+
+#include "criu/base/error.hpp"
+#include "criu/base/shared_library.hpp"
+
+namespace criu::crypto {
+namespace {
+
+constexpr unsigned kFewestRsaBits = 2048;
+constexpr unsigned kMostRsaBits = 16384;
+
+/// What precedes the 32 bytes of a key in SubjectPublicKeyInfo and PKCS #8 (RFC 8410); the last byte of the curve's
+/// identifier is 0x6e for X25519 and 0x70 for Ed25519.
+constexpr std::array<unsigned char, 12> kX25519Public{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                                      0x2b, 0x65, 0x6e, 0x03, 0x21, 0x00};
+constexpr std::array<unsigned char, 12> kEd25519Public{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                                       0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+constexpr std::array<unsigned char, 16> kX25519Secret{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06,
+                                                      0x03, 0x2b, 0x65, 0x6e, 0x04, 0x22, 0x04, 0x20};
+
+template <std::size_t Size>
+bool isKeyBehind(const std::array<unsigned char, Size>& prefix, Bytes key) noexcept {
+    return key.size() == Size + kKeySize && ::memcmp(key.data(), prefix.data(), Size) == 0;
+}
+
+gnutls_datum_t datumOf(Bytes bytes) {
+    if (bytes.size() > std::numeric_limits<unsigned>::max())
+        fail("{} bytes are more than GnuTLS takes at once", bytes.size());
+    return {const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
+            static_cast<unsigned>(bytes.size())};
+}
+
+void requireRsaSize(unsigned bits) {
+    if (bits < kFewestRsaBits || bits > kMostRsaBits)
+        fail("it is an RSA key of {} bits, and {} to {} are taken", bits, kFewestRsaBits, kMostRsaBits);
+}
+
+KeyType typeOf(gnutls_ecc_curve_t curve) {
+    switch (curve) {
+        case GNUTLS_ECC_CURVE_SECP256R1:
+            return KeyType::P256;
+        case GNUTLS_ECC_CURVE_SECP384R1:
+            return KeyType::P384;
+        case GNUTLS_ECC_CURVE_SECP521R1:
+            return KeyType::P521;
+        default:
+            fail(
+                "it is a key on a curve that nothing is encrypted with here: P-256, P-384, P-521 and X25519 are taken");
+    }
+}
+
+/// Appends a number of this size, with zeroes in front of it.
+void append(std::vector<std::byte>& to, Bytes number, std::size_t size) {
+    if (number.size() > size)
+        fail("a number of the key has {} bytes instead of {}", number.size(), size);
+    to.resize(to.size() + size - number.size());
+    to.insert(to.end(), number.begin(), number.end());
+}
+
+}  // namespace
+
+struct X509::Library {
+    SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
+    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
+    decltype(&::gnutls_free) freeMemory = library["gnutls_free"];  // a variable of the library, which holds a function
+    decltype(&::gnutls_pem_base64_decode2) decodePem = library["gnutls_pem_base64_decode2"];
+    decltype(&::gnutls_pubkey_init) makePublic = library["gnutls_pubkey_init"];
+    decltype(&::gnutls_pubkey_deinit) freePublic = library["gnutls_pubkey_deinit"];
+    decltype(&::gnutls_pubkey_import) importPublic = library["gnutls_pubkey_import"];
+    decltype(&::gnutls_pubkey_import_x509) importFromCertificate = library["gnutls_pubkey_import_x509"];
+    decltype(&::gnutls_pubkey_import_privkey) importFromSecret = library["gnutls_pubkey_import_privkey"];
+    decltype(&::gnutls_pubkey_verify_params) verifyNumbers = library["gnutls_pubkey_verify_params"];
+    decltype(&::gnutls_pubkey_export2) exportPublic = library["gnutls_pubkey_export2"];
+    decltype(&::gnutls_pubkey_get_pk_algorithm) algorithmOf = library["gnutls_pubkey_get_pk_algorithm"];
+    decltype(&::gnutls_pubkey_get_preferred_hash_algorithm) hashFor =
+        library["gnutls_pubkey_get_preferred_hash_algorithm"];
+    decltype(&::gnutls_pubkey_export_rsa_raw2) exportPublicRsa = library["gnutls_pubkey_export_rsa_raw2"];
+    decltype(&::gnutls_pubkey_export_ecc_raw2) exportPublicCurve = library["gnutls_pubkey_export_ecc_raw2"];
+    decltype(&::gnutls_pubkey_verify_data2) verify = library["gnutls_pubkey_verify_data2"];
+    decltype(&::gnutls_pk_to_sign) signatureOf = library["gnutls_pk_to_sign"];
+    decltype(&::gnutls_privkey_init) makeSecret = library["gnutls_privkey_init"];
+    decltype(&::gnutls_privkey_deinit) freeSecret = library["gnutls_privkey_deinit"];
+    decltype(&::gnutls_privkey_import_x509_raw) importSecret = library["gnutls_privkey_import_x509_raw"];
+    decltype(&::gnutls_privkey_export_rsa_raw2) exportSecretRsa = library["gnutls_privkey_export_rsa_raw2"];
+    decltype(&::gnutls_privkey_export_ecc_raw2) exportSecretCurve = library["gnutls_privkey_export_ecc_raw2"];
+    decltype(&::gnutls_privkey_sign_data2) sign = library["gnutls_privkey_sign_data2"];
+    decltype(&::gnutls_x509_crt_init) makeCertificate = library["gnutls_x509_crt_init"];
+    decltype(&::gnutls_x509_crt_deinit) freeCertificate = library["gnutls_x509_crt_deinit"];
+    decltype(&::gnutls_x509_crt_import) importCertificate = library["gnutls_x509_crt_import"];
+    decltype(&::gnutls_x509_crt_get_activation_time) validFrom = library["gnutls_x509_crt_get_activation_time"];
+    decltype(&::gnutls_x509_crt_get_expiration_time) validUntil = library["gnutls_x509_crt_get_expiration_time"];
+    decltype(&::gnutls_x509_crt_get_key_usage) usageOf = library["gnutls_x509_crt_get_key_usage"];
+    decltype(&::gnutls_x509_crl_init) makeRevocations = library["gnutls_x509_crl_init"];
+    decltype(&::gnutls_x509_crl_deinit) freeRevocations = library["gnutls_x509_crl_deinit"];
+    decltype(&::gnutls_x509_crl_import) importRevocations = library["gnutls_x509_crl_import"];
+    decltype(&::gnutls_x509_trust_list_init) makeTrustList = library["gnutls_x509_trust_list_init"];
+    decltype(&::gnutls_x509_trust_list_deinit) freeTrustList = library["gnutls_x509_trust_list_deinit"];
+    decltype(&::gnutls_x509_trust_list_add_cas) addTrusted = library["gnutls_x509_trust_list_add_cas"];
+    decltype(&::gnutls_x509_trust_list_add_crls) addRevocations = library["gnutls_x509_trust_list_add_crls"];
+    decltype(&::gnutls_x509_trust_list_verify_crt2) verifyChain = library["gnutls_x509_trust_list_verify_crt2"];
+    decltype(&::gnutls_certificate_verification_status_print) describeStatus =
+        library["gnutls_certificate_verification_status_print"];
+
+    void require(int result, std::string_view what) const {
+        if (result < 0)
+            fail("{}: {}", what, describe(result));
+    }
+};
+
+/// Bytes that GnuTLS has allocated; they are wiped.
+class X509::Datum {
+public:
+    explicit Datum(const Library& library) noexcept : library_(library) {}
+    ~Datum() {
+        if (value.data != nullptr)
+            ::explicit_bzero(value.data, value.size);
+        (*library_.freeMemory)(value.data);
+    }
+    Datum(const Datum&) = delete;
+    Datum& operator=(const Datum&) = delete;
+
+    [[nodiscard]] Bytes bytes() const noexcept { return std::as_bytes(std::span(value.data, value.size)); }
+
+    gnutls_datum_t value{nullptr, 0};
+
+private:
+    const Library& library_;
+};
+
+class X509::Certificate {
+public:
+    Certificate(const Library& library, Bytes der) : library_(library) {
+        library.require(library.makeCertificate(&value), "prepare a certificate");
+        const gnutls_datum_t datum = datumOf(der);
+        const int result = library.importCertificate(value, &datum, GNUTLS_X509_FMT_DER);
+        if (result >= 0)
+            return;
+        library.freeCertificate(value);
+        fail("it isn't a certificate: {}", library.describe(result));
+    }
+    ~Certificate() { library_.freeCertificate(value); }
+    Certificate(const Certificate&) = delete;
+    Certificate& operator=(const Certificate&) = delete;
+
+    /// A certificate that doesn't say what it is for is for everything.
+    void requireUsage(unsigned needed) const {
+        unsigned usage = 0;
+        unsigned critical = 0;
+        const int result = library_.usageOf(value, &usage, &critical);
+        if (result == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+            return;
+        library_.require(result, "look at a certificate's key usage");
+        if ((usage & needed) == 0)
+            fail("the certificate is for other uses (key usage {:#x})", usage);
+    }
+
+    gnutls_x509_crt_t value = nullptr;
+
+private:
+    const Library& library_;
+};
+
+class X509::PublicHandle {
+public:
+    explicit PublicHandle(const Library& library) : library_(library) {
+        library.require(library.makePublic(&value), "prepare a key");
+    }
+    ~PublicHandle() { library_.freePublic(value); }
+    PublicHandle(const PublicHandle&) = delete;
+    PublicHandle& operator=(const PublicHandle&) = delete;
+
+    void import(Bytes key) const {
+        const gnutls_datum_t datum = datumOf(key);
+        library_.require(library_.importPublic(value, &datum, GNUTLS_X509_FMT_DER), "it isn't a public key");
+    }
+
+    [[nodiscard]] Der der() const {
+        Datum out(library_);
+        library_.require(library_.exportPublic(value, GNUTLS_X509_FMT_DER, &out.value), "export a key");
+        return {out.bytes().begin(), out.bytes().end()};
+    }
+
+    /// Of the signatures that it makes. An Error if it makes none.
+    [[nodiscard]] gnutls_sign_algorithm_t signature() const {
+        unsigned bits = 0;
+        const int algorithm = library_.algorithmOf(value, &bits);
+        library_.require(algorithm, "look at a key");
+        gnutls_digest_algorithm_t hash = GNUTLS_DIG_SHA256;
+        switch (algorithm) {
+            case GNUTLS_PK_EDDSA_ED25519:
+                return GNUTLS_SIGN_EDDSA_ED25519;
+            case GNUTLS_PK_EDDSA_ED448:
+                return GNUTLS_SIGN_EDDSA_ED448;
+            case GNUTLS_PK_RSA:
+                requireRsaSize(bits);
+                return GNUTLS_SIGN_RSA_PSS_SHA256;
+            case GNUTLS_PK_RSA_PSS:
+                requireRsaSize(bits);
+                break;
+            case GNUTLS_PK_ECDSA:
+                break;
+            default:
+                fail("it is a key of a kind that nothing is signed with here: Ed25519, ECDSA and RSA are taken");
+        }
+        library_.require(library_.hashFor(value, &hash, nullptr), "choose a hash for a key");
+        const gnutls_sign_algorithm_t chosen =
+            library_.signatureOf(static_cast<gnutls_pk_algorithm_t>(algorithm), hash);
+        if (chosen == GNUTLS_SIGN_UNKNOWN)
+            fail("it is a key whose signatures GnuTLS doesn't know");
+        return chosen;
+    }
+
+    gnutls_pubkey_t value = nullptr;
+
+private:
+    const Library& library_;
+};
+
+class X509::SecretHandle {
+public:
+    SecretHandle(const Library& library, Bytes secret) : library_(library) {
+        library.require(library.makeSecret(&value), "prepare a key");
+        const gnutls_datum_t datum = datumOf(secret);
+        const int result = library.importSecret(value, &datum, GNUTLS_X509_FMT_DER, nullptr, 0);
+        if (result >= 0)
+            return;
+        library.freeSecret(value);
+        fail("it isn't a secret key: {}", library.describe(result));
+    }
+    ~SecretHandle() { library_.freeSecret(value); }
+    SecretHandle(const SecretHandle&) = delete;
+    SecretHandle& operator=(const SecretHandle&) = delete;
+
+    void exportPublic(const PublicHandle& into) const {
+        library_.require(library_.importFromSecret(into.value, value, 0, 0), "find a public key");
+    }
+
+    gnutls_privkey_t value = nullptr;
+
+private:
+    const Library& library_;
+};
+
+class X509::TrustList {
+public:
+    explicit TrustList(const Library& library) : library_(library) {
+        library.require(library.makeTrustList(&value, 0), "prepare a list of certificates");
+    }
+    ~TrustList() { library_.freeTrustList(value, 1); }
+    TrustList(const TrustList&) = delete;
+    TrustList& operator=(const TrustList&) = delete;
+
+    /// The list owns what it has taken.
+    void addTrusted(Bytes der) const {
+        Certificate certificate(library_, der);
+        if (library_.addTrusted(value, &certificate.value, 1, 0) != 1)
+            fail("GnuTLS doesn't take a certificate into its list");
+        certificate.value = nullptr;
+    }
+    void addRevocations(Bytes der) const {
+        gnutls_x509_crl_t list = nullptr;
+        library_.require(library_.makeRevocations(&list), "prepare a revocation list");
+        const gnutls_datum_t datum = datumOf(der);
+        const int result = library_.importRevocations(list, &datum, GNUTLS_X509_FMT_DER);
+        if (result < 0) {
+            library_.freeRevocations(list);
+            fail("it isn't a revocation list: {}", library_.describe(result));
+        }
+        if (library_.addRevocations(value, &list, 1, GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL, 0) != 1) {
+            library_.freeRevocations(list);
+            fail("a revocation list isn't of one of the authorities");
+        }
+    }
+
+    gnutls_x509_trust_list_t value = nullptr;
+
+private:
+    const Library& library_;
+};
+
+X509::X509() : library_(std::make_unique<const Library>()) {}
+
+X509::~X509() = default;
+
+SecretBytes X509::decodePem(std::string_view block, const std::string& label) const {
+    const gnutls_datum_t text = datumOf(std::as_bytes(std::span(block)));
+    Datum out(*library_);
+    const int result = library_->decodePem(label.c_str(), &text, &out.value);
+    if (result < 0 || out.value.size == 0)
+        fail("a PEM block is damaged");
+    SecretBytes bytes(out.value.size);
+    std::copy(out.bytes().begin(), out.bytes().end(), bytes.bytes().begin());
+    return bytes;
+}
+
+Der X509::keyOf(Bytes certificate, KeyUse use) const {
+    const Certificate opened(*library_, certificate);
+    const std::time_t now = std::time(nullptr);
+    if (now < library_->validFrom(opened.value))
+        fail("the certificate isn't valid yet");
+    if (now > library_->validUntil(opened.value))
+        fail("the certificate has expired");
+    const PublicHandle key(*library_);
+    library_->require(library_->importFromCertificate(key.value, opened.value, 0), "take the key of a certificate");
+    if (use == KeyUse::Signature)
+        opened.requireUsage(GNUTLS_KEY_DIGITAL_SIGNATURE);
+    else if (library_->algorithmOf(key.value, nullptr) == GNUTLS_PK_RSA)
+        opened.requireUsage(GNUTLS_KEY_KEY_ENCIPHERMENT);
+    else
+        opened.requireUsage(GNUTLS_KEY_KEY_AGREEMENT);
+    return key.der();
+}
+
+PublicKey X509::recipientOf(Bytes der) const {
+    if (isKeyBehind(kX25519Public, der)) {
+        const Bytes raw = der.last(kKeySize);
+        return {KeyType::X25519, {raw.begin(), raw.end()}, {}};
+    }
+    const PublicHandle key(*library_);
+    key.import(der);
+    library_->require(library_->verifyNumbers(key.value), "a public key isn't one");
+    unsigned bits = 0;
+    Datum first(*library_);
+    Datum second(*library_);
+    switch (library_->algorithmOf(key.value, &bits)) {
+        case GNUTLS_PK_RSA:
+            requireRsaSize(bits);
+            library_->require(
+                library_->exportPublicRsa(key.value, &first.value, &second.value, GNUTLS_EXPORT_FLAG_NO_LZ),
+                "export a key");
+            return {KeyType::Rsa,
+                    {first.bytes().begin(), first.bytes().end()},
+                    {second.bytes().begin(), second.bytes().end()}};
+        case GNUTLS_PK_ECDSA: {
+            gnutls_ecc_curve_t curve = GNUTLS_ECC_CURVE_INVALID;
+            library_->require(
+                library_->exportPublicCurve(key.value, &curve, &first.value, &second.value, GNUTLS_EXPORT_FLAG_NO_LZ),
+                "export a key");
+            PublicKey point{typeOf(curve), {kUncompressed}, {}};
+            append(point.bytes, first.bytes(), scalarSize(point.type));
+            append(point.bytes, second.bytes(), scalarSize(point.type));
+            return point;
+        }
+        default:
+            fail(
+                "it is a key of a kind that nothing is encrypted with here: X25519, RSA, P-256, P-384 and P-521 are "
+                "taken");
+    }
+}
+
+SecretKey X509::identityOf(Bytes der) const {
+    if (isKeyBehind(kX25519Secret, der)) {
+        SecretKey key{{}, SecretBytes(kKeySize)};
+        std::copy_n(der.end() - kKeySize, kKeySize, key.secret.bytes().begin());
+        key.own = KeyAgreement().publicOf(key.secret.bytes());
+        return key;
+    }
+    const SecretHandle opened(*library_, der);
+    const PublicHandle half(*library_);
+    opened.exportPublic(half);
+    SecretKey key{recipientOf(half.der()), SecretBytes(0)};
+    Datum number(*library_);
+    if (key.own.type == KeyType::Rsa) {
+        Datum modulus(*library_);
+        Datum exponent(*library_);
+        library_->require(
+            library_->exportSecretRsa(opened.value, &modulus.value, &exponent.value, &number.value, nullptr, nullptr,
+                                      nullptr, nullptr, nullptr, GNUTLS_EXPORT_FLAG_NO_LZ),
+            "export a key");
+        key.secret = SecretBytes(number.value.size);
+    } else {
+        Datum x(*library_);
+        Datum y(*library_);
+        gnutls_ecc_curve_t curve = GNUTLS_ECC_CURVE_INVALID;
+        library_->require(library_->exportSecretCurve(opened.value, &curve, &x.value, &y.value, &number.value,
+                                                      GNUTLS_EXPORT_FLAG_NO_LZ),
+                          "export a key");
+        key.secret = SecretBytes(scalarSize(key.own.type));
+    }
+    const std::span<std::byte> into = key.secret.bytes();
+    if (number.bytes().size() > into.size())
+        fail("a number of the key has {} bytes instead of {}", number.bytes().size(), into.size());
+    std::copy(number.bytes().begin(), number.bytes().end(), into.end() - static_cast<int>(number.bytes().size()));
+    return key;
+}
+
+Der X509::signerOf(Bytes der) const {
+    const PublicHandle key(*library_);
+    key.import(der);
+    (void)key.signature();
+    return key.der();
+}
+
+Der X509::signerOfSecret(Bytes secret) const {
+    if (isKeyBehind(kX25519Secret, secret))
+        fail("it is an X25519 key, which can't sign");
+    const SecretHandle opened(*library_, secret);
+    const PublicHandle key(*library_);
+    opened.exportPublic(key);
+    (void)key.signature();
+    return key.der();
+}
+
+Der X509::ed25519(Bytes raw) {
+    const Bytes prefix = std::as_bytes(std::span(kEd25519Public));
+    Der key(prefix.size() + raw.size());
+    std::copy(raw.begin(), raw.end(), std::copy(prefix.begin(), prefix.end(), key.begin()));
+    return key;
+}
+
+Bytes X509::rawEd25519(const Der& key) noexcept {
+    return isKeyBehind(kEd25519Public, key) ? Bytes(key).last(kKeySize) : Bytes();
+}
+
+std::vector<std::byte> X509::sign(Bytes secret, Bytes data) const {
+    const SecretHandle opened(*library_, secret);
+    const PublicHandle key(*library_);
+    opened.exportPublic(key);
+    const gnutls_datum_t all = datumOf(data);
+    Datum out(*library_);
+    library_->require(library_->sign(opened.value, key.signature(), 0, &all, &out.value), "sign");
+    return {out.bytes().begin(), out.bytes().end()};
+}
+
+bool X509::verify(Bytes signer, Bytes data, Bytes signature) const {
+    const PublicHandle key(*library_);
+    key.import(signer);
+    const gnutls_datum_t all = datumOf(data);
+    const gnutls_datum_t made = datumOf(signature);
+    return library_->verify(key.value, key.signature(), 0, &all, &made) >= 0;
+}
+
+void X509::requireTrusted(std::span<const Der> chain, std::span<const Der> trusted,
+                          std::span<const Der> revocations) const {
+    const TrustList list(*library_);
+    for (const Der& each : trusted)
+        list.addTrusted(each);
+    for (const Der& each : revocations)
+        list.addRevocations(each);
+    std::vector<std::unique_ptr<Certificate>> opened;
+    std::vector<gnutls_x509_crt_t> certificates;
+    for (const Der& each : chain)
+        certificates.push_back(opened.emplace_back(std::make_unique<Certificate>(*library_, each))->value);
+    if (certificates.empty())
+        fail("there is no certificate");
+    opened.front()->requireUsage(GNUTLS_KEY_DIGITAL_SIGNATURE);
+    gnutls_typed_vdata_st purpose{};
+    purpose.type = GNUTLS_DT_KEY_PURPOSE_OID;
+    purpose.data = reinterpret_cast<unsigned char*>(const_cast<char*>(GNUTLS_KP_CODE_SIGNING));
+    unsigned status = 0;
+    library_->require(
+        library_->verifyChain(list.value, certificates.data(), static_cast<unsigned>(certificates.size()), &purpose, 1,
+                              GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM), &status, nullptr),
+        "verify a chain of certificates");
+    if (status == 0)
+        return;
+    Datum text(*library_);
+    library_->require(library_->describeStatus(status, GNUTLS_CRT_X509, &text.value, 0), "verify a chain");
+    fail("{}", std::string_view(reinterpret_cast<const char*>(text.value.data), text.value.size));
+}
+
+}  // namespace criu::crypto
