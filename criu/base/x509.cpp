@@ -467,7 +467,9 @@ void X509::requireTrusted(std::span<const Der> chain, std::span<const Der> trust
         return;
     Datum text(*library_);
     library_->require(library_->describeStatus(status, GNUTLS_CRT_X509, &text.value, 0), "verify a chain");
-    fail("{}", std::string_view(reinterpret_cast<const char*>(text.value.data), text.value.size));
+    std::string_view said(reinterpret_cast<const char*>(text.value.data), text.value.size);
+    said.remove_suffix(said.size() - std::min(said.size(), said.find_last_not_of(' ') + 1));
+    fail("{}", said);
 }
 
 }  // namespace criu::crypto
