@@ -23,7 +23,6 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/aio_ring.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/parent_pages.hpp"
@@ -124,7 +123,8 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
-    leaveVdso(task, item.vmas, parts_.log);
+    if (!parts_.early.contains(item.pid))  // whose memory is as it was then
+        leaveVdso(task, item.vmas, parts_.log);
     item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
     rules.allowUprobes = parts_.options.allowUprobes;
@@ -135,8 +135,7 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
         if (is(*vma.entry, memory::VmaStatus::SysvIpc))
             sysvShm_.add(*vma.entry);
     }
-    memory::storeAioRings(task.pid(), entries, *item.mm, arena_);
-    fillMemoryLayout(task, *item.mm, arena_);
+    fillMemoryLayout(task, entries, *item.mm, arena_);
     return *item.mm;
 }
 

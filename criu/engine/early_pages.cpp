@@ -15,6 +15,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/leave_vdso.hpp"
 #include "criu/engine/memory_tracking.hpp"
 #include "criu/engine/nameless_files.hpp"
 #include "criu/engine/statistics.hpp"
@@ -91,6 +92,8 @@ void EarlyPages::Work::begin(HostPid pid) {
     const auto task = std::find_if(tasks.begin(), tasks.end(), [pid](const auto& each) { return each->pid() == pid; });
     if (task == tasks.end())
         return;
+    // Threads that run on out of the vDSO write to memory: that has to be done before any of it is read.
+    leaveVdso(**task, kernel::readMaps((*task)->dir), frozen_.log());
     if (!thread_) {
         memory::Drainer::Options how;
         // What everybody waits for is a driver's thread: it gets a core.

@@ -3,17 +3,17 @@
 
 #include <elf.h>
 
-#include <span>
 #include <vector>
 
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/attributes.hpp"
+#include "criu/memory/aio_ring.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
 
-void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena) {
+void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena) {
     const kernel::TaskStat& stat = task.stat;
     mm.mm_start_code = stat.startCode;
     mm.mm_end_code = stat.endCode;
@@ -31,6 +31,7 @@ void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena) {
         auxv.resize(auxv.size() - 2);
     mm.n_mm_saved_auxv = auxv.size();
     mm.mm_saved_auxv = arena.copy(std::span<const std::uint64_t>(auxv));
+    memory::storeAioRings(task.pid(), vmas, mm, arena);
 }
 
 }  // namespace criu::engine

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <span>
+
 #include "images/mm.fwd.hpp"
+#include "images/vma.fwd.hpp"
 
 namespace criu {
 class Arena;
@@ -11,7 +14,8 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Layout, arguments, auxiliary vector: the members of `mm` that /proc knows.
-void fillMemoryLayout(const FrozenTask& task, MmEntry& mm, Arena& arena);
+/// Layout, arguments, auxiliary vector: the members of `mm` that /proc knows; and contexts of asynchronous I/O, whose
+/// rings are among `vmas`, all mappings of the process. Throws Error if the memory of one isn't a ring as known here.
+void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
 }  // namespace criu::engine
