@@ -22,6 +22,7 @@ struct LazyMessage {
     enum class Kind : std::uint32_t {
         Memory,   ///< with the userfaultfd of a process
         Process,  ///< with a pidfd of the same process
+        Whole,    ///< with a pidfd of a process that has all its memory; not sent to a keeper of clones
         Begin,    ///< all were sent; answered by Ready when faults are being served
         Ready,    ///< by the daemon
         Done,     ///< the processes run

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -69,11 +70,15 @@ public:
             remote.emplace(connectToPageServer(run_.options, run_.stop));
         LazySupply supply(run_.stop, run_.log);
         for (LazyProcess& process : processes_.all())
-            add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
+            if (process.memory)
+                add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
+            else
+                complete_.push_back(process.inside);
+        if (!remote)
+            forgetComplete();
         link_.send({LazyMessage::Kind::Ready});
         supply.run(link_);
-        for (const TreePid inside : complete_)
-            forget(inside);
+        forgetComplete();
         if (remote)
             remote->finish();
         run_.log.info("All processes have their pages");
@@ -104,6 +109,11 @@ private:
                 else
                     forget(inside);
             });
+    }
+
+    void forgetComplete() {
+        for (const TreePid inside : std::exchange(complete_, {}))
+            forget(inside);
     }
 
     void forget(TreePid inside) {
@@ -195,7 +205,7 @@ int serve(Run& run, LazyListener listener) {
     LazyLink link = listener.accept(run.stop);
     run.log.info("A restore has connected");
     LazyProcesses processes = LazyProcesses::receive(link, run.stop);
-    if (processes.all().empty()) {
+    if (!processes.anyLacksPages()) {
         finishWithoutPages(run, link);
         return 0;
     }

@@ -43,9 +43,17 @@ LazyProcesses LazyProcesses::receive(LazyLink& link, StopRequest& stop) {
         else if (message->kind == Kind::Process && fd && memory)
             all.processes_.push_back({TreePid(message->inside), std::move(memory),
                                       kernel::PidFd(std::move(fd), static_cast<pid_t>(message->outside))});
+        else if (message->kind == Kind::Whole && fd && !memory)
+            all.processes_.push_back(
+                {TreePid(message->inside), {}, kernel::PidFd(std::move(fd), static_cast<pid_t>(message->outside))});
         else
             fail("the restore sends a message {} out of turn", static_cast<unsigned>(message->kind));
     }
+}
+
+bool LazyProcesses::anyLacksPages() const noexcept {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [](const LazyProcess& process) { return static_cast<bool>(process.memory); });
 }
 
 void LazyProcesses::closeMemory(TreePid inside) noexcept {
@@ -81,8 +89,10 @@ void LazyProcesses::end(Log& log) noexcept {
         }
         for (const kernel::PidFd& process : ending)
             (void)process.sendSignal(SIGKILL);
-        log.error("Processes {} are ended, with those they have created: memory of theirs can't be supplied any more",
-                  names);
+        log.error(
+            "Processes {} are ended, with those they have created: memory of theirs can't be supplied any more, or of "
+            "others whose tree goes on where it was dumped",
+            names);
     } catch (const std::exception& error) {
         log.error("{}", error.what());
     }

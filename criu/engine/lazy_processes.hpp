@@ -16,10 +16,10 @@ namespace criu::engine {
 
 class LazyLink;
 
-/// A restored process that lacks pages.
+/// A restored process.
 struct LazyProcess {
-    TreePid inside;  ///< as images call it
-    UniqueFd memory;
+    TreePid inside;   ///< as images call it
+    UniqueFd memory;  ///< its userfaultfd as long as it lacks pages
     kernel::PidFd process;
 };
 
@@ -30,6 +30,7 @@ public:
     [[nodiscard]] static LazyProcesses receive(LazyLink& link, StopRequest& stop);
 
     [[nodiscard]] std::vector<LazyProcess>& all() noexcept { return processes_; }
+    [[nodiscard]] bool anyLacksPages() const noexcept;
 
     void add(LazyProcess process) { processes_.push_back(std::move(process)); }
     /// Those that have ended aren't kept any more. Throws Error.
@@ -40,7 +41,8 @@ public:
     /// It and all that it has created have their pages.
     void forget(TreePid inside) noexcept;
 
-    /// Kills them and all below them, which would find zeroes instead of their memory, and says so.
+    /// Kills them and all below them, and says so: some would find zeroes instead of their memory, and the others must
+    /// not run here while the tree that they were copied from goes on.
     void end(Log& log) noexcept;
 
 private:

@@ -181,8 +181,14 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
         if (any)
             late.push_back(mapping);
     }
-    if (late.empty())
+    LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
+    if (late.empty()) {
+        // It ends with those that lack pages if these can't come from a dump that goes on then.
+        message.kind = LazyMessage::Kind::Whole;
+        if (!clones)
+            state_->link.send(message, kernel::PidFd(process.pid()).fd());
         return;
+    }
     const UniqueFd fd = makeInside(process, area);
     const auto enable = clones ? kernel::enableEveryTouch : kernel::enableMissingPages;
     const auto registerFor = clones ? kernel::registerForEveryTouch : kernel::registerForMissing;
@@ -191,7 +197,6 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     for (const Range& mapping : late)
         if (const int code = registerFor(fd.get(), mapping.start, mapping.size()); code != 0)
             failWith(code, "register the memory at {:#x} for pages that come later", mapping.start);
-    LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     state_->link.send(message, fd.get());
     message.kind = LazyMessage::Kind::Process;
     state_->link.send(message, kernel::PidFd(process.pid()).fd());

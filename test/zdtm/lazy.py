@@ -286,11 +286,12 @@ class HalfCopy:
 
 
 def supply_cut(subject, _task):
-    """Post-copy whose target vanishes when it has some pages: the copy ends, also processes of it that lack none, and the
-    original goes on as if nothing had happened."""
-    copy = HalfCopy(subject, "-late")
-    os.kill(copy.worker, signal.SIGKILL)
-    copy.require_taken_back("late")
+    """Post-copy whose target vanishes, before its processes run or when it has some pages: the copy ends, also processes of
+    it that lack none, and the original goes on as if nothing had happened."""
+    for when in ("early", "late"):
+        copy = HalfCopy(subject, f"-{when}", early=when == "early")
+        os.kill(copy.worker, signal.SIGKILL)
+        copy.require_taken_back(when)
     subject.check()
 
 
