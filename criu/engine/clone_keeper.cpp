@@ -14,6 +14,7 @@
 #include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/process_group.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/clone_service.hpp"
@@ -110,6 +111,7 @@ int keep(KeeperStart& start) {
     const pid_t worker = sys(::fork(), "create the process that serves clones");
     if (worker == 0) {
         reading.reset();
+        leaveProcessGroup();
         setProcessTitle("clones: supply");
         ::_exit(serveClones(std::move(start), std::move(writing)));
     }

@@ -17,6 +17,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/process_group.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
@@ -281,6 +282,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     const kernel::PidFd guardian(::getpid());
     const pid_t worker = sys(::fork(), "create the process that does the work");
     if (worker == 0) {
+        leaveProcessGroup();
         stopWithGuardian(guardian);
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();

@@ -12,6 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/process_group.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
@@ -134,6 +135,7 @@ private:
 };
 
 [[noreturn]] void work(Run& run, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
+    leaveProcessGroup();
     setProcessTitle("lazy pages: supply");
     ::signal(SIGPIPE, SIG_IGN);
     try {

@@ -300,6 +300,8 @@ def supplier_killed(subject, _task):
     never runs on with zeroes."""
     for who, number in (("supplier", signal.SIGKILL), ("asked", signal.SIGTERM)):
         copy = HalfCopy(subject, f"-{who}")
+        if os.getpgid(copy.worker) == os.getpgid(copy.daemon.pid):
+            raise Failed("who kills the daemon by its process group kills all that know of missing pages")
         os.kill(copy.worker if who == "supplier" else copy.daemon.pid, number)
         copy.require_taken_back(who)
     copy = HalfCopy(subject, "-watcher")

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 
 from harness import criu as criu_runs
 from harness import processes
@@ -204,6 +205,38 @@ def guardian_killed(subject, _task):
     subject.require_unchanged("after SIGKILL", leftovers=True)
     if os.path.exists(os.path.join(images, "inventory.img")):
         raise Failed("the dump was completed though criu had been killed")
+    subject.check()
+
+
+def group_killed(subject, task):
+    """Where the whole job that is criu is killed, as `timeout -s KILL` and a shell's `kill -9 %1` do, whoever traces the
+    tree isn't among those: it undoes what it has done. Code of criu's may be at work in the tree at any of the moments."""
+    images = subject.images("whole")
+    whole = subject.ours.dump(subject.root, images, [*subject.dump_options, "--leave-running"])
+    subject.require_success(whole)
+    subject.require_unchanged("after dump --leave-running")
+    whens = modes.moments(task["seed"], whole.seconds)
+    for turn in range(12):
+        images = subject.images(f"killed-{turn}")
+        os.mkdir(images)
+        argv = subject.ours.argv("dump", images, "dump.log",
+                                 ["-t", str(subject.root), *subject.dump_options, "--leave-running"])
+        pid = subject.init.start(argv, "/", os.path.join(images, "dump.log.output"), session=True)
+        when = f"after SIGKILL of criu's process group at {1000 * (moment := next(whens)):.1f} ms"
+        subject.init.until(lambda: os.path.exists(os.path.join(images, "dump.log")) or pid in subject.init.ended,
+                           processes.PATIENCE, "the dump's log")
+        deadline = time.monotonic() + moment
+        while pid not in subject.init.ended and time.monotonic() < deadline:
+            subject.init.pause(deadline - time.monotonic())
+        if pid not in subject.init.ended:
+            os.killpg(pid, signal.SIGKILL)
+        code = subject.init.wait(pid, processes.PATIENCE, f"criu dump {when}").code
+        subject.require_running(when)
+        subject.require_unchanged(when, leftovers=True)
+        complete = os.path.exists(os.path.join(images, "inventory.img"))
+        begun = "Dumping process" in (processes.text(os.path.join(images, "dump.log")) or "")
+        if code != 0 and begun and not complete and not criu_runs.error_lines(os.path.join(images, "dump.log")):
+            raise Failed(f"{when} nobody said in {images}/dump.log that the dump was given up")
     subject.check()
 
 
@@ -551,6 +584,7 @@ SCENARIOS = [
     modes.Mode("full-disk", full_disk, scenario=True),
     modes.Mode("outer-session", outer_session, scenario=True),
     modes.Mode("guardian-killed", guardian_killed, scenario=True, beyond_42=True),
+    modes.Mode("group-killed", group_killed, scenario=True, beyond_42=True),
     modes.Mode("lock-gone", lock_gone, scenario=True, beyond_42=True),
     modes.Mode("other-vdso", other_vdso, scenario=True, beyond_42=True),
     modes.Mode("refused-restore", refused_restore, scenario=True),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes guardian-killed
+// zdtm: modes guardian-killed, group-killed
 #include "zdtm.hpp"
 
 ZDTM("a dump of much memory ends when the criu that was started is killed") {
