@@ -116,6 +116,9 @@ void punchHole(int file, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void()>& checkStop) {
+    for (const ImageDir* each = images.parent(); each != nullptr; each = each->parent())
+        if (each->exists(ImageKind::Signature))
+            fail("the images in {} are signed: with holes they wouldn't be what was signed", each->name());
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
         // A dump has all files and all contents of devices itself.

@@ -161,6 +161,22 @@ TEST_CASE("a dump whose own pages aren't all there frees nothing", "[pages]") {
     CHECK(chain.taken(0) == before);
 }
 
+TEST_CASE("nothing is freed where earlier images are signed", "[pages]") {
+    Chain chain;
+    chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
+    chain.dump(1, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
+    chain.dump(2, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
+    const std::uint64_t before[] = {chain.taken(0), chain.taken(1)};
+    const auto number = GENERATE(0U, 1U);
+    const std::string signature = chain.path(number) + "/signature.img";
+    std::ofstream{signature};
+    CHECK_THROWS_WITH(freeReplacedPages(chain.open(2), [] {}), Catch::Contains("are signed"));
+    CHECK(chain.taken(0) == before[0]);
+    CHECK(chain.taken(1) == before[1]);
+    std::filesystem::rename(signature, chain.path(2) + "/signature.img");  // nothing of the last ones is changed
+    CHECK(freeReplacedPages(chain.open(2), [] {}) == 2 * kMiB);
+}
+
 TEST_CASE("content is freed when it was read, if it was opened for that", "[pages]") {
     Chain chain;
     chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
