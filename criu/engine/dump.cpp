@@ -40,7 +40,7 @@ int dump(Run& run) {
     run.listeners.setRoot(*run.options.tree);
     std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
     if (!link && run.options.trackMemory && run.options.finalState != model::FinalState::Default)
-        link = TrackingLink::start(root, run.log);
+        link = TrackingLink::start(root, run.keys, run.log);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian, std::move(link));

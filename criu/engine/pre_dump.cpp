@@ -37,7 +37,7 @@ int preDump(Run& run) {
     const GuardedRoot root(*run.options.tree);
     std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
     if (!link)
-        link = TrackingLink::start(root, run.log);
+        link = TrackingLink::start(root, run.keys, run.log);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return preDumpGuarded(run, guardian, std::move(link));

@@ -16,6 +16,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/engine/guarded.hpp"
+#include "criu/engine/image_keys.hpp"
 #include "criu/engine/keeper_process.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -201,7 +202,7 @@ std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log
     return TrackingLink(std::move(socket));
 }
 
-std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, Log& log) {
+std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
     try {
         const Address address(root);
         UniqueFd listener = makeSocket();
@@ -213,6 +214,7 @@ std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, Log& lo
         UniqueFd client(ends[1]);
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
         createKeeper("the process that tracks memory", [&] {
+            keys = {};  // its own copy, which would stay as long as the tree
             becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
         });
         ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));

@@ -18,6 +18,7 @@ class Log;
 namespace criu::engine {
 
 struct GuardedRoot;
+struct ImageKeys;
 
 /// Names a state of memory: that from which on writes are tracked, and which the images of one dump have. Random.
 using TrackingId = std::array<std::byte, 16>;
@@ -40,8 +41,8 @@ struct TrackedTree {
 
 /// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the
 /// kernel stops tracking when the last descriptor is closed. It holds nothing else: no image, no file or memory of the
-/// tree. It ends with the root of the tree, when it is told to, and when a dump fails that has begun to track anew:
-/// what was clean before needn't be any more.
+/// tree, no secret key. It ends with the root of the tree, when it is told to, and when a dump fails that has begun to
+/// track anew: what was clean before needn't be any more.
 ///
 /// It is found by an abstract socket whose name tells of the root's pid and start time. Both ends look at the other's
 /// user (SO_PEERCRED), which nobody can fake; an id of the images says whether its state is the one that they mean.
@@ -49,9 +50,9 @@ class TrackingLink {
 public:
     /// The keeper of a tree; none if it has none that may be believed.
     static std::optional<TrackingLink> find(const GuardedRoot& root, Log& log);
-    /// Starts one, which holds nothing yet. The calling process has no other threads. None, with a warning, if that
-    /// can't be done.
-    static std::optional<TrackingLink> start(const GuardedRoot& root, Log& log);
+    /// Starts one, which holds nothing yet. The calling process has no other threads, and these keys, which the keeper
+    /// doesn't get. None, with a warning, if that can't be done.
+    static std::optional<TrackingLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
 
     /// What it holds.
     [[nodiscard]] TrackedTree list();

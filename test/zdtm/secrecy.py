@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Dumps whose images are encrypted and signed."""
 
+import base64
 import os
 import re
 import shutil
 
-from harness import keys
+from harness import keys, processes
 import increments
 from subject import Failed, Skipped
 import modes
@@ -212,6 +213,7 @@ def chain(subject, name, sign):
     """A pre-dump and a dump that builds on it, both signed; the names of their directories."""
     early = f"{name}-pre"
     pre_dump(subject, early, sign)
+    require_forgotten(subject, "signer")
     subject.dump(subject.ours, name, [*sign, "--track-mem", "--prev-images-dir", f"../{early}"])
     if not increments.relies_on_parent(subject.images(name)):
         raise Failed(f"{name} has all pages itself")
@@ -225,11 +227,37 @@ def pre_dump(subject, name, options):
     subject.require_running(f"after the pre-dump {name}")
 
 
+def memory_of(pid):
+    """What can be read of a process' memory, mapping by mapping."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            start, end = (int(each, 16) for each in line.split()[0].split("-"))
+            try:
+                memory.seek(start)
+                yield memory.read(end - start)
+            except (OSError, OverflowError):
+                pass  # it isn't readable, or is the kernel's (vsyscall)
+
+
+def require_forgotten(subject, name):
+    """What stays of criu when a command has ended, and there is something, has nothing of a secret key."""
+    left = [pid for pid in processes.pids() if (processes.text(f"/proc/{pid}/cmdline") or "").startswith("criu: ")]
+    if not left:
+        raise Failed("no process tracks the memory")
+    text, _ = keys.KEYS[name]
+    for pid in left:
+        if any(form in memory for memory in memory_of(pid) for form in (base64.b64decode(text)[-32:], text.encode())):
+            raise Failed(f"process {pid} of criu, which stays, has the secret key in memory")
+
+
 def signed_chain(subject, _task):
     """Signed images that build on others: none of the chain can be changed, exchanged or left out."""
     own = Keys(subject)
     name, early = chain(subject, "images", own.sign())
     trusted = own.signed_by()
+    run = subject.ours.run("dedup", subject.images(name), "dedup.log")
+    if run.code != 1 or not any("parent are signed" in line for line in modes.criu_runs.error_lines(run.log)):
+        raise Failed(f"dedup should leave signed images as they are: {run.describe()}")
     require_restored(subject, name, trusted)
     # Another chain of the same program, by the same signer.
     other, other_early = chain(subject, "other", own.sign())
