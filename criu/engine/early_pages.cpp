@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,11 +21,12 @@
 #include "criu/engine/nameless_files.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/tasks.hpp"
+#include "criu/kernel/maps.hpp"
 #include "criu/memory/drain.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/segments_dump.hpp"
 #include "criu/memory/vma_status.hpp"
+#include "criu/memory/write_tracking.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {
@@ -42,17 +44,14 @@ bool isSmall(const std::vector<kernel::Vma>& vmas) {
     return bytes < memory::kWorthThreads;
 }
 
-/// Whether the kernel may be at work for the process, which stands still.
-bool hasRings(const kernel::ProcPid& process, const memory::DumpedMemory& memory) {
-    const auto isRing = [](const memory::DumpedVma& vma) {
-        return memory::is(*vma.entry, memory::VmaStatus::AioRing) || memory::is(*vma.entry, memory::VmaStatus::IoUring);
-    };
-    if (std::any_of(memory.vmas.begin(), memory.vmas.end(), isRing))
-        return true;
-    const std::vector<int> descriptors = kernel::readDescriptors(process);
-    return std::any_of(descriptors.begin(), descriptors.end(), [&process](int fd) {
-        return process.readLink(fmt::format("fd/{}", fd)) == "anon_inode:[io_uring]";
-    });
+/// Whether the kernel or a device may be at work for the process, which stands still: a subsystem stops a device only
+/// when it dumps the descriptors of that.
+bool mayBeWritten(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
+                  const memory::DumpedMemory& memory) {
+    constexpr auto kOthers = memory::VmaStatus::IoUring | memory::VmaStatus::Plugin;
+    return memory::isWrittenUnseen(process, vmas) ||
+           std::any_of(memory.vmas.begin(), memory.vmas.end(),
+                       [](const memory::DumpedVma& vma) { return (vma.entry->status & kOthers) != 0; });
 }
 
 }  // namespace
@@ -88,12 +87,11 @@ private:
 void EarlyPages::Work::begin(HostPid pid) {
     if (!possible_)
         return;
-    const auto& tasks = frozen_.tree().tasks();
-    const auto task = std::find_if(tasks.begin(), tasks.end(), [pid](const auto& each) { return each->pid() == pid; });
-    if (task == tasks.end())
+    FrozenTask* const task = frozen_.tree().find(pid);
+    if (task == nullptr)
         return;
     // Threads that run on out of the vDSO write to memory: that has to be done before any of it is read.
-    leaveVdso(**task, kernel::readMaps((*task)->dir), frozen_.log());
+    leaveVdso(*task, kernel::readMaps(task->dir), frozen_.log());
     if (!thread_) {
         memory::Drainer::Options how;
         // What everybody waits for is a driver's thread: it gets a core.
@@ -107,9 +105,9 @@ void EarlyPages::Work::begin(HostPid pid) {
         const SignalsBlocked handedDown;
         thread_.emplace(1);
     }
-    thread_->submit([this, &task = **task] {
+    thread_->submit([this, task] {
         if (!closed_)
-            write(task);
+            write(*task);
     });
 }
 
@@ -123,8 +121,11 @@ void EarlyPages::Work::write(const FrozenTask& task) {
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
     rules.allowUprobes = true;  // whoever forbids them refuses the process later
     memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);
-    if (hasRings(task.dir, memory))
+    if (mayBeWritten(task.dir, vmas, memory)) {
+        frozen_.log().info("Pages of process {} wait for others: devices or asynchronous I/O may write to them",
+                           task.pid());
         return;
+    }
     const auto start = std::chrono::steady_clock::now();
     frozen_.log().info("Writing pages of process {} already, while drivers deal with others", task.pid());
     const memory::PageDumpResult result =

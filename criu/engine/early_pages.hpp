@@ -19,8 +19,9 @@ class FrozenPhase;
 /// are dumped when drivers have done with everybody, since files may be anybody's.
 ///
 /// Writing begins with processes of some size only. It doesn't where more has to be known first than what a process has
-/// mapped (--background, --lazy-pages, tracked memory), nor for processes with rings that the kernel may still write
-/// to: their files are looked at before their memory.
+/// mapped (--background, --lazy-pages, tracked memory), nor for processes to whose memory the kernel (rings) or a
+/// device (queues of another driver) may still write: their files are looked at, and what they have is stopped, before
+/// their memory is read.
 class EarlyPages {
 public:
     /// Does nothing yet. `frozen` outlives this object.

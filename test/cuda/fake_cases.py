@@ -125,6 +125,7 @@ CASES = {
     "pages of one meanwhile, left running": lambda settings: overlap.overlapped(settings, "--leave-running"),
     "pages of one meanwhile, compressed": overlap.compressed,
     "pages of a plain process meanwhile": overlap.with_plain,
+    "pages that may change wait": overlap.unseen,
     "pages of one meanwhile, the other fails": overlap.other_fails,
     "pages of one meanwhile, no room": overlap.no_room,
     "pages of one meanwhile, SIGTERM": overlap.interrupted,

@@ -109,9 +109,21 @@ def with_plain(settings):
         run.restore()
 
 
-def undone(settings, run):
+def unseen(settings):
+    """Memory that something may still write to without a trace waits until files were looked at, though the process has no CUDA."""
+    with program(settings, "16", "plain", str(MEBIBYTES), "unseen") as (run, gate):
+        with half_way(run, Driver(settings), which=1, done=lambda: says(run, "wait for others: devices")) as dump:
+            if finish(run, gate, dump) == 0:
+                raise Failed("the dump ended well")
+        if "userfaultfd" not in run.why("dump") or says(run, "Writing pages of process"):
+            raise Failed(f"pages were written, or the dump says {run.why('dump')}")
+        undone(settings, run, [run.pid])
+
+
+def undone(settings, run, users=None):
+    """`users`: processes with CUDA; all, unless they are given."""
     driver = Driver(settings)
-    for pid in ready(run):
+    for pid in users or ready(run):
         if (state := driver.state(pid)) != RUNNING:
             raise Failed(f"process {pid} is in state {state}")
     if os.path.exists(os.path.join(run.images, "inventory.img")):

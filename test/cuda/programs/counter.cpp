@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1] [exec 1] [pinned]
-//                                          [spread] [child MEBIBYTES] [plain MEBIBYTES]
+//                                          [spread] [child MEBIBYTES] [plain MEBIBYTES] [unseen]
 //
 // Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
 // SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
 // FAIL and what is wrong.
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +37,7 @@ struct Wanted {
     std::uint64_t plain = 0;  // MiB of ordinary memory of one more child, which uses no GPU
     bool pinned = false;
     bool spread = false;  // process i uses device i
+    bool unseen = false;  // the plain child has what could write to its memory unseen
 };
 
 // One thread's counting.
@@ -126,7 +130,11 @@ int use_gpu(const Wanted& wanted, std::uint64_t seed) {
     return right ? 0 : 1;
 }
 
-int use_memory(std::uint64_t mebibytes) {
+int use_memory(std::uint64_t mebibytes, bool unseen) {
+    if (unseen && syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) < 0) {
+        perror("FAIL userfaultfd");
+        return 1;
+    }
     std::vector<std::uint64_t> words((mebibytes << 20) / 8);
     for (std::size_t i = 0; i < words.size(); ++i) {
         words[i] = (i + 1) * 0x9e3779b97f4a7c15ULL;
@@ -157,6 +165,8 @@ int main(int argc, char* argv[]) {
             wanted.pinned = true;
         } else if (word == "spread") {
             wanted.spread = true;
+        } else if (word == "unseen") {
+            wanted.unseen = true;
         } else if (i + 1 < argc) {
             const int value = atoi(argv[++i]);
             if (word == "child" || word == "plain") {
@@ -188,7 +198,7 @@ int main(int argc, char* argv[]) {
     if (wanted.plain != 0) {
         const pid_t child = fork();
         if (child == 0) {
-            _exit(use_memory(wanted.plain));
+            _exit(use_memory(wanted.plain, wanted.unseen));
         }
         children.push_back(child);
     }
