@@ -20,6 +20,7 @@
 #include "criu/memory/page_sink.hpp"
 #include "criu/model/options.hpp"
 #include "images/criu-cuda.hpp"
+#include "plugins/cuda/management.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/staging.hpp"
 
@@ -134,7 +135,7 @@ bool CudaDump::announce(std::span<const HostPid> processes) {
 /// While everybody runs: it takes some ten milliseconds to ask the management library.
 void CudaDump::readGpus() {
     gpus_ = driver_.gpus();
-    const std::map<std::string, GpuMemory> memory = driver_.memory();
+    const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
     for (Gpu& gpu : gpus_)
         if (const auto known = memory.find(gpu.uuid); known != memory.end())
             gpu.memory = known->second.total;

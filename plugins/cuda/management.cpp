@@ -2,8 +2,10 @@
 #include "plugins/cuda/management.hpp"
 
 #include <array>
+#include <memory>
 
 #include "criu/base/shared_library.hpp"
+#include "plugins/cuda/together.hpp"
 
 namespace criu::cuda {
 namespace {
@@ -45,6 +47,12 @@ std::map<std::string, GpuMemory> readGpuMemory() {
     }
     (void)end();
     return all ? found : std::map<std::string, GpuMemory>();
+}
+
+std::map<std::string, GpuMemory> askForMemory(const Driver& driver, StopRequest& stop) {
+    const auto found = std::make_shared<std::map<std::string, GpuMemory>>();
+    callAlone([&driver, found] { *found = driver.memory(); }, kAnswer, &stop, "ask how much memory GPUs have");
+    return *found;
 }
 
 }  // namespace criu::cuda

@@ -18,6 +18,7 @@
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/dump.hpp"
 #include "plugins/cuda/libraries.hpp"
+#include "plugins/cuda/management.hpp"
 #include "plugins/cuda/match.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/together.hpp"
@@ -63,7 +64,7 @@ void CudaRestore::prepare(files::FileRestore&) {
     compareLibraries(libraries, context_.log);
     for (const CudaGpu* const gpu : list(note.gpus, note.n_gpus))
         then_.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : "", gpu->memory});
-    const std::map<std::string, GpuMemory> memory = driver_.memory();
+    const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
     chooseGpus(memory);
     processes_.emplace();
     std::uint64_t staged = 0;

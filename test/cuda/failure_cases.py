@@ -18,6 +18,17 @@ def fault(settings, wanted, pattern, *options, verb="dump"):
         run.end(1)
 
 
+def mute(settings):
+    """A management library that doesn't answer: neither dump nor restore waits for it for ever."""
+    silent = {"FAKE_CUDA_MUTE": "1"}
+    with started(settings) as run:
+        run.refused("dump", "ask how much memory GPUs have.*doesn't answer", environment=silent)
+        run.dump()
+        run.refused("restore", "ask how much memory GPUs have.*doesn't answer", "-d", environment=silent)
+        run.restore()
+        run.end(1)
+
+
 def lost(settings, wanted, pattern, *options):
     """Where the driver itself has lost a process, the dump fails and says so, and lets go of it."""
     with started(settings) as run:

@@ -9,7 +9,7 @@ import time
 
 from cases import Failed, Settings, counter
 from failure_cases import (failed_before, failed_restore, fault, interrupted, interrupted_restore, killed, killed_at_moments,
-                           killed_beside_namesake, killed_with_others_lock, left_open, lost, nested, not_brought_back,
+                           killed_beside_namesake, killed_with_others_lock, left_open, lost, mute, nested, not_brought_back,
                            refused_by_others, restores_killed_at_moments, stopped)
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
@@ -137,6 +137,7 @@ CASES = {
     "a client of MPS": lambda settings: fault(settings, "lock=801", r"lock process \d+: CUDA_ERROR_NOT_SUPPORTED.*MPS"),
     "work isn't done in time": lambda settings: fault(settings, "lock=600", "--cuda-timeout", "--cuda-timeout", "1"),
     "work is done the second time": lambda settings: counter_with(settings, "lock=600@1"),
+    "the management library never answers": mute,
     "the lock never returns": lambda settings: interrupted(settings, "lock=hang"),
     "the state isn't told": lambda settings: fault(settings, "state=999", "state of process"),
     "the checkpoint isn't supported": lambda settings: fault(settings, "checkpoint=801", "managed memory"),

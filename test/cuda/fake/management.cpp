@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A libnvidia-ml.so.1 that says of each GPU how much memory it has ($FAKE_CUDA_MEMORY: 1 TiB), and how much of it
 // nobody uses ($FAKE_CUDA_FREE: all; a number for each GPU, with commas, of which the last counts for all that follow),
-// in MiB.
+// in MiB. With $FAKE_CUDA_MUTE it never answers.
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +39,8 @@ unsigned long long mebibytes(const char* variable, std::uintptr_t place, unsigne
 extern "C" {
 
 FAKE int nvmlInit_v2() {
+    while (getenv("FAKE_CUDA_MUTE") != nullptr)
+        pause();
     return 0;
 }
 FAKE int nvmlShutdown() {
