@@ -2,7 +2,6 @@
 #include "criu/base/crypto.hpp"
 
 #include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -10,17 +9,12 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/base/shared_library.hpp"
+#include "criu/base/gnutls.hpp"
 
 namespace criu::crypto {
 namespace {
 
 constexpr std::size_t kNonceSize = 12;
-
-gnutls_datum_t datumOf(Bytes bytes) noexcept {
-    return {const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
-            static_cast<unsigned>(bytes.size())};
-}
 
 std::array<std::byte, kNonceSize> bytesOf(Nonce nonce) noexcept {
     std::array<std::byte, kNonceSize> bytes;
@@ -33,8 +27,12 @@ std::array<std::byte, kNonceSize> bytesOf(Nonce nonce) noexcept {
 }  // namespace
 
 SecretBytes::SecretBytes(std::size_t size) : memory_(Mapping::anonymous(std::max<std::size_t>(size, 1))), size_(size) {
-    (void)::mlock(memory_.data(), memory_.size());
     (void)::madvise(memory_.data(), memory_.size(), MADV_DONTDUMP);
+    lock();
+}
+
+void SecretBytes::lock() const noexcept {
+    (void)::mlock(memory_.data(), memory_.size());
 }
 
 SecretBytes::~SecretBytes() {
@@ -47,9 +45,7 @@ void randomize(std::span<std::byte> bytes) {
         failErrno("get random bytes");
 }
 
-struct Symmetric::Library {
-    SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
-    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
+struct Symmetric::Library : GnuTls {
     decltype(&::gnutls_aead_cipher_init) makeCipher = library["gnutls_aead_cipher_init"];
     decltype(&::gnutls_aead_cipher_deinit) freeCipher = library["gnutls_aead_cipher_deinit"];
     decltype(&::gnutls_aead_cipher_encrypt) encrypt = library["gnutls_aead_cipher_encrypt"];
@@ -58,11 +54,7 @@ struct Symmetric::Library {
     decltype(&::gnutls_hkdf_expand) expand = library["gnutls_hkdf_expand"];
     decltype(&::gnutls_hmac_fast) hmac = library["gnutls_hmac_fast"];
     decltype(&::gnutls_hash_fast) hash = library["gnutls_hash_fast"];
-
-    void require(int result, std::string_view what) const {
-        if (result < 0)
-            fail("{}: {}", what, describe(result));
-    }
+    decltype(&::gnutls_memcmp) compare = library["gnutls_memcmp"];
 
     /// One cipher belongs to one thread and one message.
     class Cipher {
@@ -123,6 +115,11 @@ Hash Symmetric::mac(Bytes key, Bytes data) const {
     library_->require(library_->hmac(GNUTLS_MAC_SHA256, key.data(), key.size(), data.data(), data.size(), out.data()),
                       "make a MAC");
     return out;
+}
+
+bool Symmetric::isMac(Bytes key, Bytes data, const Hash& given) const {
+    const Hash right = mac(key, data);
+    return library_->compare(right.data(), given.data(), right.size()) == 0;
 }
 
 Hash Symmetric::hash(Bytes data) const {

@@ -34,6 +34,9 @@ public:
     SecretBytes(const SecretBytes&) = delete;
     SecretBytes& operator=(const SecretBytes&) = delete;
 
+    /// In a child of the process that has made this: its copy may be swapped out (mlock(2)) unless it says so, too.
+    void lock() const noexcept;
+
     [[nodiscard]] std::span<std::byte> bytes() const noexcept {
         return memory_.bytes().first(memory_.size() < size_ ? 0 : size_);
     }
@@ -71,6 +74,8 @@ public:
     /// Makes a key of another one (HKDF); `info` says what for. Throws Error.
     void derive(Bytes from, Bytes salt, std::string_view info, std::span<std::byte> key) const;
     [[nodiscard]] Hash mac(Bytes key, Bytes data) const;
+    /// Whether somebody who has the key has made this MAC. How long that takes says nothing of the right one.
+    [[nodiscard]] bool isMac(Bytes key, Bytes data, const Hash& given) const;
     [[nodiscard]] Hash hash(Bytes data) const;
 
 private:

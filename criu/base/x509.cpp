@@ -2,17 +2,15 @@
 #include "criu/base/x509.hpp"
 
 #include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <string.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <limits>
 
 #include "criu/base/error.hpp"
-#include "criu/base/shared_library.hpp"
+#include "criu/base/gnutls.hpp"
 
 namespace criu::crypto {
 namespace {
@@ -32,13 +30,6 @@ constexpr std::array<unsigned char, 16> kX25519Secret{0x30, 0x2e, 0x02, 0x01, 0x
 template <std::size_t Size>
 bool isKeyBehind(const std::array<unsigned char, Size>& prefix, Bytes key) noexcept {
     return key.size() == Size + kKeySize && ::memcmp(key.data(), prefix.data(), Size) == 0;
-}
-
-gnutls_datum_t datumOf(Bytes bytes) {
-    if (bytes.size() > std::numeric_limits<unsigned>::max())
-        fail("{} bytes are more than GnuTLS takes at once", bytes.size());
-    return {const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data())),
-            static_cast<unsigned>(bytes.size())};
 }
 
 void requireRsaSize(unsigned bits) {
@@ -70,10 +61,7 @@ void append(std::vector<std::byte>& to, Bytes number, std::size_t size) {
 
 }  // namespace
 
-struct X509::Library {
-    SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
-    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
-    decltype(&::gnutls_free) freeMemory = library["gnutls_free"];  // a variable of the library, which holds a function
+struct X509::Library : GnuTls {
     decltype(&::gnutls_pem_base64_decode2) decodePem = library["gnutls_pem_base64_decode2"];
     decltype(&::gnutls_pubkey_init) makePublic = library["gnutls_pubkey_init"];
     decltype(&::gnutls_pubkey_deinit) freePublic = library["gnutls_pubkey_deinit"];
@@ -109,13 +97,6 @@ struct X509::Library {
     decltype(&::gnutls_x509_trust_list_add_cas) addTrusted = library["gnutls_x509_trust_list_add_cas"];
     decltype(&::gnutls_x509_trust_list_add_crls) addRevocations = library["gnutls_x509_trust_list_add_crls"];
     decltype(&::gnutls_x509_trust_list_verify_crt2) verifyChain = library["gnutls_x509_trust_list_verify_crt2"];
-    decltype(&::gnutls_certificate_verification_status_print) describeStatus =
-        library["gnutls_certificate_verification_status_print"];
-
-    void require(int result, std::string_view what) const {
-        if (result < 0)
-            fail("{}: {}", what, describe(result));
-    }
 };
 
 /// Bytes that GnuTLS has allocated; they are wiped.
@@ -138,20 +119,47 @@ private:
     const Library& library_;
 };
 
-class X509::Certificate {
+/// An object that GnuTLS has made. Freed with this one.
+template <typename T>
+class X509::Handle {
 public:
-    Certificate(const Library& library, Bytes der) : library_(library) {
-        library.require(library.makeCertificate(&value), "prepare a certificate");
-        const gnutls_datum_t datum = datumOf(der);
-        const int result = library.importCertificate(value, &datum, GNUTLS_X509_FMT_DER);
-        if (result >= 0)
-            return;
-        library.freeCertificate(value);
-        fail("it isn't a certificate: {}", library.describe(result));
+    template <typename Make, typename... Options>
+    Handle(const Library& library, std::string_view what, Make make, void (*free)(T), Options... options)
+        : library_(library), free_(free) {
+        library.require(make(&value, options...), what);
     }
-    ~Certificate() { library_.freeCertificate(value); }
-    Certificate(const Certificate&) = delete;
-    Certificate& operator=(const Certificate&) = delete;
+    ~Handle() {
+        if (value != nullptr)
+            free_(value);
+    }
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+
+    /// Fills it with what `take` reads from bytes; `what` they aren't if it can't.
+    template <typename Take, typename... Options>
+    void import(Bytes bytes, std::string_view what, Take take, Options... options) const {
+        const gnutls_datum_t datum = datumOf(bytes);
+        library_.require(take(value, &datum, GNUTLS_X509_FMT_DER, options...), what);
+    }
+
+    /// Somebody else frees it.
+    void release() noexcept { value = nullptr; }
+
+    T value = nullptr;
+
+protected:
+    const Library& library_;
+
+private:
+    void (*free_)(T);
+};
+
+class X509::Certificate : public Handle<gnutls_x509_crt_t> {
+public:
+    Certificate(const Library& library, Bytes der)
+        : Handle(library, "prepare a certificate", library.makeCertificate, library.freeCertificate) {
+        import(der, "it isn't a certificate", library.importCertificate);
+    }
 
     /// A certificate that doesn't say what it is for is for everything.
     void requireUsage(unsigned needed) const {
@@ -164,25 +172,14 @@ public:
         if ((usage & needed) == 0)
             fail("the certificate is for other uses (key usage {:#x})", usage);
     }
-
-    gnutls_x509_crt_t value = nullptr;
-
-private:
-    const Library& library_;
 };
 
-class X509::PublicHandle {
+class X509::PublicHandle : public Handle<gnutls_pubkey_t> {
 public:
-    explicit PublicHandle(const Library& library) : library_(library) {
-        library.require(library.makePublic(&value), "prepare a key");
-    }
-    ~PublicHandle() { library_.freePublic(value); }
-    PublicHandle(const PublicHandle&) = delete;
-    PublicHandle& operator=(const PublicHandle&) = delete;
-
-    void import(Bytes key) const {
-        const gnutls_datum_t datum = datumOf(key);
-        library_.require(library_.importPublic(value, &datum, GNUTLS_X509_FMT_DER), "it isn't a public key");
+    explicit PublicHandle(const Library& library)
+        : Handle(library, "prepare a key", library.makePublic, library.freePublic) {}
+    PublicHandle(const Library& library, Bytes key) : PublicHandle(library) {
+        import(key, "it isn't a public key", library.importPublic);
     }
 
     [[nodiscard]] Der der() const {
@@ -220,36 +217,18 @@ public:
             fail("it is a key whose signatures GnuTLS doesn't know");
         return chosen;
     }
-
-    gnutls_pubkey_t value = nullptr;
-
-private:
-    const Library& library_;
 };
 
-class X509::SecretHandle {
+class X509::SecretHandle : public Handle<gnutls_privkey_t> {
 public:
-    SecretHandle(const Library& library, Bytes secret) : library_(library) {
-        library.require(library.makeSecret(&value), "prepare a key");
-        const gnutls_datum_t datum = datumOf(secret);
-        const int result = library.importSecret(value, &datum, GNUTLS_X509_FMT_DER, nullptr, 0);
-        if (result >= 0)
-            return;
-        library.freeSecret(value);
-        fail("it isn't a secret key: {}", library.describe(result));
+    SecretHandle(const Library& library, Bytes secret)
+        : Handle(library, "prepare a key", library.makeSecret, library.freeSecret) {
+        import(secret, "it isn't a secret key", library.importSecret, nullptr, 0U);
     }
-    ~SecretHandle() { library_.freeSecret(value); }
-    SecretHandle(const SecretHandle&) = delete;
-    SecretHandle& operator=(const SecretHandle&) = delete;
 
     void exportPublic(const PublicHandle& into) const {
         library_.require(library_.importFromSecret(into.value, value, 0, 0), "find a public key");
     }
-
-    gnutls_privkey_t value = nullptr;
-
-private:
-    const Library& library_;
 };
 
 class X509::TrustList {
@@ -266,21 +245,16 @@ public:
         Certificate certificate(library_, der);
         if (library_.addTrusted(value, &certificate.value, 1, 0) != 1)
             fail("GnuTLS doesn't take a certificate into its list");
-        certificate.value = nullptr;
+        certificate.release();
     }
     void addRevocations(Bytes der) const {
-        gnutls_x509_crl_t list = nullptr;
-        library_.require(library_.makeRevocations(&list), "prepare a revocation list");
-        const gnutls_datum_t datum = datumOf(der);
-        const int result = library_.importRevocations(list, &datum, GNUTLS_X509_FMT_DER);
-        if (result < 0) {
-            library_.freeRevocations(list);
-            fail("it isn't a revocation list: {}", library_.describe(result));
-        }
-        if (library_.addRevocations(value, &list, 1, GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL, 0) != 1) {
-            library_.freeRevocations(list);
+        Handle<gnutls_x509_crl_t> list(library_, "prepare a revocation list", library_.makeRevocations,
+                                       library_.freeRevocations);
+        list.import(der, "it isn't a revocation list", library_.importRevocations);
+        constexpr unsigned kStrict = GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL;
+        if (library_.addRevocations(value, &list.value, 1, kStrict, 0) != 1)
             fail("a revocation list isn't of one of the authorities");
-        }
+        list.release();
     }
 
     gnutls_x509_trust_list_t value = nullptr;
@@ -327,8 +301,7 @@ PublicKey X509::recipientOf(Bytes der) const {
         const Bytes raw = der.last(kKeySize);
         return {KeyType::X25519, {raw.begin(), raw.end()}, {}};
     }
-    const PublicHandle key(*library_);
-    key.import(der);
+    const PublicHandle key(*library_, der);
     library_->require(library_->verifyNumbers(key.value), "a public key isn't one");
     unsigned bits = 0;
     Datum first(*library_);
@@ -396,8 +369,7 @@ SecretKey X509::identityOf(Bytes der) const {
 }
 
 Der X509::signerOf(Bytes der) const {
-    const PublicHandle key(*library_);
-    key.import(der);
+    const PublicHandle key(*library_, der);
     (void)key.signature();
     return key.der();
 }
@@ -434,8 +406,7 @@ std::vector<std::byte> X509::sign(Bytes secret, Bytes data) const {
 }
 
 bool X509::verify(Bytes signer, Bytes data, Bytes signature) const {
-    const PublicHandle key(*library_);
-    key.import(signer);
+    const PublicHandle key(*library_, signer);
     const gnutls_datum_t all = datumOf(data);
     const gnutls_datum_t made = datumOf(signature);
     return library_->verify(key.value, key.signature(), 0, &all, &made) >= 0;
@@ -463,13 +434,8 @@ void X509::requireTrusted(std::span<const Der> chain, std::span<const Der> trust
         library_->verifyChain(list.value, certificates.data(), static_cast<unsigned>(certificates.size()), &purpose, 1,
                               GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM), &status, nullptr),
         "verify a chain of certificates");
-    if (status == 0)
-        return;
-    Datum text(*library_);
-    library_->require(library_->describeStatus(status, GNUTLS_CRT_X509, &text.value, 0), "verify a chain");
-    std::string_view said(reinterpret_cast<const char*>(text.value.data), text.value.size);
-    said.remove_suffix(said.size() - std::min(said.size(), said.find_last_not_of(' ') + 1));
-    fail("{}", said);
+    if (status != 0)
+        fail("{}", library_->describeStatus(status));
 }
 
 }  // namespace criu::crypto

@@ -61,6 +61,8 @@ public:
 private:
     struct Library;
     class Datum;
+    template <typename T>
+    class Handle;
     class Certificate;
     class PublicHandle;
     class SecretHandle;

@@ -97,8 +97,8 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
-crypto::Hash macOf(const crypto::Symmetric& symmetric, const SecretBytes& key, Bytes id,
-                   std::span<const Recipient> recipients, std::uint32_t version) {
+/// What the MAC of a head is of.
+std::vector<std::byte> authenticated(Bytes id, std::span<const Recipient> recipients, std::uint32_t version) {
     std::vector<std::byte> all(id.begin(), id.end());
     for (const Recipient& each : recipients) {
         if (version != kFirstVersion) {
@@ -108,10 +108,14 @@ crypto::Hash macOf(const crypto::Symmetric& symmetric, const SecretBytes& key, B
         append(all, each.share);
         append(all, each.wrapped);
     }
-    const SecretBytes macKey(kKeySize);
+    return all;
+}
+
+SecretBytes macKeyOf(const crypto::Symmetric& symmetric, const SecretBytes& key, Bytes id, std::uint32_t version) {
+    SecretBytes macKey(kKeySize);
     symmetric.derive(key.bytes(), id, version == kFirstVersion ? "criu images: head" : "criu images: head, version 2",
                      macKey.bytes());
-    return symmetric.mac(macKey.bytes(), all);
+    return macKey;
 }
 
 Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, const std::string& name) {
@@ -169,7 +173,8 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) 
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
-    if (macOf(symmetric_, key_, id_, recipients, head->version) != mac)
+    if (!symmetric_.isMac(macKeyOf(symmetric_, key_, id_, head->version).bytes(),
+                          authenticated(id_, recipients, head->version), mac))
         fail("it isn't what was written: damaged, or changed");
 }
 
@@ -197,7 +202,8 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
         entries[i].kind = static_cast<std::uint32_t>(recipients[i].type);
         pointers[i] = &entries[i];
     }
-    const crypto::Hash mac = macOf(symmetric_, key_, id_, recipients, version);
+    const crypto::Hash mac =
+        symmetric_.mac(macKeyOf(symmetric_, key_, id_, version).bytes(), authenticated(id_, recipients, version));
     EncryptionHead message = ENCRYPTION_HEAD__INIT;
     message.version = version;
     message.id = fieldOf(id_);

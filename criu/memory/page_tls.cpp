@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/memory/page_tls.hpp"
 
-#include <gnutls/gnutls.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +8,7 @@
 #include <cerrno>
 
 #include "criu/base/error.hpp"
-#include "criu/base/shared_library.hpp"
+#include "criu/base/gnutls.hpp"
 
 namespace criu::memory {
 namespace {
@@ -30,10 +29,8 @@ ssize_t pull(void* socket, void* bytes, std::size_t size) {
 
 }  // namespace
 
-class PageTls::Library {
+class PageTls::Library : public crypto::GnuTls {
 public:
-    SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
-    decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
     decltype(&::gnutls_error_is_fatal) isFatal = library["gnutls_error_is_fatal"];
     decltype(&::gnutls_certificate_allocate_credentials) makeCredentials =
         library["gnutls_certificate_allocate_credentials"];
@@ -57,12 +54,9 @@ public:
     decltype(&::gnutls_handshake) handshake = library["gnutls_handshake"];
     decltype(&::gnutls_record_get_direction) direction = library["gnutls_record_get_direction"];
     decltype(&::gnutls_certificate_verify_peers3) verify = library["gnutls_certificate_verify_peers3"];
-    decltype(&::gnutls_certificate_verification_status_print) describeStatus =
-        library["gnutls_certificate_verification_status_print"];
     decltype(&::gnutls_record_send) send = library["gnutls_record_send"];
     decltype(&::gnutls_record_recv) receive = library["gnutls_record_recv"];
     decltype(&::gnutls_bye) bye = library["gnutls_bye"];
-    decltype(&::gnutls_free) freeText = library["gnutls_free"];  // a variable of the library, which holds a function
 };
 
 class PageTls::State {
@@ -93,14 +87,8 @@ public:
         require(library.verify(session, peerName_ ? peerName_->c_str() : nullptr, &status), "check the other side");
         if (status == 0)
             return;
-        gnutls_datum_t text{};
-        std::string why = fmt::format("{:#x}", status);
-        if (library.describeStatus(status, GNUTLS_CRT_X509, &text, 0) == 0) {
-            why.assign(reinterpret_cast<const char*>(text.data), text.size);
-            (*library.freeText)(text.data);
-        }
         fail("TLS: the other side's certificate{}{} isn't good: {}", peerName_ ? " as " : "", peerName_.value_or(""),
-             why);
+             library.describeStatus(status));
     }
 
     const Library library;
