@@ -21,6 +21,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
+#include "criu/engine/image_keys.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/stat.hpp"
@@ -286,6 +287,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         stopWithGuardian(guardian);
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
+        run.keys.lock();
         const NoOuterContexts reported;  // by this process itself
         run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);

@@ -42,4 +42,9 @@ ImageKeys::ImageKeys(Command command, const model::Options& options, StopRequest
     }
 }
 
+void ImageKeys::lock() const noexcept {
+    if (signer)
+        signer->key.lock();
+}
+
 }  // namespace criu::engine

@@ -23,6 +23,9 @@ struct ImageKeys {
     /// Those that this command uses. Throws Error.
     ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
 
+    /// In a child: its copy of a key that signs isn't swapped out either.
+    void lock() const noexcept;
+
     std::vector<crypto::PublicKey> recipients;  ///< --encrypt; empty: images are as they are
     std::vector<crypto::SecretKey> identities;  ///< --decrypt
     std::optional<Signer> signer;               ///< --sign
