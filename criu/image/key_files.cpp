@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "criu/base/byte_stream.hpp"
 #include "criu/base/error.hpp"
@@ -178,6 +180,28 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
     fail("a PEM block isn't {}", what);
 }
 
+/// At least one key: of PEM blocks, as far as `ofBlock` finds one there, and of age's lines with this prefix.
+template <typename Key, typename OfBlock, typename OfAge>
+std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::string_view prefix,
+                        const OfBlock& ofBlock, const OfAge& ofAge) {
+    std::vector<Key> keys;
+    const auto take = [&](std::string_view label, crypto::Bytes der) {
+        if (std::optional<Key> key = ofBlock(label, der))
+            keys.push_back(std::move(*key));
+    };
+    const auto takeLine = [&](std::string_view line) {
+        SecretBytes raw(kKeySize);
+        if (!decodeAge(line, prefix, raw.bytes()))
+            return false;
+        keys.push_back(ofAge(std::move(raw)));
+        return true;
+    };
+    forEachSection(x509, text, {take, takeLine});
+    if (keys.empty())
+        fail("there is no key in it");
+    return keys;
+}
+
 /// Reads all of it. Whoever writes into a pipe is waited for.
 SecretBytes readAll(UniqueFd file, std::size_t& size, StopRequest& stop) {
     constexpr std::chrono::seconds kPatience{30};
@@ -240,49 +264,33 @@ auto readSecret(const std::string& place, StopRequest& stop, const Parse& parse)
 
 std::vector<PublicKey> parseRecipients(std::string_view text) {
     const crypto::X509 x509;
-    std::vector<PublicKey> keys;
-    const auto take = [&](std::string_view label, crypto::Bytes der) {
+    const auto ofBlock = [&](std::string_view label, crypto::Bytes der) -> std::optional<PublicKey> {
         if (label == "PUBLIC KEY")
-            keys.push_back(x509.recipientOf(der));
-        else if (label == "CERTIFICATE")
-            keys.push_back(x509.recipientOf(x509.keyOf(der, crypto::KeyUse::Encryption)));
-        else
-            unwanted("a public key or a certificate");
+            return x509.recipientOf(der);
+        if (label == "CERTIFICATE")
+            return x509.recipientOf(x509.keyOf(der, crypto::KeyUse::Encryption));
+        unwanted("a public key or a certificate");
     };
-    const auto takeLine = [&](std::string_view line) {
-        PublicKey key{crypto::KeyType::X25519, std::vector<std::byte>(kKeySize), {}};
-        if (!decodeAge(line, "age", key.bytes))
-            return false;
-        keys.push_back(std::move(key));
-        return true;
+    const auto ofAge = [](const SecretBytes& raw) {
+        return PublicKey{crypto::KeyType::X25519, {raw.bytes().begin(), raw.bytes().end()}, {}};
     };
-    forEachSection(x509, text, {take, takeLine});
-    if (keys.empty())
-        fail("there is no key in it");
-    return keys;
+    return keysIn<PublicKey>(x509, text, "age", ofBlock, ofAge);
 }
 
 std::vector<SecretKey> parseIdentities(std::string_view text) {
     const crypto::X509 x509;
-    std::vector<SecretKey> keys;
-    const auto take = [&](std::string_view label, crypto::Bytes der) {
+    const auto ofBlock = [&](std::string_view label, crypto::Bytes der) -> std::optional<SecretKey> {
         if (isSecretLabel(label))
-            keys.push_back(x509.identityOf(der));
-        else if (label != "CERTIFICATE")
+            return x509.identityOf(der);
+        if (label != "CERTIFICATE")
             unwanted("a secret key");
+        return std::nullopt;
     };
-    const auto takeLine = [&](std::string_view line) {
-        SecretKey key{{}, SecretBytes(kKeySize)};
-        if (!decodeAge(line, "AGE-SECRET-KEY-", key.secret.bytes()))
-            return false;
-        key.own = crypto::KeyAgreement().publicOf(key.secret.bytes());
-        keys.push_back(std::move(key));
-        return true;
+    const auto ofAge = [](SecretBytes&& raw) {
+        PublicKey own = crypto::KeyAgreement().publicOf(raw.bytes());
+        return SecretKey{std::move(own), std::move(raw)};
     };
-    forEachSection(x509, text, {take, takeLine});
-    if (keys.empty())
-        fail("there is no key in it");
-    return keys;
+    return keysIn<SecretKey>(x509, text, "AGE-SECRET-KEY-", ofBlock, ofAge);
 }
 
 Signer parseSigner(std::string_view text) {
