@@ -109,20 +109,26 @@ leaves_nothing() {
     gone "$pid" || fail "a restore with $1 left the program behind"
 }
 
+# usage: with_faults FUNCTION FAULTS POINTS: calls it, and tells it which, while the played driver has each of these faults,
+# and while the simulator fails at each of these points
+with_faults() {
+    for fault in $2; do
+        export FAKE_CUDA_FAULT="$fault"
+        $1 "$fault"
+    done
+    unset FAKE_CUDA_FAULT
+    for point in $3; do
+        echo "$point 1 12" >$controls/fault
+        $1 "$point"
+        echo >$controls/clear
+    done
+}
+
 # What fails in one driver's part undoes the other's.
 mode_vendor_faults() {
     play_cuda
     start
-    for fault in lock=999 checkpoint=801; do
-        export FAKE_CUDA_FAULT=$fault
-        fails_whole "$fault"
-    done
-    unset FAKE_CUDA_FAULT
-    for point in kfd.criu.process_info kfd.criu.checkpoint; do
-        echo "$point 1 12" >$controls/fault
-        fails_whole "$point"
-        echo >$controls/clear
-    done
+    with_faults fails_whole "lock=999 checkpoint=801" "kfd.criu.process_info kfd.criu.checkpoint"
     # The process that does the work ends while queues stand still, and CUDA's contents are out.
     echo "kfd.criu.checkpoint 1 400" >$controls/delay
     mkdir -p "$dir/images-killed"
@@ -134,16 +140,7 @@ mode_vendor_faults() {
     echo >$controls/clear
     still_works "a dump that was killed"
     dump_well images
-    for fault in restore=2 restore=broken unlock=999; do
-        export FAKE_CUDA_FAULT=$fault
-        leaves_nothing "$fault"
-    done
-    unset FAKE_CUDA_FAULT
-    for point in kfd.criu.restore kfd.criu.resume; do
-        echo "$point 1 12" >$controls/fault
-        leaves_nothing "$point"
-        echo >$controls/clear
-    done
+    with_faults leaves_nothing "restore=2 restore=broken unlock=999" "kfd.criu.restore kfd.criu.resume"
     restore_well images restore
     still_works "the restore"
     verify
