@@ -325,8 +325,7 @@ constexpr OptionRow kTable[] = {
      Dumps,
      Built,
      "sign all images with the secret key (PEM) in a file, or in what is open as a descriptor; certificates behind it "
-     "go "
-     "with the signature",
+     "go with the signature",
      path<&O::sign>,
      {"sign", readSign}},
     {Security, "signed-by", 0, Required, "FILE", NoNo, Decrypting, Built,
