@@ -17,9 +17,8 @@ const char* hintFor(int result) {
         case kIllegalState:
             return "it is in another state than this needs";
         case kNotSupported:
-            return "it uses something that the driver can't checkpoint: MPS (then it has to be started without a "
-                   "control "
-                   "daemon of MPS), MIG, managed memory, memory shared with other processes, or multicast objects";
+            return "it uses something that the driver can't checkpoint: MPS (start it without the control daemon of "
+                   "MPS), MIG, managed memory, memory shared with other processes, or multicast objects";
         default:
             return nullptr;
     }
