@@ -98,7 +98,7 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
 
 namespace {
 
-/// PF_* of the kernel's <linux/sched.h>.
+/// PF_* of the kernel's <linux/sched.h>; nothing if they can't be read.
 std::optional<unsigned> threadFlags(pid_t tid) {
     constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
     // Below task/, since /proc/TID/stat adds up the times of all threads of the process: with thousands of threads
@@ -130,8 +130,10 @@ bool isKernelWorker(pid_t tid) {
 
 bool isEnding(pid_t tid) {
     constexpr unsigned exiting = 0x4;  // PF_EXITING
-    const auto flags = threadFlags(tid);
-    return !flags || (*flags & exiting) != 0;
+    if (const auto flags = threadFlags(tid))
+        return (*flags & exiting) != 0;
+    // A file can't be read for lack of descriptors either.
+    return ::syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH;
 }
 
 std::vector<pid_t> listThreads(pid_t pid) {

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -386,6 +387,30 @@ TEST_CASE("what can't be frozen is refused with the reason") {
         child.say("go on");
         CHECK(child.exitCode() == 5);
     }
+}
+
+TEST_CASE("a thread that runs isn't taken for one that has ended when no descriptor is left to look at it") {
+    Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
+    Child tracer([&](const Child::Talk& talk) {
+        Tracee tracee = Tracee::seize(child.pid(), {});
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+        int looks = 0;
+        const auto look = [&] {
+            if (++looks == 2)
+                throw std::runtime_error("looked twice");
+        };
+        try {
+            tracee.waitStop(look);
+        } catch (const std::exception& error) {
+            talk.say(error.what());
+        }
+        return 0;
+    });
+    CHECK(tracer.hear() == "looked twice");
+    CHECK(tracer.exitCode() == 0);
+    child.say("end");
+    CHECK(child.exitCode() == 5);
 }
 
 TEST_CASE("a process that dies while frozen is reported and leaves nothing behind") {
