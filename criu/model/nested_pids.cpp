@@ -114,6 +114,10 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
 void NestedPids::require(const BirthPlan& plan) const {
     if (empty())
         return;
+    // Who puts others into a namespace waits for its first process.
+    for (const auto& space : spaces_)
+        if (const TreePid first = firstOf(*space); !first || of(first) != space.get() || plan.of(first).helper)
+            fail("pid namespace {} has no first process", space->id);
     for (const Birth& birth : plan.all()) {
         if (!birth.creator)
             continue;

@@ -56,7 +56,7 @@ public:
 
     /// Throws Error, with the process, if a plan can't be carried out: a process gets into a namespace only by being
     /// created by one that is there, as its first one, or from above; and it can join no process group that it doesn't
-    /// see, but only be born into it.
+    /// see, but only be born into it. Each namespace has its first process among them.
     void require(const BirthPlan& plan) const;
 
     /// Whether the creator of a process puts it into a namespace below its own that others are in already (setns(2)).

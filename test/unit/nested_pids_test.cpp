@@ -115,3 +115,15 @@ TEST_CASE("processes are put into pid namespaces below, not into others", "[nest
     pids.note(beside, kOther, 1);
     CHECK_THROWS_AS(pids.require(facts(kOther)), criu::Error);
 }
+
+TEST_CASE("a pid namespace has a first process", "[nested_pids]") {
+    constexpr TreePid kGroup(105);
+    const std::vector<BirthFacts> facts = {{kRoot, TreePid(), kRoot, kRoot}, {kChild, kRoot, kRoot, kRoot}};
+    const BirthPlan plan = BirthPlan::make(facts, TreePid(1));
+    NestedPids pids;
+    NestedPids::Space& space = pids.add(7, nullptr);
+    pids.note(space, kChild, 2);
+    CHECK_THROWS_AS(pids.require(plan), criu::Error);
+    pids.note(space, kGroup, 1);
+    CHECK_THROWS_AS(pids.require(plan), criu::Error);
+}
