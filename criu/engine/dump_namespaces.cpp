@@ -9,6 +9,7 @@
 #include "criu/kernel/links.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/namespaces/criu_init.hpp"
+#include "criu/namespaces/thread_namespaces.hpp"
 
 namespace criu::engine {
 namespace {
@@ -33,6 +34,7 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
             threads.emplace_back(thread.tracee.tid());
         seen.processes.push_back({task->dir, task->pid(), HostPid(task->stat.ppid), task->treePid(), task->status.name,
                                   std::move(threads), task->namespaces()});
+        namespaces::requireThreadsTogether(seen.processes.back());
     }
     seen.copiedMounts = namespaces::countAsOwn(seen.root().parent, seen.root().ids, seen.criu);
     return seen;

@@ -36,18 +36,22 @@ const KindEntry& entryOf(NamespaceKind kind) noexcept {
     return kKinds[static_cast<std::size_t>(kind)];
 }
 
-std::optional<std::uint32_t> readId(const ProcPid& task, std::string_view name) {
-    const std::string path = fmt::format("ns/{}", name);
+/// `link`: below a directory, which messages call `where`.
+std::optional<std::uint32_t> readIdAt(int directory, const std::string& where, const std::string& link) {
     std::array<char, 64> target;
     // The link's text has the inode: no need to open the namespace for fstat.
-    const ssize_t length = ::readlinkat(task.fd(), path.c_str(), target.data(), target.size());
+    const ssize_t length = ::readlinkat(directory, link.c_str(), target.data(), target.size());
     if (length < 0) {
         if (errno == ENOENT)
             return std::nullopt;
-        failErrno("read link {}/{}", task.path(), path);
+        failErrno("read link {}/{}", where, link);
     }
-    const ErrorContext context([&] { return task.path() + '/' + path; });
+    const ErrorContext context([&] { return where + '/' + link; });
     return parseNamespaceLink({target.data(), static_cast<std::size_t>(length)});
+}
+
+std::optional<std::uint32_t> readId(const ProcPid& task, std::string_view name) {
+    return readIdAt(task.fd(), task.path(), fmt::format("ns/{}", name));
 }
 
 }  // namespace
@@ -88,6 +92,21 @@ bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
 
 NamespaceIds readNamespaceIds(const ProcPid& task) {
     return FixedNamespaces().all(task);
+}
+
+NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess) {
+    // There may be thousands of threads: the way to the links is walked once for each.
+    const std::string name = fmt::format("task/{}/ns", thread);
+    const std::string where = process.path() + '/' + name;
+    const UniqueFd links = process.open(name, O_PATH | O_DIRECTORY);
+    const auto read = [&](const std::string& link) { return readIdAt(links.get(), where, link); };
+    NamespaceIds ids = ofProcess;
+    for (const NamespaceKind kind :
+         {NamespaceKind::Net, NamespaceKind::Uts, NamespaceKind::Ipc, NamespaceKind::Mount, NamespaceKind::Cgroup})
+        ids.kinds[static_cast<std::size_t>(kind)] = read(std::string(namespaceName(kind)));
+    ids.pidForChildren = read("pid_for_children");
+    ids.timeForChildren = read("time_for_children");
+    return ids;
 }
 
 NamespaceIds FixedNamespaces::all(const ProcPid& task) {

@@ -41,6 +41,10 @@ struct NamespaceIds {
 /// Whether a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
 [[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
+/// Of a thread whose process, a /proc/PID, has these. The kernel isn't asked for the kinds that all threads of a
+/// process have in common: the pid namespace never changes, and only a process of one thread goes to another user or
+/// time namespace.
+[[nodiscard]] NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess);
 
 /// The namespaces of a process that can't change them, since it stands still: the kernel is asked once for each.
 class FixedNamespaces {

@@ -33,7 +33,7 @@ public:
             return;
         }
         for (const SeenProcess& process : with.tree.processes)
-            requireOneNetwork(process);
+            requireNotCrius(process);
         with.log.stage("network");
         const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
         visit_.emplace(space.get(), NamespaceKind::Net);
@@ -78,17 +78,9 @@ public:
     }
 
 private:
-    /// Threads may be in network namespaces of their own; images have one for each process.
-    void requireOneNetwork(const SeenProcess& process) const {
-        const auto network = process.ids.of(NamespaceKind::Net);
-        if (network == inputs().tree.criu.of(NamespaceKind::Net))
+    void requireNotCrius(const SeenProcess& process) const {
+        if (process.ids.of(NamespaceKind::Net) == inputs().tree.criu.of(NamespaceKind::Net))
             fail("{} is in another network namespace than the root of the tree: in that of criu", process.describe());
-        if (process.threads.size() == 1)
-            return;
-        for (const HostPid thread : process.threads)
-            if (kernel::readNamespaceId(process.dir.thread(thread.value), NamespaceKind::Net) != network)
-                fail("thread {} of {} is in another network namespace than the process, which can't be dumped", thread,
-                     process.describe());
     }
 
     void unlockScripts() {
