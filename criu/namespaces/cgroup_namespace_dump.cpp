@@ -11,11 +11,10 @@
 namespace criu::namespaces {
 namespace {
 
-class CgroupNamespaceDump final : public NamespaceDump {
+class CgroupNamespaceDump final : public FurtherKindDump {
 public:
     explicit CgroupNamespaceDump(const DumpInputs& with)
-        : NamespaceDump(kernel::NamespaceKind::Cgroup, with),
-          further_(kind(), with),
+        : FurtherKindDump(kernel::NamespaceKind::Cgroup, with, Enters::AfterItsFiles),
           groups_(with.options, with.cgroupProperties, with.freezer) {
         if (isOwn())
             views_.emplace(rootNumber(), groups_.addNamespace(with.tree.root().dir));
@@ -28,18 +27,12 @@ public:
         };
     }
 
-    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
-        const auto* const space = further_.of(process);
-        return space == nullptr ? rootNumber() : space->number;
-    }
-
     void write(const DumpOutputs& outputs) override {
         groups_.write(outputs.images);
         further_.noteExtension(outputs);
     }
 
 private:
-    FurtherNamespacesDump further_;
     cgroup::CgroupDump groups_;
     std::map<std::uint32_t, cgroup::GroupView> views_;  ///< by the number of the namespace
 };

@@ -50,4 +50,14 @@ void FurtherNamespacesDump::noteExtension(const DumpOutputs& outputs) const {
         names.emplace_back(kFurtherNamespaces);
 }
 
+std::uint32_t FurtherKindDump::numberOf(HostPid process) const {
+    const auto* const space = further_.of(process);
+    return space == nullptr ? rootNumber() : space->number;
+}
+
+std::optional<std::uint32_t> FurtherKindDump::numberOfInode(std::uint32_t inode) const {
+    const bool known = enters_ == Enters::AfterItsFiles || further_.empty();
+    return known ? NamespaceDump::numberOfInode(inode) : std::nullopt;
+}
+
 }  // namespace criu::namespaces

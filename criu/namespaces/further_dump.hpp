@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "criu/namespaces/namespace_dump.hpp"
@@ -39,6 +40,26 @@ private:
     const DumpInputs& inputs_;
     std::vector<Space> spaces_;
     std::map<HostPid, std::size_t> places_;  ///< of processes: which of them
+};
+
+/// The dump half of a kind of which processes may be in several namespaces.
+class FurtherKindDump : public NamespaceDump {
+public:
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override;
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override;
+
+protected:
+    /// When a restored process goes to its namespace. Whoever opens a descriptor of a namespace, which isn't always who
+    /// had it, opens the one that it is in: in the first case that is the root's.
+    enum class Enters { AfterItsFiles, BeforeItsFiles };
+
+    FurtherKindDump(kernel::NamespaceKind kind, const DumpInputs& inputs, Enters enters)
+        : NamespaceDump(kind, inputs), further_(kind, inputs), enters_(enters) {}
+
+    FurtherNamespacesDump further_;
+
+private:
+    Enters enters_;
 };
 
 }  // namespace criu::namespaces

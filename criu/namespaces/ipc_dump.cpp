@@ -22,10 +22,10 @@
 namespace criu::namespaces {
 namespace {
 
-class IpcNamespaceDump final : public NamespaceDump {
+class IpcNamespaceDump final : public FurtherKindDump {
 public:
     explicit IpcNamespaceDump(const DumpInputs& with)
-        : NamespaceDump(kernel::NamespaceKind::Ipc, with), further_(kind(), with) {
+        : FurtherKindDump(kernel::NamespaceKind::Ipc, with, Enters::BeforeItsFiles) {
         if (!isOwn()) {
             requireOne();
             with.surroundings.systemV = rootNumber();
@@ -39,16 +39,6 @@ public:
             requireSeparate();
         with.surroundings.semaphoresOf = [this](HostPid process) { return &contentOf(process).semaphores(); };
         with.surroundings.posixQueues = &spaces_.front()->content.posixQueues();
-    }
-
-    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
-        const auto* const space = further_.of(process);
-        return space == nullptr ? rootNumber() : space->number;
-    }
-
-    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
-    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
-        return further_.empty() ? NamespaceDump::numberOfInode(inode) : std::nullopt;
     }
 
     void write(const DumpOutputs& outputs) override {
@@ -201,7 +191,6 @@ private:
         }
     }
 
-    FurtherNamespacesDump further_;
     std::vector<std::unique_ptr<Space>> spaces_;  ///< that of the root first; none if that is criu's
 };
 

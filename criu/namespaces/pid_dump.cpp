@@ -25,9 +25,10 @@
 namespace criu::namespaces {
 namespace {
 
-class PidDump final : public NamespaceDump {
+class PidDump final : public FurtherKindDump {
 public:
-    explicit PidDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Pid, with), further_(kind(), with) {
+    explicit PidDump(const DumpInputs& with)
+        : FurtherKindDump(kernel::NamespaceKind::Pid, with, Enters::BeforeItsFiles) {
         if (isOwn() && externalName() == nullptr)
             requireFirst();
         requireNobodyElse();
@@ -43,22 +44,12 @@ public:
                  further_.all().front().member->describe());
     }
 
-    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
-        const auto* const space = further_.of(process);
-        return space == nullptr ? rootNumber() : space->number;
-    }
-
-    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
-    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
-        return further_.empty() ? NamespaceDump::numberOfInode(inode) : std::nullopt;
-    }
-
     void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
         const auto found = childrenIn_.find(process);
         if (found == childrenIn_.end())
             return;
         ids.has_pid_for_children_ns_id = 1;
-        ids.pid_for_children_ns_id = found->second ? numberOf(*found->second) : 0;
+        ids.pid_for_children_ns_id = found->second ? numberOfSpace(*found->second) : 0;
     }
 
     void write(const DumpOutputs& outputs) override {
@@ -78,7 +69,7 @@ private:
     /// CRIU 4.2 knows one pid namespace, which all are in and have their children in.
     [[nodiscard]] bool isExtended() const { return !further_.empty() || !childrenIn_.empty(); }
 
-    [[nodiscard]] std::uint32_t numberOf(std::uint32_t inode) const {
+    [[nodiscard]] std::uint32_t numberOfSpace(std::uint32_t inode) const {
         const auto* const space = further_.find(inode);
         return space == nullptr ? rootNumber() : space->number;
     }
@@ -93,13 +84,13 @@ private:
         Arena arena;
         PidnsEntry entry = PIDNS_ENTRY__INIT;
         entry.has_parent = 1;
-        entry.parent = space.parent == nullptr ? rootNumber() : numberOf(space.parent->id);
+        entry.parent = space.parent == nullptr ? rootNumber() : numberOfSpace(space.parent->id);
         entry.numbers = arena.messages<PidNumberEntry>(space.numbers.size());
         for (const auto& [who, number] : std::map(space.numbers.begin(), space.numbers.end())) {
             entry.numbers[entry.n_numbers]->tree_pid = static_cast<std::uint32_t>(who.value);
             entry.numbers[entry.n_numbers++]->pid = static_cast<std::uint32_t>(number);
         }
-        writeEntry(outputs, numberOf(space.id), entry);
+        writeEntry(outputs, numberOfSpace(space.id), entry);
     }
 
     /// What --external pid[INODE]:NAME calls the namespace, in which others live that aren't dumped; null if it doesn't
@@ -205,7 +196,6 @@ private:
         }
     }
 
-    FurtherNamespacesDump further_;
     /// Of processes that have their children elsewhere: the namespace; none if nobody has been in it yet.
     std::unordered_map<HostPid, std::optional<std::uint32_t>> childrenIn_;
 };

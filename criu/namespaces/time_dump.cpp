@@ -39,10 +39,10 @@ kernel::TimeOffsets offsetsWithin(int space) {
 /// Processes may be in several time namespaces. unshare(2) makes one for the children of the caller, who stays where it
 /// is: so there may be one process that has its children in a namespace without being in it. Nobody else can ever
 /// become such a one for the same namespace, and so it has to make it again on a restore, above those that are in it.
-class TimeDump final : public NamespaceDump {
+class TimeDump final : public FurtherKindDump {
 public:
     explicit TimeDump(const DumpInputs& with)
-        : NamespaceDump(kernel::NamespaceKind::Time, with), further_(kind(), with) {
+        : FurtherKindDump(kernel::NamespaceKind::Time, with, Enters::BeforeItsFiles) {
         for (const SeenProcess& process : with.tree.processes)
             if (process.ids.timeForChildren != process.ids.of(kind()))
                 addMaker(process);
@@ -53,16 +53,6 @@ public:
             known.emplace(process.pid, &process);
         for (const SeenProcess& process : with.tree.processes)
             requireMaker(process, known);
-    }
-
-    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
-        const auto* const space = further_.of(process);
-        return space == nullptr ? rootNumber() : space->number;
-    }
-
-    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
-    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
-        return further_.empty() ? NamespaceDump::numberOfInode(inode) : std::nullopt;
     }
 
     void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
@@ -123,7 +113,6 @@ private:
         return offsetsWithin(member.dir.open("ns/time", O_RDONLY).get());
     }
 
-    FurtherNamespacesDump further_;
     std::map<std::uint32_t, const SeenProcess*> makers_;  ///< by the namespace that its children are in
 };
 

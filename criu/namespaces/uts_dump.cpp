@@ -7,15 +7,10 @@
 namespace criu::namespaces {
 namespace {
 
-class UtsNamespaceDump final : public NamespaceDump {
+class UtsNamespaceDump final : public FurtherKindDump {
 public:
     explicit UtsNamespaceDump(const DumpInputs& with)
-        : NamespaceDump(kernel::NamespaceKind::Uts, with), further_(kind(), with) {}
-
-    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
-        const auto* const space = further_.of(process);
-        return space == nullptr ? rootNumber() : space->number;
-    }
+        : FurtherKindDump(kernel::NamespaceKind::Uts, with, Enters::AfterItsFiles) {}
 
     void write(const DumpOutputs& outputs) override {
         if (isOwn())
@@ -24,9 +19,6 @@ public:
             inside(*space.member, [&] { UtsDump(space.number).write(outputs.images); });
         further_.noteExtension(outputs);
     }
-
-private:
-    FurtherNamespacesDump further_;
 };
 
 }  // namespace
