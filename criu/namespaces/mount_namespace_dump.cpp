@@ -37,6 +37,11 @@ public:
         return found == numbers_.end() ? rootNumber() : found->second;
     }
 
+    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return severalSeen_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
+    }
+
     void write(const DumpOutputs& outputs) override {
         if (content_)
             content_->write(outputs, inputs().surroundings.ids, inputs().stop);
@@ -62,11 +67,13 @@ private:
             }
             numbers_[process.pid] = found->second;
         }
+        severalSeen_ = seen.size() > 1;
         return seen;
     }
 
     std::map<HostPid, std::uint32_t> numbers_;  ///< by process
-    std::optional<MountDump> content_;          ///< only of a namespace that isn't criu's
+    bool severalSeen_ = false;
+    std::optional<MountDump> content_;  ///< only of a namespace that isn't criu's
 };
 
 }  // namespace

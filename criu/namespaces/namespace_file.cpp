@@ -69,7 +69,8 @@ public:
                                 ? dump.namespaceNumber(*kind, kernel::parseNamespaceLink(file.link))
                                 : std::nullopt;
         if (!number)
-            fail("{} refers to a namespace that the tree isn't in, which can't be dumped yet", file.describe());
+            fail("{} refers to a namespace that the tree isn't in, or not as a whole, which can't be dumped yet",
+                 file.describe());
         auto& out = *dump.arena().make<NsFileEntry>();
         entry.nsf = &out;
         out.id = entry.id;
