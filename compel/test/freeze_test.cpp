@@ -79,6 +79,33 @@ bool makeKernelWorker() {
     return ::syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) == 1;
 }
 
+/// A child that is the first process of a new pid namespace; returns when it has prepared itself, after which it does
+/// nothing. Zero: no pid namespace can be made here.
+template <typename Prepare>
+pid_t startFirst(const Prepare& prepare) {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid == 0) {
+        prepare();
+        const char byte = 'r';
+        if (::write(ready[1], &byte, 1) == 1)
+            for (;;)
+                ::pause();
+        ::_exit(1);
+    }
+    const bool forbidden = pid < 0 && errno == EPERM;
+    ::close(ready[1]);
+    char byte = 0;
+    const bool isReady = pid > 0 && ::read(ready[0], &byte, 1) == 1;
+    ::close(ready[0]);
+    if (forbidden)
+        WARN("skipped: no pid namespace can be made");
+    else
+        REQUIRE(isReady);
+    return forbidden ? 0 : pid;
+}
+
 }  // namespace
 
 TEST_CASE("threads in which the kernel works for a process aren't its threads") {
@@ -446,51 +473,24 @@ TEST_CASE("a process that dies while frozen is reported and leaves nothing behin
 // One of its threads ends when all others are gone and their ends were noticed; which one is chance.
 TEST_CASE("the first process of a pid namespace is killed, whichever thread of it ends last") {
     for (int round = 0; round < 30; ++round) {
-        int ready[2];
-        REQUIRE(::pipe(ready) == 0);
-        const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
-        if (pid < 0 && errno == EPERM) {
-            WARN("skipped: no pid namespace can be made");
+        const pid_t pid = startFirst([] { startIdleThreads(8); });
+        if (pid == 0)
             return;
-        }
-        REQUIRE(pid >= 0);
-        if (pid == 0) {
-            startIdleThreads(8);
-            const char byte = 'r';
-            if (::write(ready[1], &byte, 1) == 1)
-                for (;;)
-                    ::pause();
-            ::_exit(1);
-        }
-        char byte = 0;
-        CHECK(::read(ready[0], &byte, 1) == 1);
         FrozenProcess::freeze(pid).kill();
         CHECK(test::stateOf(pid) == '?');
-        ::close(ready[0]);
-        ::close(ready[1]);
     }
 }
 
 // It ends when the ends of all others in the namespace have been noticed, which is for their tracer to do.
 TEST_CASE(
     "who waits for the first process of a pid namespace learns that it was killed while others there are traced") {
-    int ready[2];
-    REQUIRE(::pipe(ready) == 0);
-    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
-    if (pid < 0 && errno == EPERM) {
-        WARN("skipped: no pid namespace can be made");
-        return;
-    }
-    REQUIRE(pid >= 0);
-    if (pid == 0) {
-        const char byte = 'r';
-        if (::fork() == 0 ? ::write(ready[1], &byte, 1) == 1 : true)
+    const pid_t pid = startFirst([] {
+        if (::fork() == 0)
             for (;;)
                 ::pause();
-        ::_exit(1);
-    }
-    char byte = 0;
-    CHECK(::read(ready[0], &byte, 1) == 1);
+    });
+    if (pid == 0)
+        return;
     std::ifstream children("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
     pid_t other = 0;
     REQUIRE(children >> other);
@@ -508,6 +508,4 @@ TEST_CASE(
     }
     CHECK(::waitpid(pid, nullptr, __WALL) == -1);
     CHECK(test::stateOf(pid) == '?');
-    ::close(ready[0]);
-    ::close(ready[1]);
 }
