@@ -8,6 +8,7 @@
 
 #include "patience.hpp"
 #include "pty.hpp"
+#include "thread_timers.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -79,12 +80,7 @@ ZDTM(
     });
     while (other_id == 0)
         usleep(1000);
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGUSR1;
-    event._sigev_un._tid = other_id;
-    timer_t timer{};
-    SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    const timer_t timer = zdtm::timer_for(other_id, SIGUSR1);
     const f_owner_ex to_thread{F_OWNER_TID, other_id};
     SYS(fcntl(ends[1], F_SETOWN_EX, &to_thread));
 
@@ -107,8 +103,7 @@ ZDTM(
     me.wait_for_check();
     require_owner(ends[0], to_group);
     require_owner(ends[1], to_thread);
-    const itimerspec soon{{0, 0}, {0, 1000}};
-    SYS(timer_settime(timer, 0, &soon, nullptr));
+    zdtm::let_go_off(timer);
     stop = true;
     other.join();
     me.finish(group.member);

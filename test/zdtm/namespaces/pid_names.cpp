@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "patience.hpp"
+#include "thread_timers.hpp"
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
@@ -38,12 +38,7 @@ ZDTM(
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGUSR1);
     SYS(sigprocmask(SIG_BLOCK, &alarms, nullptr));
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGUSR1;
-    event._sigev_un._tid = getpid();
-    timer_t timer{};
-    SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    const timer_t timer = zdtm::timer_for(getpid(), SIGUSR1);
 
     me.wait_for_check();
     struct flock other {};
@@ -54,8 +49,7 @@ ZDTM(
     CHECK(other.l_type == F_WRLCK && other.l_pid == child, "the lock is of %d instead of %d", other.l_pid, child);
     const ucred sender = zdtm::receive_credentials(ends[1]);
     CHECK(sender.pid == child, "credentials are of %d instead of %d", sender.pid, child);
-    const itimerspec soon{{0, 0}, {0, 1000}};
-    SYS(timer_settime(timer, 0, &soon, nullptr));
+    zdtm::let_go_off(timer);
     const timespec limit{zdtm::kPatience / 1000, 0};
     CHECK(sigtimedwait(&alarms, nullptr, &limit) == SIGUSR1, "the timer said nothing: %s", strerror(errno));
     SYS(static_cast<int>(syscall(SYS_pidfd_send_signal, handle, 0, nullptr, 0)));

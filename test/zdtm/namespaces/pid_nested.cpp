@@ -2,28 +2,17 @@
 // zdtm: fails-with-4.2 it restores one pid namespace only
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <atomic>
 #include <thread>
 
 #include "nested_pids.hpp"
+#include "thread_timers.hpp"
 
 namespace {
 
 pid_t thread_id() {
     return static_cast<pid_t>(syscall(SYS_gettid));
-}
-
-// A timer whose signal goes to one thread, by the number that the thread has here.
-timer_t timer_for(pid_t thread) {
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGUSR2;
-    event._sigev_un._tid = thread;
-    timer_t timer{};
-    SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
-    return timer;
 }
 
 // A process group of its own, a session of its own, an orphan, a zombie, threads: everything that has a number.
@@ -53,7 +42,7 @@ void live_as_first(zdtm::Task& task) {
     });
     while (seen == 0)
         usleep(1000);
-    const timer_t timer = timer_for(seen);
+    const timer_t timer = zdtm::timer_for(seen, SIGUSR2);
 
     task.wait_for_check();
 
@@ -65,8 +54,7 @@ void live_as_first(zdtm::Task& task) {
     sigaddset(&first, SIGUSR1);
     SYS(sigwaitinfo(&first, &got));
     CHECK(got.si_pid == 1, "a signal of process %d", got.si_pid);
-    const itimerspec soon{{0, 0}, {0, 1000000}};
-    SYS(timer_settime(timer, 0, &soon, nullptr));
+    zdtm::let_go_off(timer);
     stop = true;
     other.join();  // it takes the timer's signal
     descendants.finish(task);

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "patience.hpp"
+#include "thread_timers.hpp"
 #include "threads.hpp"
 #include "zdtm.hpp"
 
@@ -13,18 +14,9 @@ ZDTM("timers that signal one thread (SIGEV_THREAD_ID) still signal that thread")
     SYS(sigprocmask(SIG_BLOCK, &set, nullptr));
     timer_t timers[4] = {};
     zdtm::Threads threads(
-        4,
+        4, [&](unsigned index) { timers[index] = zdtm::timer_for(gettid(), SIGRTMIN + 1, static_cast<int>(index)); },
         [&](unsigned index) {
-            sigevent event{};
-            event.sigev_notify = SIGEV_THREAD_ID;
-            event.sigev_signo = SIGRTMIN + 1;
-            event.sigev_value.sival_int = static_cast<int>(index);
-            event._sigev_un._tid = gettid();
-            SYS(timer_create(CLOCK_MONOTONIC, &event, &timers[index]));
-        },
-        [&](unsigned index) {
-            const itimerspec soon{{0, 0}, {0, 1000000}};
-            SYS(timer_settime(timers[index], 0, &soon, nullptr));
+            zdtm::let_go_off(timers[index]);
             sigset_t own;
             sigemptyset(&own);
             sigaddset(&own, SIGRTMIN + 1);
