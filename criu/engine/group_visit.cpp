@@ -28,10 +28,9 @@ namespace {
 constexpr std::size_t kText = 4096;  // of what went wrong
 
 std::uint32_t setOfProcess(const PlannedRestore& planned, TreePid pid) {
-    for (const auto& task : planned.tree().tasks)
-        if (task->pid == pid && task->alive())
-            return cgroup::setOf(task->core());
-    return 0;
+    const auto& tasks = planned.tree().byPid;
+    const auto found = tasks.find(pid);
+    return found != tasks.end() && found->second->alive() ? cgroup::setOf(found->second->core()) : 0;
 }
 
 /// Its wait status. The child is ended when a stop is requested.
