@@ -62,7 +62,6 @@ public:
         : run_(run), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
 
     void run() {
-        kernel::raiseFileLimit();  // each process has a descriptor here, and each file of pages
         ImageDir images = takeImages(run_);
         const memory::FilePageSources sources(images, run_.options.checksum.value_or(true));
         const RestoreImages content = readImages(images, sources, run_.log);
@@ -203,6 +202,7 @@ void finishWithoutPages(Run& run, LazyLink& link) {
 }
 
 int serve(Run& run, LazyListener listener) {
+    kernel::raiseFileLimit();  // each process has two descriptors here, and each file of pages one
     announceReady(run);
     LazyLink link = listener.accept(run.stop);
     run.log.info("A restore has connected");

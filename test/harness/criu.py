@@ -35,10 +35,11 @@ class Criu:
         """The command line of one action; the log's name is relative to the images."""
         return [self.binary, action, "--no-default-config", "-D", images, "-o", log, f"-v{self.verbosity}", *options]
 
-    def start(self, action, images, log, options=()):
-        """Starts criu and returns its pid."""
+    def start(self, action, images, log, options=(), before_exec=None):
+        """Starts criu and returns its pid. before_exec: called in its process first."""
         os.makedirs(images, exist_ok=True)
-        return self.init.start(self.argv(action, images, log, options), "/", os.path.join(images, log + ".output"))
+        return self.init.start(self.argv(action, images, log, options), "/", os.path.join(images, log + ".output"),
+                               before_exec=before_exec)
 
     def run(self, action, images, log, options=()):
         """Runs criu to its end. Raises Timeout when it hangs."""

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -14,6 +15,12 @@ from subject import Failed
 import modes
 
 
+def allow_few_files():
+    """For a daemon: fewer descriptors than it has for a tree of some processes, unless it raises its limit. Shells have 1024,
+    which is as little for a tree of some hundred."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (16, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
 class Daemon:
     """criu lazy-pages for one restore."""
 
@@ -21,7 +28,7 @@ class Daemon:
         self.subject = subject
         self.images = subject.images(name)
         self.log = os.path.join(self.images, "lazy-pages.log")
-        self.pid = subject.ours.start("lazy-pages", self.images, "lazy-pages.log", options)
+        self.pid = subject.ours.start("lazy-pages", self.images, "lazy-pages.log", options, allow_few_files)
         name = os.path.join(self.images, "lazy-pages.socket")
         subject.init.until(lambda: os.path.exists(name) or self.pid in subject.init.ended, processes.PATIENCE,
                            "the socket of lazy-pages")
