@@ -136,6 +136,13 @@ bool isEnding(pid_t tid) {
     return ::syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH;
 }
 
+bool hasNothingLeft(pid_t tid) {
+    // Namespaces are given up last of these (do_exit() of Linux), and then there is nothing that the link could show.
+    char target[64];
+    const auto path = join("/proc/", tid, "/task/", tid, "/ns/mnt");
+    return ::readlink(path.c_str(), target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
 std::vector<pid_t> listThreads(pid_t pid) {
     const auto path = join("/proc/", pid, "/task");
     struct Close {

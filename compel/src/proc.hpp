@@ -30,6 +30,10 @@ bool isKernelWorker(pid_t tid);
 /// Whether a thread is on its way out (PF_EXITING), has ended or is gone: it executes nothing of its own any more.
 bool isEnding(pid_t tid);
 
+/// Whether a thread that ends has nothing left to give up: its memory, files and namespaces are gone, and it waits for
+/// others at most.
+bool hasNothingLeft(pid_t tid);
+
 /// Throws Error if the process is gone.
 std::vector<pid_t> listThreads(pid_t pid);
 

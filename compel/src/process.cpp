@@ -15,6 +15,22 @@
 #include "proc.hpp"
 
 namespace compel {
+namespace {
+
+// The threads of a killed process are waited for in no order: of the first process of a pid namespace the thread that
+// happens to be the last one waits for the ends of all others to be noticed (zap_pid_ns_processes() of Linux), so
+// whoever waited for that one first would wait for ever.
+constexpr useconds_t kBetweenLooks = 200;
+
+bool hasEnded(Tracee* thread) {
+    try {
+        return thread->hasEnded();
+    } catch (const TraceeGone&) {
+        return true;
+    }
+}
+
+}  // namespace
 
 FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
     FrozenProcess process = seizeFirst(pid, options);
@@ -201,25 +217,19 @@ void FrozenProcess::detach() {
         std::rethrow_exception(failure);
 }
 
-void FrozenProcess::kill() {
+std::vector<Tracee*> FrozenProcess::sendKill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
-    // In no order: of the first process of a pid namespace the thread that happens to be the last one waits for the
-    // ends of all others to be noticed (zap_pid_ns_processes() of Linux), so whoever waited for that one first would
-    // wait for ever.
-    constexpr useconds_t kPause = 200;
     std::vector<Tracee*> left;
     for (FrozenThread& thread : threads_)
         left.push_back(&thread.tracee);
-    const auto hasEnded = [](Tracee* thread) {
-        try {
-            return thread->hasEnded();
-        } catch (const TraceeGone&) {
-            return true;
-        }
-    };
+    return left;
+}
+
+void FrozenProcess::kill() {
+    std::vector<Tracee*> left = sendKill();
     while (std::erase_if(left, hasEnded), left.size() > 1)
-        ::usleep(kPause);
+        ::usleep(kBetweenLooks);
     try {
         if (!left.empty())
             left.front()->waitEnd();
@@ -229,10 +239,29 @@ void FrozenProcess::kill() {
     release();
 }
 
+bool FrozenProcess::killFirst(std::chrono::milliseconds patience) {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point since = Clock::now();
+    std::vector<Tracee*> left = sendKill();
+    while (std::erase_if(left, hasEnded), !left.empty()) {
+        if (!std::all_of(left.begin(), left.end(), [](const Tracee* thread) { return hasNothingLeft(thread->tid()); }))
+            since = Clock::now();
+        if (Clock::now() - since >= patience)
+            break;
+        ::usleep(kBetweenLooks);
+    }
+    disown();
+    return left.empty();
+}
+
 void FrozenProcess::killAtExit() {
     SeizeOptions options = leader().options();
     options.killOnExit = true;
     leader().setOptions(options);
+    disown();
+}
+
+void FrozenProcess::disown() noexcept {
     for (FrozenThread& thread : threads_)
         thread.tracee.disown();
     release();

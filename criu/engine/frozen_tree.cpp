@@ -15,6 +15,7 @@
 #include "criu/cgroup/freezer.hpp"
 #include "criu/engine/nested_pids.hpp"
 #include "criu/engine/stopped.hpp"
+#include "criu/engine/tree_end.hpp"
 #include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/tasks.hpp"
 
@@ -255,28 +256,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
 }
 
 bool FrozenTree::kill() {
-    // Signals of its own namespace can't end the first process of that, nor does SIGKILL (pid_namespaces(7)).
-    constexpr HostPid kFirst(1);
-    const bool rootStays = rootPid() == kFirst;
-    // The first process of a pid namespace ends when whoever else was there has been waited for, maybe by a parent that
-    // isn't there and has to end for that. So with such namespaces none is waited for before all are killed; whoever
-    // waits for the root is told of its end when its tracer has noticed that, which is the last thing here.
-    const bool nested = !pids_.nested().empty();
-    const bool together = nested && rootStays;
-    if (nested && !together)
-        for (const auto& task : tasks_)
-            if (task->alive())
-                ::kill(task->pid().value, SIGKILL);
-    // The root last: whoever waits for it may rely on the others being gone, and the first process of a pid namespace
-    // ends only when nobody else is left in it.
-    for (std::size_t i = tasks_.size(); i > 0; --i) {
-        if (!tasks_[i - 1]->alive())
-            continue;
-        if (together || tasks_[i - 1]->pid() == kFirst)
-            tasks_[i - 1]->process->killAtExit();
-        else
-            tasks_[i - 1]->process->kill();
-    }
+    const bool rootStays = endTasks(*this, log_);
     clear();
     if (freezer_)
         freezer_->release();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Processes of a pid namespace, seen from its init."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -32,6 +33,17 @@ class Init:
         # Waited for with sigtimedwait, so that no end is noticed late.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         self.ended = {}
+        self._started = set()
+        self._adopts = True
+
+    @contextlib.contextmanager
+    def adopting_nobody(self):
+        """Meanwhile only children that this process has started are reaped, as by the init of many a container."""
+        self._adopts = False
+        try:
+            yield
+        finally:
+            self._adopts = True
 
     def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False,
               own_users=None, passed=None):
@@ -46,6 +58,7 @@ class Init:
             pid = _fork_in_new_pid_namespace() if own_pids else os.fork()
         if pid:
             self.ended.pop(pid, None)
+            self._started.add(pid)
             return pid
         try:
             if session:
@@ -72,14 +85,23 @@ class Init:
 
     def reap(self):
         """Collects all that have ended, without waiting."""
-        while True:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            self.ended[pid] = Ended(status, usage)
+        if self._adopts:
+            while self._reap(-1):
+                pass
+        else:
+            for pid in sorted(self._started):
+                self._reap(pid)
+
+    def _reap(self, which):
+        try:
+            pid, status, usage = os.wait4(which, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if pid == 0:
+            return False
+        self._started.discard(pid)
+        self.ended[pid] = Ended(status, usage)
+        return True
 
     def pause(self, seconds):
         """Sleeps until a child ends, at most this long."""

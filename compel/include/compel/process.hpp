@@ -63,6 +63,10 @@ public:
     void detach();
     /// Ends the process with SIGKILL and waits until its threads are gone; its parent sees the usual zombie.
     void kill();
+    /// The same for the first process of a pid namespace, which ends only when everybody else in there has been reaped,
+    /// whose parents may be outside and don't wait for them. False: for as long as `patience` nothing but that has held
+    /// it up. It ends by itself when it can, and stays traced until the calling thread ends.
+    [[nodiscard]] bool killFirst(std::chrono::milliseconds patience);
     /// The kernel ends the process with SIGKILL when the calling thread ends, and not before; its threads stand still
     /// until then. For the first process of the caller's own pid namespace: it can't be killed from inside.
     void killAtExit();
@@ -78,6 +82,9 @@ private:
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
+    /// Returns the threads, whose ends are to be waited for.
+    std::vector<Tracee*> sendKill();
+    void disown() noexcept;
     void release() noexcept;
 
     pid_t pid_;

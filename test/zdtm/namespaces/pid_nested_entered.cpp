@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also init-reaps-nobody,visitor-unreaped
 // zdtm: fails-with-4.2 it restores one pid namespace only
 #include <fcntl.h>
 #include <sched.h>
