@@ -69,7 +69,7 @@ constexpr FileKind kKinds[] = {
      [](Restore with) { return device::makeDeviceFileRestore(with.devices); }},
     {FD_TYPES__UND, [](Dump) { return files::makeRefusedDump(); }, nullptr},
     {FD_TYPES__UNIXSK, [](Dump with) { return sockets::makeUnixDump(with.carriers); },
-     [](Restore with) { return sockets::makeUnixRestore(with.carried); }},
+     [](Restore with) { return sockets::makeUnixRestore(with.carried, with.remaps); }},
     {FD_TYPES__INETSK, [](Dump with) { return sockets::makeInetDump(with.network); },
      [](Restore with) { return sockets::makeInetRestore(with.network); }},
     {FD_TYPES__NETLINKSK, [](Dump) { return sockets::makeNetlinkDump(); },

@@ -12,6 +12,8 @@
 #include "criu/engine/restored_files.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "criu/sockets/unix_plan.hpp"
+#include "images/fdinfo.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::engine {
@@ -52,8 +54,18 @@ namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan) {
         plan.files.setMounts(std::move(hidden), std::move(linker));
         plan.files.createDeleted(model::IdMap(), to);
     };
-    return makeNamespaceRestores(
-        {inputs, plan.cgroups, plan.networkLock, networkLockName(plan.content), {putByPlugin, makeDeletedFiles}});
+    const auto namedDirectories = [&plan] {
+        namespaces::NamedDirectories named;
+        for (const auto& [mount, directories] : sockets::directoriesOfNames(plan.files.entries(FD_TYPES__UNIXSK)))
+            for (const auto& [path, stays] : directories)
+                named[mount][path] = stays ? namespaces::DirectoryUse::Kept : namespaces::DirectoryUse::Removed;
+        return named;
+    };
+    return makeNamespaceRestores({inputs,
+                                  plan.cgroups,
+                                  plan.networkLock,
+                                  networkLockName(plan.content),
+                                  {putByPlugin, makeDeletedFiles, namedDirectories}});
 }
 
 }  // namespace criu::engine

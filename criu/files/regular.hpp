@@ -111,6 +111,11 @@ public:
     /// The same for a path on a mount, by its id in images.
     [[nodiscard]] std::string pathTo(int mount, const std::string& path) const;
 
+    /// The directory that a path on a mount is in or below, if no path leads there; else null.
+    [[nodiscard]] const HiddenDirectory* findHidden(int mount, std::string_view path) const {
+        return files::findHidden(hidden_, mount, path);
+    }
+
     /// Whether the file had no path of its own any more, so that images have it, or the dump gave it another name.
     [[nodiscard]] bool has(FileId regular) const { return remaps_.contains(regular); }
     /// That other name; null if it has none. Known once links are noted.

@@ -5,12 +5,30 @@
 
 namespace criu::files {
 
+namespace {
+
+bool liesBelow(std::string_view directory, std::string_view path) {
+    return path.starts_with(directory) && (directory.empty() || directory.back() == '/' ||
+                                           path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+}  // namespace
+
+const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::string_view path) {
+    const HiddenDirectory* innermost = nullptr;
+    for (auto [at, end] = mounts.equal_range(mount); at != end; ++at)
+        if (liesBelow(at->second.path, path) &&
+            (innermost == nullptr || at->second.path.size() > innermost->path.size()))
+            innermost = &at->second;
+    return innermost;
+}
+
 std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path) {
-    const auto found = mounts.find(mount);
-    if (found == mounts.end() || !path.starts_with(found->second.mountPoint))
+    const HiddenDirectory* const hidden = findHidden(mounts, mount, path);
+    if (hidden == nullptr)
         return {};
-    path.remove_prefix(found->second.mountPoint.size());
-    return fmt::format("/proc/self/fd/{}/{}", found->second.root->get(), path);
+    path.remove_prefix(hidden->path.size());
+    return fmt::format("/proc/self/fd/{}/{}", hidden->directory->get(), path);
 }
 
 TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind, std::set<int> late)

@@ -14,16 +14,20 @@
 
 namespace criu::files {
 
-/// A mount that no path leads to, because others cover it.
-struct HiddenMount {
-    std::string mountPoint;
-    std::shared_ptr<const UniqueFd> root;
+/// A directory on a mount that no path leads to, because other mounts cover it: the root of the mount, or one below.
+struct HiddenDirectory {
+    std::string path;  ///< where it would be if nothing covered it
+    std::shared_ptr<const UniqueFd> directory;
 };
-using HiddenMounts = std::map<int, HiddenMount>;  ///< by mount id
+using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< by mount id
 
 /// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images, paths
 /// from the root of each one's namespace. Throws Error.
 using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
+
+/// The hidden directory that a path on a mount is in or below, the innermost one if there are several; null if no such
+/// one is known.
+[[nodiscard]] const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::string_view path);
 
 /// A path on a hidden mount as criu can use it; empty if the mount isn't among these.
 [[nodiscard]] std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path);

@@ -347,7 +347,8 @@ files::TreeRoot MountDump::treeRoot() const {
     for (auto& [id, fd] : openAll(wanted))
         for (const Space& space : spaces_)
             if (const Mount* const mount = space.mounts.find(id))
-                hidden[id] = {mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))};
+                hidden.emplace(
+                    id, files::HiddenDirectory{mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))});
     return {std::move(roots), std::move(hidden), files::TreeRoot::Mounts::Dumped, std::move(late)};
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/names.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/fd_store.hpp"
@@ -222,6 +223,7 @@ files::HiddenMounts MountRestore::makeMounts() {
     const ErrorContext context([] { return "make the mount namespace of the tree"; });
     log_.info("Making {} mounts", mounts_.all().size());
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
+    covered_.want(helpers_.namedDirectories());
     yard_.makeAll();
     attachAll();
     makeOverlays();
@@ -290,10 +292,13 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     for (const MountImages::Space& space : mounts_.spaces())
         for (const Mount& mount : space.mounts.all())
             if (&space == &first && !paths.isReachable(mount))
-                hidden[mount.id] = {mount.mountPoint, std::make_shared<const UniqueFd>(store_->inherit(
-                                                          kernel::FdKey::Mount, copyOf(yard_.made(mount.id))))};
+                hidden.emplace(
+                    mount.id,
+                    files::HiddenDirectory{mount.mountPoint, std::make_shared<const UniqueFd>(store_->inherit(
+                                                                 kernel::FdKey::Mount, copyOf(yard_.made(mount.id))))});
             else if (const auto place = places_.find(space.number); place != places_.end() && place->second.root)
-                hidden[mount.id] = {"", place->second.root};
+                hidden.emplace(mount.id, files::HiddenDirectory{"", place->second.root});
+    covered_.moveTo(hidden, *store_);
     return hidden;
 }
 
@@ -467,6 +472,10 @@ void MountRestore::attach(const MountTree& tree) {
             const auto below = pathBelow(parent.mountPoint, child->mountPoint);
             if (!below)
                 fail("it doesn't lie below its parent, {}", parent.describe());
+            if (&tree == &mounts_.main())
+                covered_.openBelow(parent, yard_.made(parent.id), *child);
+            else
+                covered_.requireNone(parent, *child);
             kernel::attachMountBelow(yard_.made(child->id), yard_.made(parent.id), *below);
         }
     }

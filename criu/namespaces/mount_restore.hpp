@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "criu/files/regular.hpp"
 #include "criu/files/tree_root.hpp"
+#include "criu/namespaces/mount_covered.hpp"
 #include "criu/namespaces/mount_helpers.hpp"
 #include "criu/namespaces/mount_images.hpp"
 #include "criu/namespaces/mount_yard.hpp"
@@ -71,7 +71,8 @@ private:
     MountImages mounts_;
     NestedProcs procs_;
     MountYard yard_;
-    kernel::FdStore* store_ = nullptr;       ///< from prepare() on
+    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
+    CoveredDirectories covered_;
     std::set<int> attached_;                 ///< mounts that are in their places
     std::map<std::uint32_t, Place> places_;  ///< by number of the namespace
 };

@@ -164,7 +164,7 @@ std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, c
         name.text = address;
         auto sender = std::make_shared<UniqueFd>(opener_.toServiceRange(create(SOCK_DGRAM)));
         try {
-            bindName(sender->get(), name, PathFate::Removed);
+            bindName(sender->get(), name, PathFate::Removed, nullptr);
             found->second = std::move(sender);
         } catch (const Error& error) {
             opener_.log().warn("What waits in {} loses the name of its sender: {}", target.shown(), error.what());

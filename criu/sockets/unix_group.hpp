@@ -16,6 +16,10 @@
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix_name.hpp"
 
+namespace criu::files {
+class PathRemaps;
+}
+
 namespace criu::sockets {
 
 /// Values of unix_sk_entry.uflags.
@@ -54,7 +58,8 @@ struct UnixSocket {
 /// all of them, so it never has to wait for another.
 class UnixGroup final : public files::RestoredFile {
 public:
-    UnixGroup(const ProcessLock& lock, const CarriedSockets& carried) : lock_(lock), carried_(carried) {}
+    UnixGroup(const ProcessLock& lock, const CarriedSockets& carried, const files::PathRemaps& remaps)
+        : lock_(lock), carried_(carried), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
     /// Whether the group binds or looks up paths, during which no other process may do so (ProcessLock).
@@ -90,6 +95,7 @@ private:
 
     const ProcessLock& lock_;
     const CarriedSockets& carried_;
+    const files::PathRemaps& remaps_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
     std::vector<const UnixSocket*> given_;  ///< from outside or by a carrier: they are as they are

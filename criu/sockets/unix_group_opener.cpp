@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/files/regular.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/unix_peer.hpp"
 #include "images/rpc.hpp"
@@ -115,9 +117,22 @@ void UnixGroupOpener::provide(UnixSocket& socket, UniqueFd fd) {
 void UnixGroupOpener::giveName(UnixSocket& socket) {
     if (socket.name.empty())
         return;
-    UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept);
+    UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept,
+                             hiddenPlaceOf(socket.name));
     if (file)
         files_[&socket] = std::make_shared<UniqueFd>(opener_.toServiceRange(std::move(file)));
+}
+
+const files::HiddenDirectory* UnixGroupOpener::hiddenPlaceOf(const UnixName& name) const {
+    if (!name.isPath())
+        return nullptr;
+    const std::string path = name.path();
+    const files::HiddenDirectory* const hidden = group_.remaps_.findHidden(name.mount, path);
+    // Names in further namespaces are made where paths of those lead. The directory of one that is gone may be gone,
+    // too.
+    if (hidden == nullptr || hidden->path.empty() || (name.deleted && hidden->path != parentDirectory(path)))
+        return nullptr;
+    return hidden;
 }
 
 void UnixGroupOpener::connectTo(int fd, const UnixSocket& target) {
@@ -149,7 +164,7 @@ void UnixGroupOpener::adoptGiven() {
         if (inherited >= 0)
             given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
         else if (socket->has(UnixFlag::Callback)) {
-            freeName(socket->name);
+            freeName(socket->name, hiddenPlaceOf(socket->name));
             given = group_.carried_.open(socket->entry->ino);
         }
         if (!given)

@@ -10,6 +10,10 @@
 #include "criu/kernel/effective_ids.hpp"
 #include "criu/sockets/unix_group.hpp"
 
+namespace criu::files {
+struct HiddenDirectory;
+}
+
 namespace criu::sockets {
 
 /// Makes all sockets of a group: names, connections, and what waits in queues unless that has to be put off. Options,
@@ -32,6 +36,8 @@ private:
     [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
     void provide(UnixSocket& socket, UniqueFd fd);
     void giveName(UnixSocket& socket);
+    /// The directory that its name is in or below, if other mounts cover that; else null.
+    [[nodiscard]] const files::HiddenDirectory* hiddenPlaceOf(const UnixName& name) const;
     void connectTo(int fd, const UnixSocket& target);
     /// Does what the kernel remembers the doer of as whoever did it before, as far as that is known.
     void as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work);

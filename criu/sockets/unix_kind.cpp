@@ -34,7 +34,7 @@ private:
 
 class UnixKindRestore final : public files::FileKindRestore {
 public:
-    explicit UnixKindRestore(const CarriedSockets& carried) : plan_(carried) {}
+    UnixKindRestore(const CarriedSockets& carried, const files::PathRemaps& remaps) : plan_(carried, remaps) {}
 
     void prepare(files::FileRestore& restore) override { plan_.load(restore); }
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
@@ -51,8 +51,9 @@ std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers) {
     return std::make_unique<UnixKindDump>(carriers);
 }
 
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried) {
-    return std::make_unique<UnixKindRestore>(carried);
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried,
+                                                        const files::PathRemaps& remaps) {
+    return std::make_unique<UnixKindRestore>(carried, remaps);
 }
 
 }  // namespace criu::sockets

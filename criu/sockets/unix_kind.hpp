@@ -3,12 +3,16 @@
 
 #include "criu/files/file_kind.fwd.hpp"
 
+namespace criu::files {
+class PathRemaps;
+}
+
 namespace criu::sockets {
 class CarriedSockets;
 class SocketCarriers;
 
 /// Unix sockets of all types, with names, connections, queues and what is in flight in them.
 std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers);
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried);
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried, const files::PathRemaps& remaps);
 
 }  // namespace criu::sockets

@@ -157,6 +157,14 @@ void removeStale(const UnixName& name, const kernel::CreatedName& at) {
         failWith(code, "remove the stale socket {}", name.shown());
 }
 
+/// The last component of a path below a hidden directory.
+kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_view path) {
+    path.remove_prefix(hidden.path.size());
+    while (path.starts_with('/'))
+        path.remove_prefix(1);
+    return kernel::CreatedName::below(hidden.directory->get(), std::string(path));
+}
+
 /// Binds to a path, where `at` is its last component, and puts the file there if nothing has the name.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
     OtherRoot apart(at);
@@ -203,11 +211,32 @@ std::string_view UnixName::address() const {
     return isPath() ? withoutEnd(text) : std::string_view(text);
 }
 
+std::string UnixName::path() const {
+    return (std::filesystem::path(directory.empty() ? "/" : directory) / address()).lexically_normal();
+}
+
 std::string UnixName::shown() const {
     if (isPath() && !directory.empty() && text.front() != '/')
         return fmt::format("{}/{}", directory, showAddress(text));
     return showAddress(text);
 }
+
+namespace {
+
+/// For a socket whose file is at `path`, on a mount that another covers there: a restore knows the mount and the name.
+void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
+                       const files::TreeRoot& tree) {
+    if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfFurther(entry.mnt_id))
+        fail(
+            "{} is bound to {}, which no path leads to in the mount namespace of the first process, so it can't be "
+            "restored",
+            file.describe(), path);
+    if (UnixName::of(entry).path() != path)
+        fail("{} is bound to {} by the name {}, and another mount lies over it now, which can't be restored",
+             file.describe(), path, UnixName::of(entry).shown());
+}
+
+}  // namespace
 
 void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena) {
@@ -223,41 +252,41 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         out.has_mnt_id = 1;
         out.mnt_id = mount;
     }
+    const std::string_view plain = withoutEnd(name);
     const bool found = ::lstat(tree.at(path, mount).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
                        there.st_ino == stat.st_ino;
     if (!found && path.ends_with(kDeleted)) {
         path.resize(path.size() - kDeleted.size());
         out.has_deleted = 1;
         out.deleted = 1;
-    } else if (tree.isOwn() && (!found || tree.isCovered(mount))) {
-        fail("{} is bound to {}, where another mount lies over it now, which can't be dumped yet", file.describe(),
-             path);
     }
     auto& permissions = *arena.make<FilePermsEntry>();
     permissions.mode = stat.st_mode;
     permissions.uid = dump.ids().innerUid(stat.st_uid);
     permissions.gid = dump.ids().innerGid(stat.st_gid);
     out.file_perms = &permissions;
-    const std::string_view plain = withoutEnd(name);
     if (!plain.starts_with('/'))
         out.name_dir = arena.string(bindDirectory(file, plain, path));
+    if (tree.isOwn() && out.deleted == 0 && (!found || tree.isCovered(mount)))
+        requireRestorable(file, out, path, tree);
 }
 
-UniqueFd bindName(int fd, const UnixName& name, PathFate fate) {
+UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::HiddenDirectory* hidden) {
     if (!name.isPath()) {
         const Address address(name.text);
         sys(::bind(fd, address.get(), address.length), "bind a socket to {}", name.shown());
         return {};
     }
     const std::string path(name.address());
+    const bool makesWay = fate == PathFate::Removed && hidden == nullptr;
     kernel::CreatedDirectories base;
-    if (fate == PathFate::Removed)
+    if (makesWay)
         base.make(name.directory);
-    const Excursion excursion(name.directory);
+    const Excursion excursion(hidden == nullptr ? name.directory : std::string());
     kernel::CreatedDirectories parents;
-    if (fate == PathFate::Removed)
+    if (makesWay)
         parents.make(parentDirectory(path));
-    kernel::CreatedName at(path);
+    kernel::CreatedName at = hidden != nullptr ? nameBelow(*hidden, name.path()) : kernel::CreatedName(path);
     if (fate == PathFate::Kept)
         removeStale(name, at);
     UniqueFd file = bindFile(fd, name, path, at, fate);
@@ -266,11 +295,12 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate) {
     return file;
 }
 
-void freeName(const UnixName& name) {
+void freeName(const UnixName& name, const files::HiddenDirectory* hidden) {
     if (!name.isPath() || name.deleted)
         return;
-    const Excursion excursion(name.directory);
-    kernel::CreatedName at{std::string(name.address())};
+    const Excursion excursion(hidden == nullptr ? name.directory : std::string());
+    kernel::CreatedName at =
+        hidden != nullptr ? nameBelow(*hidden, name.path()) : kernel::CreatedName(std::string(name.address()));
     removeStale(name, at);
 }
 

@@ -9,6 +9,10 @@
 #include "criu/model/id_map.hpp"
 #include "images/sk-unix.hpp"
 
+namespace criu::files {
+struct HiddenDirectory;
+}
+
 /// Names of Unix sockets: paths and abstract names.
 namespace criu::sockets {
 
@@ -31,6 +35,8 @@ struct UnixName {
     [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
     /// What is passed to bind(2) and connect(2) behind the family.
     [[nodiscard]] std::string_view address() const;
+    /// Of a name that is a path: the absolute one, without "." and "..".
+    [[nodiscard]] std::string path() const;
     /// "/run/x", "@abstract".
     [[nodiscard]] std::string shown() const;
 };
@@ -46,12 +52,13 @@ enum class PathFate {
 };
 
 /// Gives `fd` its name. For paths: with mode and owner of the file; the descriptor that is returned (O_PATH) leads to
-/// the socket even if the name is gone. Only one process at a time may do this, see ProcessLock.
-UniqueFd bindName(int fd, const UnixName& name, PathFate fate);
+/// the socket even if the name is gone. `hidden`: the directory that a path is in or below, if no path leads there;
+/// else null. Only one process at a time may do this, see ProcessLock.
+UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::HiddenDirectory* hidden);
 
 /// Removes the socket file that the dumped process has left at a path, for somebody else (a plugin) to bind a socket
 /// there; as bindName() does before it binds. Does nothing for other names.
-void freeName(const UnixName& name);
+void freeName(const UnixName& name, const files::HiddenDirectory* hidden);
 
 /// Connects to `name`. `path`: what bindName() returned for it, if it is a path of this restore; -1 otherwise.
 void connectName(int fd, const UnixName& name, int path);

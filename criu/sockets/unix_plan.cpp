@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
 #include "criu/files/open_fd.hpp"
 #include "images/fdinfo.hpp"
 
@@ -141,7 +142,7 @@ void UnixPlan::makeGroups() {
             continue;
         auto& group = groups[sets.find_set(numbers.at(&socket))];
         if (!group)
-            group = std::make_shared<UnixGroup>(lock_, carried_);
+            group = std::make_shared<UnixGroup>(lock_, carried_, remaps_);
         group->add(socket);
         groups_.emplace(socket.id, group);
     }
@@ -152,6 +153,20 @@ std::shared_ptr<UnixGroup> UnixPlan::groupOf(FileId id) const {
     if (found == groups_.end())
         fail("file {} is a unix socket outside of the tree", id);
     return found->second;
+}
+
+std::map<int, std::map<std::string, bool>> directoriesOfNames(std::span<const FileEntry* const> entries) {
+    std::map<int, std::map<std::string, bool>> all;
+    for (const FileEntry* const file : entries) {
+        if (file->usk == nullptr || (file->usk->uflags & static_cast<std::uint32_t>(UnixFlag::Outside)) != 0)
+            continue;
+        const UnixName name = UnixName::of(*file->usk);
+        if (name.isPath() && name.mount > 0) {
+            bool& stays = all[name.mount][parentDirectory(name.path())];
+            stays = stays || !name.deleted;
+        }
+    }
+    return all;
 }
 
 }  // namespace criu::sockets

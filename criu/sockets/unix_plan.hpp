@@ -4,6 +4,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "criu/files/file_restore.hpp"
 #include "criu/sockets/unix_group.hpp"
@@ -13,7 +15,8 @@ namespace criu::sockets {
 /// All Unix sockets of the images, in groups that have to be opened together.
 class UnixPlan {
 public:
-    explicit UnixPlan(const CarriedSockets& carried) : carried_(carried) {}
+    /// `remaps`: knows the directories of names that other mounts cover.
+    UnixPlan(const CarriedSockets& carried, const files::PathRemaps& remaps) : carried_(carried), remaps_(remaps) {}
 
     /// Throws Error where the images contradict themselves.
     void load(files::FileRestore& restore);
@@ -28,6 +31,7 @@ private:
     void makeGroups();
 
     const CarriedSockets& carried_;
+    const files::PathRemaps& remaps_;
     ProcessLock lock_;
     SocketQueues queues_;
     std::deque<UnixSocket> sockets_;
@@ -35,5 +39,9 @@ private:
     std::map<std::uint32_t, UnixSocket*> byInode_;
     std::map<FileId, std::shared_ptr<UnixGroup>> groups_;
 };
+
+/// The directories that sockets of the tree have their names in, by the mounts that these are on, and whether a name is
+/// still there. Throws Error.
+[[nodiscard]] std::map<int, std::map<std::string, bool>> directoriesOfNames(std::span<const FileEntry* const> entries);
 
 }  // namespace criu::sockets

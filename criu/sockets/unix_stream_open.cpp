@@ -74,7 +74,7 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
     if (listener == nullptr) {
         passing = opener_.toServiceRange(create(type));
         try {
-            file = bindName(passing.get(), accepted.name, PathFate::Removed);
+            file = bindName(passing.get(), accepted.name, PathFate::Removed, hiddenPlaceOf(accepted.name));
         } catch (const Error& error) {
             if (error.code() != EADDRINUSE)
                 throw;
