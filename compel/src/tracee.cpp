@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/remote_memory.hpp>
 #include <compel/tracee.hpp>
 
 #include <sched.h>
@@ -282,19 +283,25 @@ void Tracee::requeueSignal() {
 
 bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
     constexpr unsigned most = 4096;
-    const auto isInside = [&](const Registers& now) { return start <= now.ip() && now.ip() < end; };
+    const auto isInside = [&](std::uint64_t at) { return start <= at && at < end; };
     const Registers first = registers();
-    if (!isInside(first))
+    std::uint64_t at = first.ip();
+    if (!isInside(at))
         return true;
     if (stop_->kind != StopInfo::Kind::Interrupted || first.inSyscall())
         return false;
     const SignalMask mask = signalMask();
     if ((mask & signalBit(SIGTRAP)) != 0)
         return false;
+    // A call may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change what is put back.
+    const RemoteMemory memory(tid_);
+    const auto isBeforeCall = [&] {
+        auto instruction = syscallInstructionBytes;
+        return memory.readSome(at, instruction) == instruction.size() && entersKernel(instruction);
+    };
     setSignalMask(allSignals & ~signalBit(SIGTRAP));
-    bool inside = true;
     try {
-        for (unsigned steps = 0; steps < most && inside; ++steps) {
+        for (unsigned steps = 0; steps < most && isInside(at) && !isBeforeCall(); ++steps) {
             resume(PTRACE_SINGLESTEP, 0);
             const StopInfo info = waitStop();
             if (info.kind == StopInfo::Kind::Exited)
@@ -302,7 +309,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
             if (info.kind != StopInfo::Kind::Signal || info.signal != SIGTRAP || signalInfo().si_code <= 0)
                 break;  // somebody has sent it a signal
             swallowSignal();
-            inside = isInside(registers());
+            at = registers().ip();
         }
         requeueSignal();
     } catch (const TraceeGone&) {
@@ -313,7 +320,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
         throw;
     }
     setSignalMask(mask);
-    return !inside;
+    return !isInside(at);
 }
 
 void Tracee::resume(long number, int signal) {

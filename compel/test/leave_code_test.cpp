@@ -2,11 +2,14 @@
 #include <compel/process.hpp>
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <sstream>
 #include <thread>
 
@@ -114,6 +117,41 @@ TEST_CASE("a thread runs on out of some code, and is stopped and masked as befor
     }));
     child.say("end");
     CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a thread that is about to make a system call doesn't make it") {
+    struct Words {
+        volatile int waits;
+        volatile int mayGo;
+    };
+    void* const memory = ::mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    auto* const words = static_cast<Words*>(memory);
+    Child child([words](const Child::Talk&) {
+        ::syscall(SYS_getpid);  // the linker has found the function then
+        words->waits = 1;
+        while (words->mayGo == 0)
+            continue;
+        ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);  // for ever
+        return 1;
+    });
+    REQUIRE(test::eventually([words] { return words->waits == 1; }));
+    {
+        FreezeOptions options;
+        options.seize.longestWait = std::chrono::seconds(1);
+        auto process = FrozenProcess::freeze(child.pid(), options);
+        Tracee& tracee = process.leader();
+        const SignalMask mask = tracee.signalMask();
+        words->mayGo = 1;
+        CHECK_FALSE(tracee.leaveCode(0, ~std::uint64_t{0}));
+        REQUIRE(tracee.stopped());
+        CHECK(tracee.stopped()->kind == StopInfo::Kind::Interrupted);
+        CHECK_FALSE(tracee.registers().inSyscall());
+        CHECK(tracee.signalMask() == mask);
+        process.detach();
+    }
+    child.awaitState('S');
+    ::munmap(memory, sizeof(Words));
 }
 
 TEST_CASE("a thread that blocks SIGTRAP stays where it is") {

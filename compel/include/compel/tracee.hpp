@@ -122,7 +122,8 @@ public:
     void cont(int signal = 0);
     /// Runs the thread on, one instruction after the other, until it isn't in the code from `start` to `end` any more,
     /// and has it in an Interrupted or GroupStop stop again. Signals that come meanwhile wait in their queues. For
-    /// short functions: false if it is still in there after some thousand instructions.
+    /// short functions: false if it is still in there after some thousand instructions, or comes to a system call,
+    /// which it doesn't make: it may not return.
     ///
     /// Also false, without having run, if the thread is in a system call, or if it blocks SIGTRAP, by which each
     /// instruction is reported: the kernel would unblock it for good and make it fatal (force_sig_info_to_task()). It

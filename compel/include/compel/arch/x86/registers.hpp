@@ -101,5 +101,10 @@ constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
 
 /// Bytes of the instruction that enters the kernel for a system call.
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
+/// Whether it is that one, or one of those that 32-bit code has: sysenter, int $0x80.
+constexpr bool entersKernel(const std::array<std::byte, 2>& instruction) noexcept {
+    return instruction == syscallInstructionBytes || instruction == std::array{std::byte{0x0f}, std::byte{0x34}} ||
+           instruction == std::array{std::byte{0xcd}, std::byte{0x80}};
+}
 
 }  // namespace compel

@@ -37,5 +37,8 @@ using ThreadSegments = std::array<std::byte, 0>;
 
 inline constexpr std::array<std::byte, 4> syscallInstructionBytes{std::byte{0x01}, std::byte{0x00}, std::byte{0x00},
                                                                   std::byte{0xd4}};
+constexpr bool entersKernel(const std::array<std::byte, 4>& instruction) noexcept {
+    return instruction == syscallInstructionBytes;
+}
 
 }  // namespace compel
