@@ -258,8 +258,9 @@ public:
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
-    /// The process in which startDump() was called, a child of the calling one, has failed or was killed: it may not
-    /// have undone all that it did to processes, which run.
+    /// The dump has failed, in this process or a child of it in which startDump() was called, or that child was killed.
+    /// Not all that was done to processes may have been undone; they run again, if they could be let go. Called by both
+    /// processes: there is nothing left to do for the second one.
     virtual void rescue(Log&, const ImageDir& /*of the dump*/) noexcept {}
     /// Processes are about to be pre-dumped, which takes their memory only: the place to log what that leaves out.
     virtual void notePreDump(std::span<const HostPid> /*processes*/, Log&) {}

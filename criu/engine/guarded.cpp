@@ -68,6 +68,18 @@ Answer answerTo(model::StageListeners& listeners, Stage stage, std::vector<std::
     return answer;
 }
 
+UniqueFd copyOf(const UniqueFd& fd) noexcept {
+    return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+/// For processes of a dump that has failed, which run again: device subsystems undo what they couldn't before that, or
+/// what the process that had done it couldn't any more. Nothing is done a second time.
+void rescueDevices(Run& run, UniqueFd imagesDir) {
+    const ImageDir images(std::move(imagesDir), "the images directory");
+    for (const auto& subsystem : run.devices)
+        subsystem->rescue(run.log, images);
+}
+
 /// The guardian's side: it waits for the end of the working process, and does for it meanwhile what is asked for.
 class Watch {
 public:
@@ -136,9 +148,7 @@ private:
             return 0;
         if (WIFSIGNALED(status))
             run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
-        const ImageDir images(UniqueFd(::fcntl(run_.imagesDir.get(), F_DUPFD_CLOEXEC, 0)), "the images directory");
-        for (const auto& subsystem : run_.devices)
-            subsystem->rescue(run_.log, images);
+        rescueDevices(run_, copyOf(run_.imagesDir));
         if (networkLocked_ && (abandoned_ || WIFSIGNALED(status)))
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -291,7 +301,10 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         const NoOuterContexts reported;  // by this process itself
         run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
+        UniqueFd imagesDir = copyOf(run.imagesDir);  // the work takes that
         const int status = work(link);
+        if (status != 0)
+            rescueDevices(run, std::move(imagesDir));  // here, too: the guardian may be gone
         run.log.endStages();
         if (status == 0)
             link.letEndFirst();

@@ -60,7 +60,7 @@ void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Ar
 CudaDump::~CudaDump() {
     if (released_ || processes_.empty())
         return;
-    // The process that watches this one looks at all of them once more when everything runs again.
+    // CudaSubsystem::rescue() looks at all of them once more when everything runs again.
     try {
         bringBack();
     } catch (const std::exception& error) {
@@ -169,7 +169,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
     if (!std::exchange(process.locked, false))
         return;
     try {
-        // A dump that fails when it has just been stopped: whoever watches the dump unlocks it when it runs again.
+        // A dump that fails when it has just been stopped: CudaSubsystem::rescue() unlocks it when it runs again.
         if (isTraceStopped(pid, process.thread))
             return;
         callAlone([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,

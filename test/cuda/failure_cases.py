@@ -137,6 +137,22 @@ def is_left(run, driver):
     return run.alive()
 
 
+def killed_before_checkpoint(settings):
+    """criu is killed when processes stand still, before the driver is asked to copy anything out: they are unlocked."""
+    with running(settings, ["unshare", "--net", settings.counter, "16"]) as run:
+        script = os.path.join(run.work, "script.sh")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n[ \"$CRTOOLS_SCRIPT_ACTION\" != network-lock ] || kill -KILL $PPID\n")
+        os.chmod(script, 0o755)
+        with begin(run, "dump", "none", "-t", str(run.pid), "--action-script", script) as dump:
+            require_failure(dump)
+        if dump.returncode != -signal.SIGKILL:
+            raise Failed(f"criu wasn't killed by its script but ended with {dump.returncode}: {run.why('dump')}")
+        run.until(lambda: not traced(run.pid), 60, "the end of what a killed dump was at")
+        Driver(settings).until(run, RUNNING)
+        run.end(1)
+
+
 def killed_with_others_lock(settings):
     """What somebody else had locked is locked again when a dump is killed that had checkpointed it."""
     driver = Driver(settings)

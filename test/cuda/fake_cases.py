@@ -9,7 +9,7 @@ import time
 
 from cases import Failed, Settings, counter
 from failure_cases import (failed_before, failed_restore, fault, interrupted, interrupted_restore, killed, killed_at_moments,
-                           killed_beside_namesake, killed_with_others_lock, left_open, lost, mute, nested, not_brought_back,
+                           killed_before_checkpoint, killed_beside_namesake, killed_with_others_lock, left_open, lost, mute, nested, not_brought_back,
                            refused_by_others, restores_killed_at_moments, stopped)
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
@@ -159,6 +159,7 @@ CASES = {
     "a stopped process": stopped,
     "killed in a checkpoint": lambda settings: killed(settings, "checkpoint=hang"),
     "killed while contents are copied out": lambda settings: killed(settings, "checkpoint=slow"),
+    "killed before a checkpoint": killed_before_checkpoint,
     "killed at moments of a dump": killed_at_moments,
     "killed at moments of a restore": restores_killed_at_moments,
     "killed when somebody else had locked it": killed_with_others_lock,
