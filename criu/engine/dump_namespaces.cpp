@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_namespaces.hpp"
 
+#include <algorithm>
+
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/frozen_tree.hpp"
@@ -61,7 +63,13 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
               [&guardian] { guardian.require(Stage::NetworkLock); },
               [&guardian] { (void)guardian.notify(Stage::NetworkUnlock); },
               surroundings_},
-      kinds_(makeNamespaceDumps(inputs_)) {}
+      kinds_(makeNamespaceDumps(inputs_)) {
+    surroundings_.numberOf = [this](kernel::NamespaceKind wanted, HostPid process) {
+        const auto found =
+            std::find_if(kinds_.begin(), kinds_.end(), [wanted](const auto& kind) { return kind->kind() == wanted; });
+        return (*found)->numberOf(process);
+    };
+}
 
 DumpNamespaces::~DumpNamespaces() {
     undo();

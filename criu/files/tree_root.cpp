@@ -24,7 +24,9 @@ const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::st
 }
 
 std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path) {
-    const HiddenDirectory* const hidden = findHidden(mounts, mount, path);
+    const HiddenDirectory* hidden = findHidden(mounts, mount, path);
+    if (hidden == nullptr)
+        hidden = findHidden(mounts, kOtherMounts, path);
     if (hidden == nullptr)
         return {};
     path.remove_prefix(hidden->path.size());

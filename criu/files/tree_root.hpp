@@ -21,6 +21,9 @@ struct HiddenDirectory {
 };
 using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< by mount id
 
+/// Stands for all mounts that aren't named, if they are elsewhere than where the calling process' paths lead.
+inline constexpr int kOtherMounts = -1;
+
 /// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images, paths
 /// from the root of each one's namespace. Throws Error.
 using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
@@ -44,15 +47,20 @@ public:
         kernel::MountTable mounts;
     };
     enum class Mounts {
-        Dumped,  ///< images have them, and files name theirs
-        Copied,  ///< of criu's namespace, but for /proc: a restore has what is mounted there
+        Dumped,          ///< images have them, and files name theirs
+        DumpedButFirst,  ///< the same, but the first namespace is criu's, and a restore has its mounts anyway
+        Copied,          ///< of criu's namespace, but for /proc: a restore has what is mounted there
     };
     /// `spaces`: namespaces of the tree, that of its first process first.
     /// `late`: mounts that a restore has only when all processes are complete.
     TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, std::set<int> late = {});
 
     /// Whether images have the mounts, by whose numbers they say where files are.
-    [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ == Mounts::Dumped; }
+    [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ != Mounts::Copied; }
+    /// Whether a mount is of criu's namespace, where others aren't.
+    [[nodiscard]] bool isOfCriu(int id) const {
+        return kind_ == Mounts::DumpedButFirst && spaces_.front().mounts.find(id) != nullptr;
+    }
     /// Whether it is another namespace than criu's.
     [[nodiscard]] bool isOwn() const noexcept { return !spaces_.empty(); }
     /// An absolute path of the tree's first process as criu can use it.

@@ -101,6 +101,13 @@ UniqueFd cloneMountBelow(int directory, const std::string& path) {
     return cloneMount(openBelow(directory, path, O_PATH).get());
 }
 
+UniqueFd cloneMountsBelow(int directory, const std::string& path) {
+    const UniqueFd top = openBelow(directory, path, O_PATH);
+    return UniqueFd(sys(
+        ::open_tree(top.get(), "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT | AT_RECURSIVE | kEmptyPath),
+        "make another mount of {} and all below", path));
+}
+
 UniqueFd cloneMountAt(const std::string& path) {
     return UniqueFd(sys(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_NO_AUTOMOUNT),
                         "make another mount of {}", path));

@@ -24,6 +24,9 @@ namespace criu::kernel {
 /// (openBelow()).
 [[nodiscard]] UniqueFd cloneMountBelow(int directory, const std::string& path);
 
+/// The same with all that is mounted below.
+[[nodiscard]] UniqueFd cloneMountsBelow(int directory, const std::string& path);
+
 /// The same for a path that the user of criu has given, who may name symbolic links.
 [[nodiscard]] UniqueFd cloneMountAt(const std::string& path);
 

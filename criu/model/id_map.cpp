@@ -111,9 +111,15 @@ IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
     return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), std::move(groups), denied);
 }
 
-std::optional<std::uint32_t> IdMap::ownerInImage(const ImageDir& images, std::uint32_t number) {
+std::optional<UserSpacePlace> UserSpacePlace::ofImage(const ImageDir& images, std::uint32_t number) {
     const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
-    return entry->has_owner != 0 ? std::optional(entry->owner) : std::nullopt;
+    if (entry->has_owner == 0)
+        return std::nullopt;
+    UserSpacePlace place;
+    place.owner = entry->owner;
+    place.parent = entry->has_parent != 0 ? entry->parent : 0;
+    place.owned.assign(entry->owned, entry->owned + entry->n_owned);
+    return place;
 }
 
 IdMap IdMap::seenFrom(const IdMap& above) const {
@@ -126,16 +132,21 @@ IdMap IdMap::seenFrom(const IdMap& above) const {
     return map;
 }
 
-void IdMap::write(const ImageDir& images, std::uint32_t number, std::optional<std::uint32_t> owner) const {
+void IdMap::write(const ImageDir& images, std::uint32_t number, const UserSpacePlace* place) const {
     Arena arena;
     UsernsEntry entry = USERNS_ENTRY__INIT;
     store(users_, arena, entry.uid_map, entry.n_uid_map);
     store(groups_, arena, entry.gid_map, entry.n_gid_map);
     entry.has_setgroups_denied = 1;
     entry.setgroups_denied = deniesSetgroups_;
-    if (owner) {
+    if (place != nullptr) {
         entry.has_owner = 1;
-        entry.owner = *owner;
+        entry.owner = place->owner;
+        entry.has_parent = place->parent != 0 ? 1 : 0;
+        entry.parent = place->parent;
+        entry.n_owned = place->owned.size();
+        entry.owned = arena.array<std::uint32_t>(place->owned.size());
+        std::copy(place->owned.begin(), place->owned.end(), entry.owned);
     }
     ImageWriter image = images.create(ImageKind::Userns, number);
     image.write(entry);

@@ -28,6 +28,16 @@ struct IdExtent {
 /// The text of /proc/PID/uid_map or gid_map. Throws Error on anything else.
 [[nodiscard]] std::vector<IdExtent> parseIdMap(std::string_view text);
 
+/// Where a user namespace stands that is below the one in which a tree is restored. Numbers are those of images.
+struct UserSpacePlace {
+    std::uint32_t owner = 0;           ///< a user of the namespace above
+    std::uint32_t parent = 0;          ///< that one; 0: the one in which the tree is restored
+    std::vector<std::uint32_t> owned;  ///< namespaces of other kinds that belong to it
+
+    /// Nothing: the image is of another user namespace.
+    static std::optional<UserSpacePlace> ofImage(const ImageDir& images, std::uint32_t number);
+};
+
 /// The ids of users and groups in two user namespaces: "inner" ones of the tree's, which images and the processes
 /// themselves use, and "outer" ones of criu's. The same unless the tree has a user namespace of its own.
 class IdMap {
@@ -49,10 +59,8 @@ public:
     /// setgroups(2) is denied, as those of CRIU 4.2, it is if there is one group only: such a map may have been written
     /// by a user without rights, and then it is.
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
-    /// Of a namespace below that in which a tree is restored: who owns it, a user of the latter. Nothing: it is
-    /// another.
-    static std::optional<std::uint32_t> ownerInImage(const ImageDir& images, std::uint32_t number);
-    void write(const ImageDir& images, std::uint32_t number, std::optional<std::uint32_t> owner = std::nullopt) const;
+    /// `place`: of a namespace below that in which a tree is restored; null: it isn't such a one.
+    void write(const ImageDir& images, std::uint32_t number, const UserSpacePlace* place = nullptr) const;
 
     /// The same map, whose outer ids are those of a namespace between criu's and this one, of which `above` is.
     [[nodiscard]] IdMap seenFrom(const IdMap& above) const;

@@ -22,7 +22,9 @@ using kernel::NamespaceKind;
 class CgroupNamespaceRestore final : public NamespaceRestore {
 public:
     CgroupNamespaceRestore(const RestoreInputs& inputs, const KindNumbers& numbers, cgroup::CgroupRestore& groups)
-        : ofFirst_(numbers.own != 0), groups_(groups), further_(NamespaceKind::Cgroup, numbers.others) {
+        : ofFirst_(numbers.own != 0),
+          groups_(groups),
+          further_(NamespaceKind::Cgroup, numbers.others, inputs.surroundings) {
         for (const std::uint32_t number : numbers.others)
             sets_.emplace(number, setOfMember(inputs.tree, number));
     }

@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
@@ -69,8 +71,19 @@ void withSameFiles(const Work& work) {
 
 }  // namespace
 
-FurtherNamespaces::FurtherNamespaces(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers)
-    : kind_(kind) {
+UniqueFd makeWithin(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create) {
+    const int spaces[] = {owner.get()};
+    return std::move(kernel::openWithin(spaces, {}, [&] {
+                         create();
+                         std::map<int, UniqueFd> made;
+                         made.emplace(0, kernel::openOwnNamespace(kind));
+                         return made;
+                     }).at(0));
+}
+
+FurtherNamespaces::FurtherNamespaces(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
+                                     const Surroundings& surroundings)
+    : kind_(kind), surroundings_(surroundings) {
     for (const std::uint32_t number : numbers)
         spaces_.push_back({number, UniqueFd(), UniqueFd()});
 }
@@ -98,7 +111,9 @@ void FurtherNamespaces::make(const std::function<bool(std::uint32_t number)>& cr
             const ErrorContext context([&] {
                 return fmt::format("{} namespace {} of the images", kernel::namespaceName(kind_), space.number);
             });
-            if (create(space.number))
+            if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr)
+                put(makeWithin(*owner, kind_, [&] { (void)create(space.number); }), space.fd);
+            else if (create(space.number))
                 put(kernel::openOwnNamespace(kind_), space.fd);
         }
     });

@@ -14,6 +14,8 @@
 #include <array>
 #include <charconv>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,8 +62,10 @@ void becomeUntouchable() {
 
 /// A user namespace belongs to the user who makes it, whose user and group have to be there in the one above
 /// (create_user_ns() in kernel/user_namespace.c).
-UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group) {
+UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     becomeUntouchable();
+    if (above >= 0)
+        sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
     // The capabilities stay, one of which the namespace needs to have a map of user 0 (CAP_SETFCAP, Linux 5.12).
     sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
     sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
@@ -73,14 +77,14 @@ UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group) {
 }
 
 /// The process that makes a namespace. It lives until its creator closes the channel, or has ended.
-[[noreturn]] void liveAsOwner(std::uint32_t owner, std::uint32_t group, int channel) {
+[[noreturn]] void liveAsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
     const NoOuterContexts reported;  // the creator has them
     Answer answer;
     UniqueFd made;
     try {
-        closeAllBut({channel});
+        closeAllBut(above >= 0 ? std::vector{channel, above} : std::vector{channel});
         const pid_t self = numberInProc();
-        made = makeAsOwner(owner, group);
+        made = makeAsOwner(owner, group, above);
         answer.self = self;
         kernel::sendMessage(channel, bytesOf(answer), made.get());
     } catch (const std::exception& error) {
@@ -101,16 +105,24 @@ void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
         owner.write("gid_map", groups);
 }
 
+/// Maps are for a process of the namespace above to write (map_write() in kernel/user_namespace.c).
+void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
+    const int spaces[] = {above};
+    (void)kernel::openWithin(spaces, {}, [&] {
+        writeMaps(kernel::ProcDir().open(owner), ids);
+        return std::map<int, UniqueFd>();
+    });
+}
+
+/// Nobody's images have more, and the kernel has 32.
+constexpr std::size_t kMostLevels = 32;
+
 }  // namespace
 
 FurtherUsers::FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers,
                            const model::ProcessTree& tree) {
-    for (const std::uint32_t number : numbers) {
-        const auto owner = model::IdMap::ownerInImage(images, number);
-        if (!owner)
-            fail("{} doesn't say who owns the user namespace", imageName(ImageKind::Userns, number));
-        spaces_.push_back({number, model::IdMap::ofImage(images, number), *owner, UniqueFd()});
-    }
+    for (const std::uint32_t number : numbers)
+        add(images, number);
     // setns(2) refuses both, and of descriptors that are shared no process may close one by itself.
     for (const auto& task : tree.tasks) {
         if (!task->alive() || spaceOf(*task) == nullptr)
@@ -122,6 +134,20 @@ FurtherUsers::FurtherUsers(const ImageDir& images, const std::vector<std::uint32
     }
 }
 
+/// Those above it first, in which there may be no process.
+void FurtherUsers::add(const ImageDir& images, std::uint32_t number) {
+    std::vector<Space> chain;
+    for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
+        const auto place = model::UserSpacePlace::ofImage(images, next);
+        if (!place)
+            fail("{} doesn't say who owns the user namespace", imageName(ImageKind::Userns, next));
+        if (chain.size() == kMostLevels)
+            fail("user namespace {} is below more than {} others", number, kMostLevels);
+        chain.push_back({next, model::IdMap::ofImage(images, next), *place, UniqueFd()});
+    }
+    std::move(chain.rbegin(), chain.rend(), std::back_inserter(spaces_));
+}
+
 void FurtherUsers::prepare(kernel::FdStore& store) {
     for (Space& space : spaces_)
         space.fd = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::User));
@@ -130,11 +156,14 @@ void FurtherUsers::prepare(kernel::FdStore& store) {
 void FurtherUsers::make(const model::IdMap& above) const {
     for (const Space& space : spaces_) {
         const ErrorContext context([&] { return fmt::format("user namespace {} of the images", space.number); });
-        make(space, above.firstGid());
+        make(space, above);
     }
 }
 
-void FurtherUsers::make(const Space& space, std::uint32_t group) {
+void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
+    const Space* const parent = space.place.parent != 0 ? find(space.place.parent) : nullptr;
+    const int above = parent != nullptr ? parent->fd.get() : -1;
+    const std::uint32_t group = (parent != nullptr ? parent->ids : ofTree).firstGid();
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
     UniqueFd here(ends[0]);
@@ -142,14 +171,17 @@ void FurtherUsers::make(const Space& space, std::uint32_t group) {
     const pid_t child = sys(::fork(), "create a process that makes a user namespace");
     if (child == 0) {
         here.reset();  // which may have the number of a standard stream
-        liveAsOwner(space.owner, group, there.get());
+        liveAsOwner(space.place.owner, group, above, there.get());
     }
     there.reset();
     Answer answer;
     const kernel::ReceivedMessage received = kernel::receiveMessage(here.get(), bytesOf(answer));
     answer.problem.back() = '\0';
     if (received.size == sizeof(answer) && answer.self > 0) {
-        writeMaps(kernel::ProcDir().open(answer.self), space.ids);
+        if (parent != nullptr)
+            writeMapsWithin(above, answer.self, space.ids);
+        else
+            writeMaps(kernel::ProcDir().open(answer.self), space.ids);
         sys(::dup3(received.fd.get(), space.fd.get(), O_CLOEXEC), "hold a namespace");
     }
     here.reset();
@@ -160,13 +192,21 @@ void FurtherUsers::make(const Space& space, std::uint32_t group) {
                                                   : "the process that was to make a user namespace has ended");
 }
 
-const FurtherUsers::Space* FurtherUsers::spaceOf(const model::Task& task) const {
-    if (!task.ids)
-        return nullptr;
-    const std::uint32_t number = numberOf(**task.ids, kernel::NamespaceKind::User).value_or(0);
+const FurtherUsers::Space* FurtherUsers::find(std::uint32_t number) const {
     const auto found =
         std::find_if(spaces_.begin(), spaces_.end(), [number](const Space& space) { return space.number == number; });
     return found != spaces_.end() ? &*found : nullptr;
+}
+
+const FurtherUsers::Space* FurtherUsers::spaceOf(const model::Task& task) const {
+    return task.ids ? find(numberOf(**task.ids, kernel::NamespaceKind::User).value_or(0)) : nullptr;
+}
+
+const UniqueFd* FurtherUsers::owning(std::uint32_t number) const {
+    for (const Space& space : spaces_)
+        if (std::find(space.place.owned.begin(), space.place.owned.end(), number) != space.place.owned.end())
+            return &space.fd;
+    return nullptr;
 }
 
 const UniqueFd* FurtherUsers::of(const model::Task& task) const {

@@ -23,12 +23,13 @@ struct Task;
 
 namespace criu::namespaces {
 
-/// User namespaces below the one in which a tree is restored (user_namespaces(7)). Nothing but the capabilities of
-/// processes depends on them: whoever has to have rights while a restore goes on, enters its own only when it gets its
-/// credentials.
+/// User namespaces below the one in which a tree is restored (user_namespaces(7)). Of processes nothing but the
+/// capabilities depends on them: whoever has to have rights while a restore goes on, enters its own only when it gets
+/// its credentials. Other namespaces that belong to one are made by who has entered it.
 class FurtherUsers {
 public:
-    /// `numbers`: in images. Throws Error, also for processes that couldn't enter theirs.
+    /// `numbers`: in images, of those that processes were in. Throws Error, also for processes that couldn't enter
+    /// theirs.
     FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
     /// How many prepare() moves.
@@ -41,18 +42,22 @@ public:
 
     /// The namespace that a process goes to, whose descriptor all restored processes have; null: none of these.
     [[nodiscard]] const UniqueFd* of(const model::Task& task) const;
+    /// The one to which a namespace of another kind belongs, by its number; null: none of these.
+    [[nodiscard]] const UniqueFd* owning(std::uint32_t number) const;
 
 private:
     struct Space {
         std::uint32_t number;
-        model::IdMap ids;     ///< outer ones: of the namespace above
-        std::uint32_t owner;  ///< a user there
+        model::IdMap ids;  ///< outer ones: of the namespace above
+        model::UserSpacePlace place;
         UniqueFd fd;
     };
-    static void make(const Space& space, std::uint32_t group);
+    void add(const ImageDir& images, std::uint32_t number);
+    void make(const Space& space, const model::IdMap& above) const;
+    [[nodiscard]] const Space* find(std::uint32_t number) const;
     [[nodiscard]] const Space* spaceOf(const model::Task& task) const;
 
-    std::vector<Space> spaces_;
+    std::vector<Space> spaces_;  ///< those above first
 };
 
 }  // namespace criu::namespaces

@@ -26,19 +26,23 @@ class IpcNamespaceDump final : public FurtherKindDump {
 public:
     explicit IpcNamespaceDump(const DumpInputs& with)
         : FurtherKindDump(kernel::NamespaceKind::Ipc, with, Enters::BeforeItsFiles) {
-        if (!isOwn()) {
-            requireOne();
+        if (!isOwn() && further_.empty()) {
             with.surroundings.systemV = rootNumber();
             return;
         }
-        add(with.tree.root(), rootNumber());
+        if (isOwn())
+            add(with.tree.root(), rootNumber());
         for (const auto& space : further_.all())
             add(*space.member, space.number);
         numberContents();
         if (!further_.empty())
             requireSeparate();
-        with.surroundings.semaphoresOf = [this](HostPid process) { return &contentOf(process).semaphores(); };
-        with.surroundings.posixQueues = &spaces_.front()->content.posixQueues();
+        with.surroundings.semaphoresOf = [this](HostPid process) {
+            IpcDump* const content = contentOf(process);
+            return content != nullptr ? &content->semaphores() : nullptr;
+        };
+        if (isOwn())
+            with.surroundings.posixQueues = &spaces_.front()->content.posixQueues();
     }
 
     void write(const DumpOutputs& outputs) override {
@@ -68,11 +72,12 @@ private:
         requireNobodyElse(space);
     }
 
-    [[nodiscard]] IpcDump& contentOf(HostPid process) {
+    /// Null: of criu's namespace.
+    [[nodiscard]] IpcDump* contentOf(HostPid process) {
         const std::uint32_t number = numberOf(process);
-        return (*std::find_if(spaces_.begin(), spaces_.end(),
-                              [&](const auto& space) { return space->number == number; }))
-            ->content;
+        const auto found =
+            std::find_if(spaces_.begin(), spaces_.end(), [&](const auto& space) { return space->number == number; });
+        return found != spaces_.end() ? &(*found)->content : nullptr;
     }
 
     /// Shared memory of the root's namespace is in images by its ids, that of others by numbers which are no ids there.
@@ -82,11 +87,12 @@ private:
             inside(spaces_[i]->member, [&] { ids[i] = spaces_[i]->content.sharedMemory(); });
         std::vector<std::uint32_t>& all = inputs().surroundings.sharedMemory;
         std::uint32_t next = 0;
-        for (const int id : ids.front()) {
-            all.push_back(static_cast<std::uint32_t>(id));
-            next = std::max(next, all.back() + 1);
-        }
-        for (std::size_t i = 1; i < spaces_.size(); ++i) {
+        if (isOwn())
+            for (const int id : ids.front()) {
+                all.push_back(static_cast<std::uint32_t>(id));
+                next = std::max(next, all.back() + 1);
+            }
+        for (std::size_t i = firstFurther(); i < spaces_.size(); ++i) {
             ContentNumbers numbers;
             for (const int id : ids[i]) {
                 all.push_back(next);
@@ -95,6 +101,8 @@ private:
             spaces_[i]->content.setContentNumbers(std::move(numbers));
         }
     }
+
+    [[nodiscard]] std::size_t firstFurther() const { return isOwn() ? 1 : 0; }
 
     /// Nothing that a process has of an IPC namespace may be of another than its own: it is looked for there on a
     /// restore. The kernel shows segments by their ids, which are the same in all namespaces, but counts who has them
@@ -110,6 +118,12 @@ private:
             if (mountsSeen.insert(process.ids.of(kernel::NamespaceKind::Mount).value_or(0)).second)
                 requireNoQueueMounts(process);
         }
+        // The numbers of both would be the same in images.
+        if (const auto& ofCriu = attached[rootNumber()]; !isOwn() && !ofCriu.empty())
+            fail(
+                "System V shared memory {} of criu's IPC namespace is attached in a tree that has others, too, which "
+                "can't be dumped yet",
+                ofCriu.begin()->first);
         for (const auto& space : spaces_) {
             space->content.posixQueues().refuseDescriptors();
             inside(space->member, [&] { requireAttached(*space, attached[space->number]); });
@@ -141,7 +155,7 @@ private:
         kernel::ProcBuffer buffer;
         const kernel::MountTable mounts = kernel::readMountInfo(process.dir, buffer);
         for (const kernel::MountInfo& mount : mounts.all())
-            for (std::size_t i = 1; i < spaces_.size(); ++i)
+            for (std::size_t i = firstFurther(); i < spaces_.size(); ++i)
                 if (makedev(mount.devMajor, mount.devMinor) == spaces_[i]->content.posixQueues().device())
                     fail(
                         "{} sees at {} the POSIX message queues of the IPC namespace of {}, a mount that can't be "
@@ -191,7 +205,7 @@ private:
         }
     }
 
-    std::vector<std::unique_ptr<Space>> spaces_;  ///< that of the root first; none if that is criu's
+    std::vector<std::unique_ptr<Space>> spaces_;  ///< that of the root first, unless it is criu's
 };
 
 }  // namespace

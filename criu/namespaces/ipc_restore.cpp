@@ -94,7 +94,9 @@ private:
 class IpcRestore final : public NamespaceRestore {
 public:
     IpcRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
-        : ofRoot_(inputs, numbers.own), further_(NamespaceKind::Ipc, numbers.others) {
+        : further_(NamespaceKind::Ipc, numbers.others, inputs.surroundings) {
+        if (numbers.own != 0)
+            ofRoot_ = std::make_unique<IpcContent>(inputs, numbers.own);
         for (const std::uint32_t number : numbers.others)
             others_.emplace(number, std::make_unique<IpcContent>(inputs, number));
     }
@@ -103,7 +105,7 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
 
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
-        return task.parent == nullptr ? CLONE_NEWIPC : 0;
+        return task.parent == nullptr && ofRoot_ ? CLONE_NEWIPC : 0;
     }
 
     void begin() override {
@@ -117,7 +119,8 @@ public:
     [[nodiscard]] bool needsBegun() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {
-        visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_.make(); });
+        if (ofRoot_)
+            visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_->make(); });
         further_.fetch(first);
         for (const auto& [number, content] : others_)
             further_.visit(number, [&space = *content] { space.make(); });
@@ -129,17 +132,20 @@ public:
     void complete(const model::Task& task) const override {
         const auto other =
             task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
-        takeAdjustments(other != others_.end() ? other->second->semaphores() : ofRoot_.semaphores(), task.pid);
+        const IpcContent* const content = other != others_.end() ? other->second.get() : ofRoot_.get();
+        if (content != nullptr)
+            takeAdjustments(content->semaphores(), task.pid);
     }
 
     void finish(const kernel::ProcPid& first) override {
-        visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_.finish(); });
+        if (ofRoot_)
+            visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_->finish(); });
         for (const auto& [number, content] : others_)
             further_.visit(number, [&space = *content] { space.finish(); });
     }
 
 private:
-    IpcContent ofRoot_;
+    std::unique_ptr<IpcContent> ofRoot_;  ///< null: it was in criu's namespace
     std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
     FurtherNamespaces further_;
 };
@@ -151,8 +157,8 @@ std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
         (void)KindNumbers::ofOne(inputs, NamespaceKind::Ipc);
         return makeJoinedRestore(inputs, NamespaceKind::Ipc);
     }
-    const KindNumbers numbers = KindNumbers::of(inputs, NamespaceKind::Ipc);
-    if (numbers.own != 0)
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Ipc);
+    if (numbers.own != 0 || !numbers.others.empty())
         return std::make_unique<IpcRestore>(inputs, numbers);
     if (const auto& ids = inputs.tree.root().ids)
         inputs.surroundings.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);

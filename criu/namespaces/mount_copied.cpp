@@ -20,6 +20,7 @@ class CopiedMountRestore final : public NamespaceRestore {
 public:
     CopiedMountRestore(const RestoreInputs& inputs, MountHelpers helpers)
         : helpers_(std::move(helpers)), byRoot_(rootIsInit(inputs)) {
+        (void)KindNumbers::of(inputs, kernel::NamespaceKind::Mount);  // of which there is one
         inputs.surroundings.ownPaths = true;
         inputs.surroundings.sameFiles = true;
         inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
@@ -51,7 +52,7 @@ private:
 
 bool copiesMounts(const RestoreInputs& inputs) {
     return getsNewPids(inputs) && !inputs.joined.has(kernel::NamespaceKind::Mount) &&
-           KindNumbers::of(inputs, kernel::NamespaceKind::Mount).own == 0;
+           KindNumbers::ofAny(inputs, kernel::NamespaceKind::Mount).own == 0;
 }
 
 /// A new proc file system shows the pid namespace of who mounts it.

@@ -27,6 +27,7 @@
 #include "criu/namespaces/file_contents.hpp"
 #include "criu/namespaces/mount_deleted.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/outside_mounts.hpp"
 #include "criu/namespaces/overlay.hpp"
 
 namespace criu::namespaces {
@@ -237,9 +238,9 @@ bool ExternalMounts::withMasters() const {
     return options_.externalMasters || automaticWith('m');
 }
 
-MountDump::MountDump(const model::Options& options, std::span<const SeenNamespace> seen, Log& log,
+MountDump::MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen, Log& log,
                      const Plugins& plugins)
-    : options_(options), externals_(options), log_(log) {
+    : options_(options), first_(first), externals_(options), log_(log) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one));
     markExternal();
@@ -329,6 +330,8 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
 
 files::TreeRoot MountDump::treeRoot() const {
     std::vector<files::TreeRoot::Space> roots;
+    if (first_ == FirstProcess::WithCriu)
+        roots.push_back({openRootDirectory(), mountsOf(kernel::ProcDir().self())});
     std::set<int> wanted;
     std::set<int> late;
     for (const Space& space : spaces_) {
@@ -336,7 +339,8 @@ files::TreeRoot MountDump::treeRoot() const {
                          space.table});
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {
-            if (!paths.isReachable(mount))
+            // What is of the outside may be locked for those who have it.
+            if (!paths.isReachable(mount) && (first_ == FirstProcess::InItsOwn || !mount.externalName))
                 wanted.insert(mount.id);
             if (mount.pidsOf)
                 late.insert(mount.id);
@@ -349,22 +353,25 @@ files::TreeRoot MountDump::treeRoot() const {
             if (const Mount* const mount = space.mounts.find(id))
                 hidden.emplace(
                     id, files::HiddenDirectory{mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))});
-    return {std::move(roots), std::move(hidden), files::TreeRoot::Mounts::Dumped, std::move(late)};
+    const auto kind =
+        first_ == FirstProcess::WithCriu ? files::TreeRoot::Mounts::DumpedButFirst : files::TreeRoot::Mounts::Dumped;
+    return {std::move(roots), std::move(hidden), kind, std::move(late)};
 }
 
 void MountDump::markExternal() {
     const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
     for (const Mount& mount : outside.all())
-        rootOutside_ = rootOutside_ || mount.device == root().device;
+        rootOutside_ = rootOutside_ || isOnRoot(mount);
     const MountPaths paths(outside);
     std::map<std::uint32_t, std::vector<const Mount*>> reachable;
-    if (externals_.automatic())
+    const bool automatic = first_ == FirstProcess::WithCriu || externals_.automatic();
+    if (automatic)
         for (const Mount& mount : outside.all())
             if (paths.isReachable(mount))
                 reachable[mount.device].push_back(&mount);
     for (Mount* const each : all()) {
         Mount& mount = *each;
-        if (mount.isTop)
+        if (mount.isTop && first_ == FirstProcess::InItsOwn)
             continue;
         // Mount points are those of the first process.
         if (auto name = externals_.find(mount.mountPoint); name && spaces_.front().mounts.find(mount.id) != nullptr) {
@@ -379,9 +386,68 @@ void MountDump::markExternal() {
             mount.kind.code = FSTYPE__AUTO;
             continue;
         }
-        if (externals_.automatic() && matchOutside(mount, reachable[mount.device]))
+        if (automatic && matchOutside(mount, reachable[mount.device]))
             mount.externalName = kFoundByItself;
     }
+    if (first_ == FirstProcess::WithCriu)
+        for (Space& space : spaces_)
+            takeOutCovered(space, outside);
+    makePartsWhole(outside);
+}
+
+/// Where nothing is left of a file system in memory but a directory and what is below, as sandboxes have it after
+/// pivot_root(2), that directory is all that a restore makes: nobody gets at the rest.
+void MountDump::makePartsWhole(const MountTree& outside) {
+    std::map<std::uint32_t, std::vector<Mount*>> parts;
+    for (Mount* const mount : all())
+        parts[mount->device].push_back(mount);
+    for (const Mount& mount : outside.all())
+        parts.erase(mount.device);
+    for (auto& [device, mounts] : parts) {
+        const auto shortest = std::min_element(mounts.begin(), mounts.end(), [](const Mount* one, const Mount* other) {
+            return one->root.size() < other->root.size();
+        });
+        const std::string base = (*shortest)->root;
+        const auto isPart = [&](const Mount* mount) {
+            return mount->kind.content == FsContent::Files && !mount->externalName && !isOnRoot(*mount) &&
+                   pathBelow(base, mount->root);
+        };
+        if ((*shortest)->isWhole() || (*shortest)->rootDeleted || !std::all_of(mounts.begin(), mounts.end(), isPart))
+            continue;
+        struct stat status {};
+        const std::map<int, UniqueFd> opened = openAll({(*shortest)->id});
+        sys(::fstat(opened.at((*shortest)->id).get(), &status), "look at {}", (*shortest)->describe());
+        if (!S_ISDIR(status.st_mode))
+            continue;
+        log_.info("Of the file system of {} only {} can be reached: that is dumped as the whole",
+                  (*shortest)->describe(), base);
+        for (Mount* const mount : mounts)
+            mount->root = '/' + *pathBelow(base, mount->root);
+    }
+}
+
+/// What is covered outside, and came from there with what covers it, can be reached neither here nor there (the kernel
+/// locks it): nobody misses it.
+void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
+    std::set<std::uint32_t> devices;
+    for (const Mount& mount : outside.all())
+        devices.insert(mount.device);
+    std::set<int> covered;
+    {
+        const MountPaths paths(space.mounts);
+        for (const Mount& mount : space.mounts.all())
+            if (!paths.isReachable(mount) && !mount.externalName && devices.contains(mount.device))
+                covered.insert(mount.id);
+    }
+    if (covered.empty())
+        return;
+    const std::set<int> out = space.mounts.takeOut([&](const Mount& mount) { return covered.contains(mount.id); });
+    log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number, out.size());
+    std::vector<kernel::MountInfo> left;
+    for (const kernel::MountInfo& mount : space.table.all())
+        if (!out.contains(mount.id))
+            left.push_back(mount);
+    space.table = kernel::MountTable(std::move(left));
 }
 
 /// Whether criu's own namespace has the same directory; then its path becomes the mount's source. `outside`: mounts
@@ -393,10 +459,12 @@ bool MountDump::matchOutside(Mount& mount, std::span<const Mount* const> outside
             best = other;
     if (best == nullptr || mount.rootDeleted)
         return false;
-    if (mount.shared != 0 && !externals_.withSharing())
+    // Whose first process is with criu gets events from there anyway.
+    const bool together = first_ == FirstProcess::WithCriu;
+    if (mount.shared != 0 && !together && !externals_.withSharing())
         return false;
     if (mount.master != 0 &&
-        (!externals_.withMasters() || (mount.master != best->shared && mount.master != best->master)))
+        ((!together && !externals_.withMasters()) || (mount.master != best->shared && mount.master != best->master)))
         return false;
     mount.sharedInsideOnly = mount.shared != 0 && mount.shared != best->shared;
     const std::string below = *pathBelow(best->root, mount.root);
@@ -407,11 +475,11 @@ bool MountDump::matchOutside(Mount& mount, std::span<const Mount* const> outside
 }
 
 void MountDump::check(const Plugins& plugins) {
-    if (root().kind.content == FsContent::Files && !rootOutside_ && !hasContent(root()))
+    if (root() != nullptr && root()->kind.content == FsContent::Files && !rootOutside_ && !hasContent(*root()))
         fail(
             "the root, {}, is the directory {} of a file system in memory that nobody outside has; its files can't be "
             "dumped",
-            root().describe(), root().root);
+            root()->describe(), root()->root);
     for (Space& space : spaces_)
         checkProc(space);
     const PathMap<bool> sources = sourcesOnRestore();
@@ -419,6 +487,33 @@ void MountDump::check(const Plugins& plugins) {
         if (!isRoot(*mount) && !mount->externalName)
             checkSource(*mount, sources, plugins);
     checkMasters();
+    for (const Space& space : spaces_)
+        checkOwner(space);
+}
+
+/// A namespace that belongs to a further user namespace is restored as a copy for that, in which nothing shares events
+/// with others any more (copy_mnt_ns() in fs/namespace.c).
+void MountDump::checkOwner(const Space& space) const {
+    const auto ownerOf = [](int fd) {
+        struct stat status {};
+        const UniqueFd owner = kernel::foreignOwner(fd);
+        if (owner)
+            sys(::fstat(owner.get(), &status), "look at the owner of a mount namespace");
+        return status.st_ino;
+    };
+    const ino_t ofTree = root() != nullptr ? ownerOf(spaces_.front().fd.get()) : 0;
+    if (ownerOf(space.fd.get()) == ofTree)
+        return;
+    for (const Mount& mount : space.mounts.all()) {
+        const std::string_view what = mount.isOverlay()   ? "is an overlay"
+                                      : mount.shared != 0 ? "shares events with others"
+                                                          : "";
+        if (!what.empty())
+            fail(
+                "{} {}, and is in a mount namespace that belongs to a user namespace other than that of the tree, "
+                "which can't be dumped yet",
+                mount.describe(), what);
+    }
 }
 
 /// criu needs /proc to restore a namespace. It makes the directory for the time of the restore where the root is a file
@@ -440,9 +535,8 @@ void MountDump::checkProc(Space& space) const {
 PathMap<bool> MountDump::sourcesOnRestore() {
     PathMap<bool> sources;
     for (const Mount* const mount : all()) {
-        const bool exists =
-            isRoot(*mount) || mount->externalName || (mount->isOverlay() && mount->device != root().device) ||
-            (mount->isWhole() && mount->kind.content != FsContent::Unknown && mount->device != root().device);
+        const bool exists = isRoot(*mount) || mount->externalName || (mount->isOverlay() && !isOnRoot(*mount)) ||
+                            (mount->isWhole() && mount->kind.content != FsContent::Unknown && !isOnRoot(*mount));
         if (exists && !mount->rootDeleted)
             sources.make(mount->device, mount->root) = true;
     }
@@ -451,7 +545,7 @@ PathMap<bool> MountDump::sourcesOnRestore() {
 
 /// Refuses what nothing can be mounted for on restore.
 void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins) {
-    if (mount.isOverlay() && mount.device != root().device) {
+    if (mount.isOverlay() && !isOnRoot(mount)) {
         if (plugins(mount.mountPoint, mount.id)) {
             mount.ofPlugin = true;
             return;
@@ -462,7 +556,7 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
                 requireLayers(mount, opened.at(mount.id).get(), space.root.get());
         return;
     }
-    const bool canBeMade = mount.kind.content != FsContent::Unknown && mount.device != root().device;
+    const bool canBeMade = mount.kind.content != FsContent::Unknown && !isOnRoot(mount);
     if (mount.isWhole() && canBeMade)
         return;
     const std::vector<PathPrefix> prefixes = prefixesOf(mount.root);
@@ -479,7 +573,7 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
         mount.ofPlugin = true;
         return;
     }
-    Error error(0, mount.isWhole() && mount.device != root().device
+    Error error(0, mount.isWhole() && !isOnRoot(mount)
                        ? fmt::format("{} is of a file system that can't be mounted anew", mount.describe())
                        : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
                                      mount.root));
@@ -511,8 +605,9 @@ void MountDump::checkMasters() {
         // Whoever names a mount knows what it is.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
         // The root is bound from outside anew, and follows what its new place follows; so do mounts of parts of it.
-        const bool ofRoot = mount.master == root().master;
-        if (named || ofRoot || (mount.externalName && externals_.withMasters()))
+        const bool ofRoot = root() != nullptr && mount.master == root()->master;
+        const bool together = first_ == FirstProcess::WithCriu;
+        if (named || ofRoot || (mount.externalName && (together || externals_.withMasters())))
             continue;
         Error error(0, fmt::format("{} gets events from a mount outside of the tree's mount namespace (group {})",
                                    mount.describe(), mount.master));
@@ -526,7 +621,7 @@ bool MountDump::hasContent(const Mount& mount) const {
     if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
         return false;
     // The root is there again when a directory is given for it; but nobody outside has this one.
-    return mount.device != root().device || (isRoot(mount) && !rootOutside_);
+    return !isOnRoot(mount) || (isRoot(mount) && !rootOutside_);
 }
 
 std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, const Mount& mount, const model::IdMap& ids,

@@ -52,14 +52,20 @@ struct SeenNamespace {
     const kernel::ProcPid* process = nullptr;
 };
 
-/// The mount namespaces of a tree that isn't in criu's.
+/// The mount namespaces of a tree that aren't criu's.
 class MountDump {
 public:
     /// Asks a plugin to carry a mount, by its mount point and id; false if none does.
     using Plugins = std::function<bool(const std::string&, int)>;
 
-    /// `seen`: all namespaces, that of the tree's first process first. Looks at them and refuses what can't be carried.
-    MountDump(const model::Options& options, std::span<const SeenNamespace> seen, Log& log, const Plugins& plugins);
+    enum class FirstProcess {
+        InItsOwn,  ///< that comes first
+        WithCriu,  ///< all are of further processes; what criu's namespace has is there for a restore, too
+    };
+
+    /// `seen`: all namespaces. Looks at them and refuses what can't be carried.
+    MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen, Log& log,
+              const Plugins& plugins);
 
     /// Finds the proc file systems that show pid namespaces below that of the tree's root. `firstOfNested`: the first
     /// process of such a one, by its inode; zero for any other. Throws Error for those that can't be restored.
@@ -84,17 +90,27 @@ private:
     };
 
     [[nodiscard]] std::vector<Mount*> all();
-    [[nodiscard]] const Mount& root() const noexcept { return spaces_.front().mounts.root(); }
-    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &root(); }
+    /// The root of the tree, for which a restore is given a directory; null if that is criu's.
+    [[nodiscard]] const Mount* root() const noexcept {
+        return first_ == FirstProcess::InItsOwn ? &spaces_.front().mounts.root() : nullptr;
+    }
+    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == root(); }
+    /// Whether a mount is of the file system that this directory is of.
+    [[nodiscard]] bool isOnRoot(const Mount& mount) const noexcept {
+        return root() != nullptr && mount.device == root()->device;
+    }
     [[nodiscard]] Space look(const SeenNamespace& seen) const;
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
     [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> hidden);
     void markExternal();
+    void makePartsWhole(const MountTree& outside);
+    void takeOutCovered(Space& space, const MountTree& outside) const;
     bool matchOutside(Mount& mount, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);
     [[nodiscard]] PathMap<bool> sourcesOnRestore();
     void checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins);
     void checkProc(Space& space) const;
+    void checkOwner(const Space& space) const;
     void checkDeleted(const Mount& mount);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
@@ -104,6 +120,7 @@ private:
                                                               const model::IdMap& ids, int opened, StopRequest& stop);
 
     const model::Options& options_;
+    FirstProcess first_;
     ExternalMounts externals_;
     Log& log_;
     std::vector<Space> spaces_;

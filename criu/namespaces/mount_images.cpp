@@ -26,11 +26,15 @@ MountImages::Space read(const ImageDir& images, std::uint32_t number, const mode
 
 }  // namespace
 
-MountImages::MountImages(const ImageDir& images, std::span<const std::uint32_t> numbers,
-                         const model::Options& options) {
-    for (const std::uint32_t number : numbers)
+MountImages::MountImages(const ImageDir& images, std::uint32_t ofFirst, std::span<const std::uint32_t> others,
+                         const model::Options& options)
+    : hasMain_(ofFirst != 0) {
+    if (hasMain_)
+        spaces_.push_back(read(images, ofFirst, options));
+    for (const std::uint32_t number : others)
         spaces_.push_back(read(images, number, options));
-    takeTerminals();
+    if (hasMain_)
+        takeTerminals();
     index();
     requireSources();
 }
@@ -77,7 +81,8 @@ void MountImages::index() {
 void MountImages::requireSources() const {
     for (const Mount* const mount : all_)
         if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
-            mount->kind.content == FsContent::Unknown && !mount->isOverlay() && mount->device != main().root().device) {
+            mount->kind.content == FsContent::Unknown && !mount->isOverlay() &&
+            !(hasMain_ && mount->device == main()->mounts.root().device)) {
             Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
             error.addHint("have it mounted with --enable-fs");
             throw error;

@@ -39,15 +39,23 @@ public:
         std::uint64_t flags = 0;
     };
 
-    /// `numbers`: of the namespaces, that of the first process first. Throws Error, also for mounts that can't be made.
-    MountImages(const ImageDir& images, std::span<const std::uint32_t> numbers, const model::Options& options);
+    /// `ofFirst`: the number of the first process' namespace; 0: it was in that of criu. `others`: of all others.
+    /// Throws Error, also for mounts that can't be made.
+    MountImages(const ImageDir& images, std::uint32_t ofFirst, std::span<const std::uint32_t> others,
+                const model::Options& options);
     MountImages(const MountImages&) = delete;
     MountImages& operator=(const MountImages&) = delete;
 
-    /// That of the first process is the first of them.
+    /// That of the first process, if it has one, is the first of them.
     [[nodiscard]] const std::vector<Space>& spaces() const noexcept { return spaces_; }
-    [[nodiscard]] const MountTree& main() const noexcept { return spaces_.front().mounts; }
-    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == &main().root(); }
+    /// That of the first process; null: that is criu's.
+    [[nodiscard]] const Space* main() const noexcept { return hasMain_ ? &spaces_.front() : nullptr; }
+    [[nodiscard]] bool isRoot(const Mount& mount) const noexcept {
+        return hasMain_ && &mount == &main()->mounts.root();
+    }
+    [[nodiscard]] bool isOfMain(const Mount& mount) const noexcept {
+        return hasMain_ && main()->mounts.find(mount.id) != nullptr;
+    }
 
     /// All mounts, those of the first process' namespace first, parents before children.
     [[nodiscard]] std::span<const Mount* const> all() const noexcept { return all_; }
@@ -72,6 +80,7 @@ private:
     void index();
     void requireSources() const;
 
+    bool hasMain_;
     std::vector<Space> spaces_;
     std::vector<Terminal> terminals_;
     std::vector<const Mount*> all_;

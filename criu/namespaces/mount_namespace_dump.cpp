@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/model/nested_pids.hpp"
+#include "criu/model/options.hpp"
 #include "criu/namespaces/copied_mounts_dump.hpp"
+#include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 namespace criu::namespaces {
 namespace {
 
-/// Processes may be in other mount namespaces than the root, if that isn't in criu's.
+/// Processes may be in other mount namespaces than the root, which may be in criu's.
 class MountNamespaceDump final : public NamespaceDump {
 public:
     explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
-        if (!isOwn()) {
+        if (!isOwn() && with.tree.copiedMounts) {
             requireOne();
-            if (with.tree.copiedMounts)
-                with.surroundings.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
+            with.surroundings.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
             return;
         }
+        const std::vector<SeenNamespace> seen = number(with.tree);
+        if (seen.empty())
+            return;
+        if (!isOwn())
+            requirePossible(with.tree);
         with.log.stage("mounts");
         if (!kernel::canRestoreMountNamespaces())
             with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
                           kernel::kMountNamespacesSince);
-        content_.emplace(with.options, number(with.tree), with.log, with.takeMount);
+        content_.emplace(with.options, isOwn() ? MountDump::FirstProcess::InItsOwn : MountDump::FirstProcess::WithCriu,
+                         seen, with.log, with.takeMount);
         if (!with.tree.nested.empty())
             content_->noteProcsOf([this](std::uint32_t inode) { return firstOfNested(inode); });
         with.surroundings.root = content_->treeRoot();
@@ -45,6 +54,9 @@ public:
     void write(const DumpOutputs& outputs) override {
         if (content_)
             content_->write(outputs, inputs().surroundings.ids, inputs().stop);
+        auto& names = outputs.extensions;
+        if (content_ && !isOwn() && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
+            names.emplace_back(kFurtherNamespaces);
     }
 
 private:
@@ -54,14 +66,39 @@ private:
         return space == nullptr ? TreePid() : model::NestedPids::firstOf(*space);
     }
 
+    /// The root is with criu, and others aren't.
+    void requirePossible(const SeenTree& tree) const {
+        const auto inCriu = tree.root().ids.of(kind());
+        const auto other = std::find_if(tree.processes.begin(), tree.processes.end(),
+                                        [&](const SeenProcess& process) { return process.ids.of(kind()) != inCriu; });
+        if (inputs().options.compat)
+            fail(
+                "{} is in another mount namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
+                "can't restore that",
+                other->describe());
+        // Whoever makes mount namespaces comes back, which takes rights where criu is.
+        if (inputs().surroundings.ids.isOwnNamespace())
+            fail(
+                "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
+                "namespace of its own; that can't be dumped yet",
+                other->describe());
+        FileArchives::load();
+    }
+
+    /// All but that of criu.
     std::vector<SeenNamespace> number(const SeenTree& tree) {
         std::map<std::uint32_t, std::uint32_t> byInode;
         std::vector<SeenNamespace> seen;
         for (const SeenProcess& process : tree.processes) {
             const std::uint32_t inode = process.ids.of(kind()).value_or(0);
+            if (process.ids.of(kind()) == tree.criu.of(kind())) {
+                if (isOwn())
+                    fail("{} is in the mount namespace of criu, but the root of the tree isn't", process.describe());
+                continue;
+            }
             auto found = byInode.find(inode);
             if (found == byInode.end()) {
-                const std::uint32_t fresh = seen.empty() ? rootNumber() : inputs().numbers.addOther();
+                const std::uint32_t fresh = isOwn() && seen.empty() ? rootNumber() : inputs().numbers.addOther();
                 found = byInode.emplace(inode, fresh).first;
                 seen.push_back({fresh, &process.dir});
             }

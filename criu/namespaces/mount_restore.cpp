@@ -26,6 +26,7 @@
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/mount_copied.hpp"
 #include "criu/namespaces/mount_joined.hpp"
+#include "criu/namespaces/mounts_within.hpp"
 #include "criu/namespaces/outside_mounts.hpp"
 #include "criu/namespaces/overlay.hpp"
 
@@ -75,21 +76,11 @@ UniqueFd copyOf(int mount) {
     return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
 }
 
-/// That of the first process first.
-std::vector<std::uint32_t> allOf(const KindNumbers& numbers, std::optional<std::uint32_t> ofCriu) {
-    std::vector<std::uint32_t> all{numbers.own};
-    for (const std::uint32_t number : numbers.others) {
-        if (number == ofCriu)
-            fail("a process was in the mount namespace of criu, but not the first one");
-        all.push_back(number);
-    }
-    return all;
-}
-
-/// criu needs it, and it must be the whole.
+/// criu needs it, the whole, and to be written to.
 bool lacksProc(const MountTree& tree) {
     const Mount& proc = MountPaths(tree).lookUp("/proc");
-    return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc";
+    return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
+           ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
 }
 
 /// For the time of the restore; nothing where there is one. Made while criu's own /proc is there still: in a user
@@ -108,6 +99,43 @@ void addProc(const UniqueFd& proc) {
     kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
 }
 
+/// Where the first process is, to come back to.
+class Home {
+public:
+    Home()
+        : space_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount)),
+          root_(openRootDirectory()),
+          current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {}
+
+    void enter() const {
+        sys(::setns(space_.get(), CLONE_NEWNS), "go back to the mount namespace of criu");
+        sys(::fchdir(root_.get()), "go back to the root directory");
+        sys(::chroot("."), "go back to the root directory");
+        sys(::fchdir(current_.get()), "go back to the current directory");
+    }
+
+private:
+    UniqueFd space_;
+    UniqueFd root_;
+    UniqueFd current_;
+};
+
+/// Takes off what was criu's, which lies on top, until mount `top` is what "/" leads to.
+void takeOffUntil(std::optional<int> top) {
+    const auto covering = [] {
+        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        return kernel::mountIdOf(fd.get());
+    };
+    while (covering() != top)
+        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
+    sys(::chdir("/"), "go to the root");
+}
+
+void pivotTo(int root) {
+    sys(::fchdir(root), "enter the root of the tree");
+    sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
+}
+
 /// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
 void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) {
     // pivot_root(2) wants it to share nothing. A peer keeps its place meanwhile.
@@ -119,37 +147,38 @@ void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top
         kernel::attachMountBelow(peer.get(), yard, kPlace);
         kernel::setPropagation(root, MS_PRIVATE);
     }
-    sys(::fchdir(root), "enter the root of the tree");
-    sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
+    pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
-    // What was criu's lies on top now: the yard, its root, and whatever had been mounted on that. It mustn't be taken
-    // off elsewhere, too.
+    // The yard, its root, and whatever had been mounted on that. It mustn't be taken off elsewhere, too.
     kernel::makePrivateBelow(yard);
-    const auto covering = [] {
-        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
-        return kernel::mountIdOf(fd.get());
-    };
-    while (covering() != top)
-        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
-    sys(::chdir("/"), "go to the root");
+    takeOffUntil(top);
 }
+
 }  // namespace
 
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
     : log_(inputs.log),
       helpers_(std::move(helpers)),
       ids_(inputs.surroundings.ids),
-      mounts_(inputs.images, allOf(numbers, numberOf(*inputs.outside, kernel::NamespaceKind::Mount)), inputs.options),
+      surroundings_(inputs.surroundings),
+      mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
       procs_(mounts_, inputs.tree.nested()),
       yard_(mounts_, inputs.images, inputs.pages, inputs.options, helpers_) {
     requireCalls();
     requireRoom();
+    current_ = first_ = numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount).value_or(0);
+    // Whoever makes the namespaces comes back, which takes rights where criu is.
+    if (mounts_.main() == nullptr && ids_.isOwnNamespace())
+        fail(
+            "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
+            "can't be restored yet");
     inputs.surroundings.ownPaths = true;
-    inputs.surroundings.withPathsOf = inside;
+    if (mounts_.main() != nullptr)
+        inputs.surroundings.withPathsOf = inside;
     inputs.surroundings.mountSpaceOf = [this](int mount) {
         const MountImages::Space* const space = mounts_.spaceOf(mount);
-        return space != nullptr ? space->number : 0;
+        return space != nullptr ? space->number : mounts_.main() == nullptr ? first_ : 0;
     };
     inputs.surroundings.whereNamesAre = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
         const auto place = places_.find(space);
@@ -171,10 +200,12 @@ void MountRestore::requireCalls() {
 void MountRestore::requireRoom() const {
     constexpr std::size_t kOthers = 1024;
     const std::size_t mounts = mounts_.all().size();
-    const MountPaths paths(mounts_.main());
-    const auto& ofFirst = mounts_.main().all();
-    const auto covered = static_cast<std::size_t>(
-        std::count_if(ofFirst.begin(), ofFirst.end(), [&](const Mount& mount) { return !paths.isReachable(mount); }));
+    std::size_t covered = 0;
+    if (const MountImages::Space* const main = mounts_.main(); main != nullptr) {
+        const MountPaths paths(main->mounts);
+        for (const Mount& mount : main->mounts.all())
+            covered += paths.isReachable(mount) ? 0 : 1;
+    }
     if (kernel::makeRoomForFiles(mounts + covered + kOthers))
         return;
     Error error(EMFILE, fmt::format("the tree has {} mounts, each of which needs an open file to be restored", mounts));
@@ -205,7 +236,7 @@ void MountRestore::prepare(kernel::FdStore& store, const Inherited& /*inherited*
 }
 
 std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
-    return task.parent == nullptr ? CLONE_NEWNS : 0;
+    return task.parent == nullptr && mounts_.main() != nullptr ? CLONE_NEWNS : 0;
 }
 
 void MountRestore::build() {
@@ -215,25 +246,42 @@ void MountRestore::build() {
             linkAcross(fromMount, from, toMount, to);
         },
         *store_);
-    seal(mounts_.spaces().front());
+    if (mounts_.main() != nullptr)
+        seal(*mounts_.main());
     yard_.forget();
 }
 
 files::HiddenMounts MountRestore::makeMounts() {
     const ErrorContext context([] { return "make the mount namespace of the tree"; });
     log_.info("Making {} mounts", mounts_.all().size());
+    std::optional<Home> home;
+    if (mounts_.main() == nullptr) {
+        home.emplace();
+        places_[first_].space =
+            store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+        places_[first_].root = std::make_shared<const UniqueFd>(inheritRoot());
+        sys(::unshare(CLONE_NEWNS), "create a mount namespace to make others in");
+    }
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     covered_.want(helpers_.namedDirectories());
     yard_.makeAll();
+    for (const MountImages::Space& space : mounts_.spaces())
+        if (surroundings_.ownerOf(space.number) != nullptr)
+            within_.merge(mountsToAttachWithin(space.mounts));
     attachAll();
     makeOverlays();
     yard_.requireAll();
     restorePropagation(mounts_.all(), yard_.all(), yard_.outer(),
                        [this](const Mount& mount) { return yard_.makeWhole(mount); });
-    const MountImages::Space& first = mounts_.spaces().front();
     for (const MountImages::Space& space : mounts_.spaces())
-        if (&space != &first)
+        if (&space != mounts_.main())
             split(space, places_[space.number]);
+    if (home) {
+        yard_.leave();
+        home->enter();
+        return hiddenMounts();
+    }
+    const MountImages::Space& first = *mounts_.main();
     if (mounts_.spaces().size() > 1)
         places_[first.number].space =
             store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
@@ -258,7 +306,7 @@ void MountRestore::requireInPlace() const {
             fail("mount {} isn't in its namespace", id);
         return *row;
     };
-    for (const Mount& mount : mounts_.main().all()) {
+    for (const Mount& mount : mounts_.main()->mounts.all()) {
         const ErrorContext context([&] { return mount.describe(); });
         const kernel::MountInfo& row = rowOf(mount.id);
         if (row.mountPoint != mount.mountPoint)
@@ -266,7 +314,7 @@ void MountRestore::requireInPlace() const {
         if (!mounts_.isRoot(mount) && row.parentId != rowOf(mount.parentId).id)
             fail("it came to lie on another mount than it was");
         const Mount* const of = yard_.sourceOf(mount);
-        if (of == nullptr || mount.rootDeleted || mounts_.main().find(of->id) == nullptr)
+        if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
             continue;  // that of a further namespace is elsewhere by now
         const kernel::MountInfo& ofRow = rowOf(of->id);
         const auto below = pathBelow(of->root, mount.root);
@@ -285,13 +333,16 @@ UniqueFd MountRestore::inheritRoot() const {
 /// Where files are that can't be found by their paths alone.
 files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
-    const MountImages::Space& first = mounts_.spaces().front();
-    if (mounts_.spaces().size() > 1)
-        places_[first.number].root = std::make_shared<const UniqueFd>(inheritRoot());
-    const MountPaths paths(first.mounts);
+    std::optional<MountPaths> paths;
+    if (mounts_.main() != nullptr)
+        paths.emplace(mounts_.main()->mounts);
+    else
+        hidden.emplace(files::kOtherMounts, files::HiddenDirectory{"", places_[first_].root});
+    if (mounts_.main() != nullptr && mounts_.spaces().size() > 1)
+        places_[first_].root = std::make_shared<const UniqueFd>(inheritRoot());
     for (const MountImages::Space& space : mounts_.spaces())
         for (const Mount& mount : space.mounts.all())
-            if (&space == &first && !paths.isReachable(mount))
+            if (&space == mounts_.main() && !paths->isReachable(mount))
                 hidden.emplace(
                     mount.id,
                     files::HiddenDirectory{mount.mountPoint, std::make_shared<const UniqueFd>(store_->inherit(
@@ -307,10 +358,12 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
     makeProcDirectory(space);
     seal(space);
     const UniqueFd proc = makeProcMount(space.mounts);
+    const UniqueFd* const owner = surroundings_.ownerOf(space.number);
+    if (owner != nullptr)
+        makeDirectory(yard_.fd(), kPlaceWithin, IfThere::Used);
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
-    const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
+    const UniqueFd root = openRootDirectory();
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
-    place.space = store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     {
         const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
         const std::string name = std::to_string(space.mounts.root().id);
@@ -319,9 +372,19 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
         if (&topOf(space.mounts) != &space.mounts.root())
             fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
                  space.number);
-        enterRoot(space.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
-        addProc(proc);
-        place.root = std::make_shared<const UniqueFd>(inheritRoot());
+        if (owner != nullptr) {
+            pivotTo(yard.get());
+            takeOffUntil(kernel::mountIdOf(yard.get()));
+            MountsWithin made = attachWithin(*owner, space.mounts, within_, proc);
+            place.space = store_->inherit(kernel::FdKey::Namespace, std::move(made.space));
+            place.root = std::make_shared<const UniqueFd>(store_->inherit(kernel::FdKey::Mount, std::move(made.root)));
+        } else {
+            enterRoot(space.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
+            addProc(proc);
+            place.space =
+                store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+            place.root = std::make_shared<const UniqueFd>(inheritRoot());
+        }
     }
     sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
     sys(::fchdir(root.get()), "go back to the root directory");
@@ -331,8 +394,15 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
 void MountRestore::enter(const model::Task& task) const {
     const auto number = task.ids ? numberOf(**task.ids, kernel::NamespaceKind::Mount) : std::nullopt;
     const auto place = number ? places_.find(*number) : places_.end();
-    if (place != places_.end() && place->second.space)
-        sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
+    if (place == places_.end() || !place->second.space || (mounts_.main() == nullptr && *number == current_))
+        return;
+    sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
+    current_ = *number;
+    if (mounts_.main() == nullptr && *number == first_) {
+        // criu's root may be another than that of its namespace.
+        sys(::fchdir(place->second.root->get()), "enter the root directory of criu");
+        sys(::chroot("."), "enter the root directory of criu");
+    }
 }
 
 /// link(2) refuses two mounts even if they are of one file system. A third that shows both directories will do.
@@ -358,7 +428,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     };
     // In a copy nothing is mounted on the way.
     UniqueFd copy;
-    if (mounts_.main().find(both->id) != nullptr)
+    if (mounts_.isOfMain(*both))
         copy = kernel::cloneMount(yard_.made(both->id));
     const int directory = copy ? copy.get() : yard_.made(both->id);
     linkBelow(directory, place(one, from), place(other, to));
@@ -409,7 +479,6 @@ void MountRestore::seal(const MountImages::Space& space) {
 }
 
 void MountRestore::clean(std::span<const ParkedProcess> processes) {
-    procs_.exchange(processes, ids_);
     for (const MountImages::Space& space : mounts_.spaces()) {
         if (!lacksProc(space.mounts))
             continue;
@@ -423,6 +492,7 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
                     removeProcDirectory(space);
             });
     }
+    procs_.exchange(processes, ids_);
 }
 
 /// Those that have been made; others, and what is mounted on them, later.
@@ -469,10 +539,14 @@ void MountRestore::attach(const MountTree& tree) {
             if (!attached_.insert(child->id).second)
                 continue;
             const ErrorContext context([&] { return child->describe(); });
+            if (within_.contains(child->id)) {
+                covered_.requireNone(parent, *child);
+                continue;
+            }
             const auto below = pathBelow(parent.mountPoint, child->mountPoint);
             if (!below)
                 fail("it doesn't lie below its parent, {}", parent.describe());
-            if (&tree == &mounts_.main())
+            if (mounts_.main() != nullptr && &tree == &mounts_.main()->mounts)
                 covered_.openBelow(parent, yard_.made(parent.id), *child);
             else
                 covered_.requireNone(parent, *child);
@@ -489,9 +563,11 @@ void MountRestore::inside(HostPid process, const Work& work) {
 std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
     if (inputs.joined.has(kernel::NamespaceKind::Mount))
         return makeJoinedMountRestore(inputs, std::move(helpers));
-    const KindNumbers numbers = KindNumbers::of(inputs, kernel::NamespaceKind::Mount);
-    if (numbers.own == 0)
-        return copiesMounts(inputs) ? makeCopiedMountRestore(inputs, std::move(helpers)) : nullptr;
+    if (copiesMounts(inputs))
+        return makeCopiedMountRestore(inputs, std::move(helpers));
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Mount);
+    if (numbers.own == 0 && numbers.others.empty())
+        return nullptr;
     return std::make_unique<MountRestore>(inputs, numbers, std::move(helpers));
 }
 

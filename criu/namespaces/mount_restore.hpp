@@ -24,7 +24,7 @@ namespace criu::namespaces {
 /// them, so that the mounts belong to its user namespace.
 class MountRestore final : public NamespaceRestore {
 public:
-    /// `numbers`: the first process had a namespace for itself.
+    /// `numbers`: of at least one namespace.
     MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers);
 
     /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts.
@@ -68,12 +68,16 @@ private:
     Log& log_;
     MountHelpers helpers_;
     const model::IdMap& ids_;
+    const Surroundings& surroundings_;
     MountImages mounts_;
     NestedProcs procs_;
     MountYard yard_;
     kernel::FdStore* store_ = nullptr;  ///< from prepare() on
     CoveredDirectories covered_;
     std::set<int> attached_;                 ///< mounts that are in their places
+    std::set<int> within_;                   ///< mounts that are attached in namespaces of further user namespaces
+    std::uint32_t first_ = 0;                ///< the number of the first process' namespace, or of criu's
+    mutable std::uint32_t current_ = 0;      ///< that of this process, as far as it has left that of the first one
     std::map<std::uint32_t, Place> places_;  ///< by number of the namespace
 };
 

@@ -221,6 +221,28 @@ void MountTree::sort() {
     index();
 }
 
+std::set<int> MountTree::takeOut(const std::function<bool(const Mount&)>& unwanted) {
+    std::map<int, int> parents;  // of those taken out
+    std::set<int> needed;
+    for (auto at = mounts_.rbegin(); at != mounts_.rend(); ++at) {
+        if (!isRoot(*at) && !needed.contains(at->id) && unwanted(*at)) {
+            parents.emplace(at->id, at->parentId);
+        } else if (const Mount* const parent = find(at->parentId);
+                   parent != nullptr && parent->mountPoint != at->mountPoint) {
+            needed.insert(parent->id);
+        }
+    }
+    std::set<int> ids;
+    for (Mount& mount : mounts_)
+        for (auto parent = parents.find(mount.parentId); parent != parents.end(); parent = parents.find(mount.parentId))
+            mount.parentId = parent->second;
+    std::erase_if(mounts_, [&](const Mount& mount) { return parents.contains(mount.id); });
+    for (const auto& [id, parent] : parents)
+        ids.insert(id);
+    index();
+    return ids;
+}
+
 void MountTree::index() {
     byId_.clear();
     for (std::size_t at = 0; at < mounts_.size(); ++at)

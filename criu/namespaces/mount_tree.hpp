@@ -110,6 +110,9 @@ public:
 
     /// Takes out mounts and everything below them.
     void remove(const std::function<bool(const Mount&)>& unwanted);
+    /// Takes out single mounts: what covers one wholly comes to lie where that lay. One that something else is mounted
+    /// on stays, unless that is taken out, too. Returns their ids.
+    std::set<int> takeOut(const std::function<bool(const Mount&)>& unwanted);
 
 private:
     void sort();

@@ -85,6 +85,8 @@ struct SeenTree {
 struct DumpSurroundings {
     /// How the tree calls users and groups.
     model::IdMap ids;
+    /// The number, in images, of the namespace of a kind that a process is in. When all kinds are made.
+    std::function<std::uint32_t(kernel::NamespaceKind kind, HostPid process)> numberOf;
     /// Where paths begin.
     files::TreeRoot root;
     /// Where sockets are. Never null.

@@ -62,6 +62,10 @@ struct Surroundings {
     /// The user namespace below that one that a process goes to when it gets its credentials; null: it stays there. The
     /// descriptor, which all restored processes have, is known when kinds are prepared.
     std::function<const UniqueFd*(const model::Task&)> userSpaceOf = [](const model::Task&) { return nullptr; };
+    /// The user namespace below that one to which a further namespace of another kind, by its number in images,
+    /// belongs; null: it belongs to that one. In the first process from begin() on, or from build() on if the tree has
+    /// a user namespace of its own.
+    std::function<const UniqueFd*(std::uint32_t number)> ownerOf = [](std::uint32_t) { return nullptr; };
     /// Numbers of processes are those of another pid namespace than criu's.
     bool ownPids = false;
     /// That namespace is the tree's own, and ends with its first process, which is the root or an init.

@@ -47,14 +47,14 @@ UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const I
     if (mount.externalName == kFromDevice)
         return {};
     if (mount.externalName == kFoundByItself) {
-        if (!externals.automatic()) {
+        if (mounts.main() != nullptr && !externals.automatic()) {
             Error error(0, fmt::format("it was found outside, at {}, by itself", mount.source));
             error.addHint("allow that again with --external mnt[]");
             throw error;
         }
         // A path out of the images, which the kernel had shown: there was no link on its way.
         const UniqueFd top = openRootDirectory();
-        return kernel::cloneMountBelow(top.get(), mount.source.substr(mount.source.find_first_not_of('/')));
+        return kernel::cloneMountBelow(top.get(), pathBelow("/", mount.source).value_or(""));
     }
     if (mount.externalName) {
         const auto path = externals.find(*mount.externalName);

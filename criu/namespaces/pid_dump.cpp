@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
-#include <linux/nsfs.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -37,8 +32,6 @@ public:
                 requireChildren(process);
                 childrenIn_.emplace(process.pid, process.ids.pidForChildren);
             }
-        for (const auto& space : further_.all())
-            requireOwner(space);
         if (!further_.empty() && isOwn() && externalName() != nullptr)
             fail("{} is in a pid namespace below that of the tree, which can't be dumped with --external pid yet",
                  further_.all().front().member->describe());
@@ -118,20 +111,6 @@ private:
                 "{} has several threads, and creates its children in another pid namespace than its own, which can't "
                 "be dumped yet",
                 process.describe());
-    }
-
-    /// The restored namespace belongs to the user namespace in which the tree is restored.
-    void requireOwner(const FurtherNamespacesDump::Space& space) const {
-        const UniqueFd fd = space.member->dir.open("ns/pid", O_RDONLY);
-        const UniqueFd owner(sys(::ioctl(fd.get(), NS_GET_USERNS), "ask who owns a pid namespace"));
-        struct stat status {};
-        sys(::fstat(owner.get(), &status), "look at a user namespace");
-        if (status.st_ino != usersOfTree())
-            fail(
-                "the pid namespace of {} belongs to a user namespace other than that of the tree, which can't be "
-                "dumped "
-                "yet",
-                space.member->describe());
     }
 
     /// A pid namespace is restored as a whole, from its first process on, and ends with that.

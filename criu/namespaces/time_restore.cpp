@@ -72,7 +72,7 @@ public:
         : needed_(numbers.own != 0 || !numbers.others.empty()),
           log_(inputs.log),
           ofFirst_(inputs.images, numbers.own),
-          further_(NamespaceKind::Time, numbers.others) {
+          further_(NamespaceKind::Time, numbers.others, inputs.surroundings) {
         for (const std::uint32_t number : numbers.others)
             others_.emplace(number, Clocks(inputs.images, number));
         for (const auto& task : inputs.tree.tasks)

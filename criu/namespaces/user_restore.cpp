@@ -27,15 +27,19 @@ class FurtherUserRestore : public NamespaceRestore {
 public:
     FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
         : surroundings_(inputs.surroundings), further_(inputs.images, numbers, inputs.tree) {
-        if (!numbers.empty())
-            inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
+        if (numbers.empty())
+            return;
+        inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
+        inputs.surroundings.ownerOf = [this](std::uint32_t number) { return further_.owning(number); };
     }
 
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
-    void build() override { further_.make(surroundings_.ids); }
+    void begin() override { makeFurther(); }
 
 protected:
+    void makeFurther() const { further_.make(surroundings_.ids); }
+
     Surroundings& surroundings_;
 
 private:
@@ -62,6 +66,9 @@ public:
         return task.parent == nullptr ? CLONE_NEWUSER : 0;
     }
 
+    /// Without maps nobody is anybody here.
+    void begin() override {}
+
     /// Maps of more than one id are for somebody outside to write, once.
     void meet(const kernel::ProcPid& first) override {
         first.write("uid_map", surroundings_.ids.uidText());
@@ -75,7 +82,7 @@ public:
     /// What is made from here on belongs to somebody of the tree's user namespace.
     void build() override {
         // As root outside, to whom the files in /proc belong of processes that nobody is to trace.
-        FurtherUserRestore::build();
+        makeFurther();
         // Where criu is may be nothing for that user.
         sys(::chdir("/"), "enter the root directory");
         task::becomeFirst(surroundings_.ids);
@@ -91,7 +98,7 @@ private:
 
 std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
     KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::User);
-    if (numbers.own != 0 && model::IdMap::ownerInImage(inputs.images, numbers.own))
+    if (numbers.own != 0 && model::UserSpacePlace::ofImage(inputs.images, numbers.own))
         numbers.others.push_back(std::exchange(numbers.own, 0));
     if (numbers.own == 0 && numbers.others.empty())
         return nullptr;

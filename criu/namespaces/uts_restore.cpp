@@ -49,11 +49,12 @@ private:
 
 class UtsRestore final : public NamespaceRestore {
 public:
-    UtsRestore(const ImageDir& images, const KindNumbers& numbers) : further_(NamespaceKind::Uts, numbers.others) {
+    UtsRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+        : further_(NamespaceKind::Uts, numbers.others, inputs.surroundings) {
         if (numbers.own != 0)
-            root_.emplace(images, numbers.own);
+            root_.emplace(inputs.images, numbers.own);
         for (const std::uint32_t number : numbers.others)
-            others_.emplace(number, Names(images, number));
+            others_.emplace(number, Names(inputs.images, number));
     }
 
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
@@ -92,7 +93,7 @@ std::unique_ptr<NamespaceRestore> makeUtsRestore(const RestoreInputs& inputs) {
         return makeJoinedRestore(inputs, NamespaceKind::Uts);
     }
     const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Uts);
-    return numbers.own != 0 || !numbers.others.empty() ? std::make_unique<UtsRestore>(inputs.images, numbers) : nullptr;
+    return numbers.own != 0 || !numbers.others.empty() ? std::make_unique<UtsRestore>(inputs, numbers) : nullptr;
 }
 
 }  // namespace criu::namespaces

@@ -226,7 +226,8 @@ namespace {
 /// For a socket whose file is at `path`, on a mount that another covers there: a restore knows the mount and the name.
 void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
                        const files::TreeRoot& tree) {
-    if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfFurther(entry.mnt_id))
+    if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfFurther(entry.mnt_id) ||
+        tree.isOfCriu(entry.mnt_id))
         fail(
             "{} is bound to {}, which no path leads to in the mount namespace of the first process, so it can't be "
             "restored",

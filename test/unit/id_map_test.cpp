@@ -75,6 +75,20 @@ TEST_CASE("images keep both maps") {
     CHECK_THROWS_WITH(IdMap::ofImage(images, 14), Catch::Contains("can't be"));
 }
 
+TEST_CASE("images keep where a user namespace stands") {
+    const criu::test::TemporaryDir folder;
+    const criu::ImageDir images = folder.images();
+    const criu::model::UserSpacePlace place{1000, 18, {19, 20}};
+    IdMap({{0, 1000, 1}}, {}).write(images, 12, &place);
+    const auto read = criu::model::UserSpacePlace::ofImage(images, 12);
+    REQUIRE(read);
+    CHECK(read->owner == 1000);
+    CHECK(read->parent == 18);
+    CHECK(read->owned == std::vector<std::uint32_t>{19, 20});
+    IdMap({{0, 1000, 1}}, {}).write(images, 13);
+    CHECK_FALSE(criu::model::UserSpacePlace::ofImage(images, 13));
+}
+
 TEST_CASE("outer ids of a map can be those of a namespace in between") {
     const IdMap between({{0, 100000, 65536}}, {{0, 200000, 10}, {500, 300000, 10}});
     const IdMap below({{0, 101000, 1}}, {{7, 300003, 2}});

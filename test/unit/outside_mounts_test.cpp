@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
@@ -38,7 +37,7 @@ public:
     /// What is found for it with these options.
     [[nodiscard]] UniqueFd open(const model::Options& options) const {
         const ImageDir images = place_.images();
-        const MountImages mounts(images, std::array{kNumber}, options);
+        const MountImages mounts(images, kNumber, {}, options);
         return openOutsideMount(*mounts.find(2), mounts, images, options);
     }
 
