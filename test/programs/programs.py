@@ -241,6 +241,7 @@ def programs(build, stream=256):
         Service("node", "node"),
         Service("asyncio", sys.executable),
         Terminals(),
+        Service("sandbox", "bwrap"),
         Stream("tcp", stream, build),
         Stream("unix", stream // 2, build),
     ]
