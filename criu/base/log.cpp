@@ -72,7 +72,7 @@ void Log::beginProcess(std::string_view name) noexcept {
 }
 
 void Log::noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
-                   std::uint64_t bytes) const noexcept {
+                   std::optional<std::uint64_t> bytes) const noexcept {
     trace_->span(what, std::chrono::duration_cast<Trace::Time>(begin - start_), elapsed(), bytes);
 }
 

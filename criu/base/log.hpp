@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -62,7 +63,7 @@ public:
     void beginProcess(std::string_view name) noexcept;
     /// In whatever thread: a span of the trace that ends now.
     void noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
-                  std::uint64_t bytes) const noexcept;
+                  std::optional<std::uint64_t> bytes = {}) const noexcept;
     /// The timeline of the run, with spans of other things as well.
     [[nodiscard]] Trace& trace() noexcept { return *trace_; }
     [[nodiscard]] bool isTraced() const noexcept;
@@ -127,6 +128,22 @@ private:
     std::unique_ptr<Trace> trace_;
     std::string stage_;  ///< that the trace is about
     std::chrono::microseconds stageBegan_{};
+};
+
+/// Adds what the calling thread does while this lives to the trace of the run.
+class TracedWork {
+public:
+    /// Both outlive this object.
+    TracedWork(const Log& log, std::string_view what) noexcept
+        : log_(log), what_(what), begin_(std::chrono::steady_clock::now()) {}
+    ~TracedWork() { log_.noteWork(what_, begin_); }
+    TracedWork(const TracedWork&) = delete;
+    TracedWork& operator=(const TracedWork&) = delete;
+
+private:
+    const Log& log_;
+    std::string_view what_;
+    std::chrono::steady_clock::time_point begin_;
 };
 
 }  // namespace criu

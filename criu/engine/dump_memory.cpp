@@ -45,6 +45,11 @@ std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemo
     return found;
 }
 
+std::vector<kernel::Vma> readMappings(const kernel::ProcPid& process, const Log& log) {
+    const TracedWork reading(log, "read mappings");
+    return kernel::readSmaps(process);
+}
+
 }  // namespace
 
 class DumpMemory::Work {
@@ -109,7 +114,7 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
         if (!task->alive())
             continue;
         auto read = std::make_shared<std::packaged_task<std::vector<kernel::Vma>()>>(
-            [&dir = task->dir] { return kernel::readSmaps(dir); });
+            [&dir = task->dir, &log = parts_.log] { return readMappings(dir, log); });
         ahead_.emplace(task->pid(), read->get_future());
         readers_->submit([read] { (*read)(); });
     }
@@ -122,7 +127,7 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     item.imageId = task.treePid();
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
-    item.vmas = read == ahead_.end() ? kernel::readSmaps(task.dir) : read->second.get();
+    item.vmas = read == ahead_.end() ? readMappings(task.dir, parts_.log) : read->second.get();
     if (!parts_.early.contains(item.pid))  // whose memory is as it was then
         leaveVdso(task, item.vmas, parts_.log);
     item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
@@ -169,7 +174,10 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
         task.tracking = item.writes;
         task.parent = &*parent;
     }
-    const memory::PageDumpResult result = memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+    const memory::PageDumpResult result = [&] {
+        const TracedWork dumping(parts_.log, "dump pages");
+        return memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+    }();
     mover.statistics.memoryWrite += result.moving;
     if (item.writes != nullptr && parts_.tracking.continues())
         item.writes->restart(item.task->dir, item.vmas);

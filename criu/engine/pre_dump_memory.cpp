@@ -65,7 +65,10 @@ PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
 }
 
 void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
-    std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
+    std::vector<kernel::Vma> vmas = [&] {
+        const TracedWork reading(frozen_.log(), "read mappings");
+        return kernel::readSmaps(task.dir);
+    }();
     Item& item = items_.emplace_back();
     item.pid = task.pid();
     item.imageId = task.treePid();
@@ -83,9 +86,14 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
         search.tracking = item.writes;
         search.parent = &*parent;
     }
-    item.pages = memory::findPages(search, mappings);
-    if (item.writes != nullptr)
+    {
+        const TracedWork finding(frozen_.log(), "find pages");
+        item.pages = memory::findPages(search, mappings);
+    }
+    if (item.writes != nullptr) {
+        const TracedWork protecting(frozen_.log(), "protect pages");
         item.writes->restart(task.dir, vmas);
+    }
 }
 
 void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
