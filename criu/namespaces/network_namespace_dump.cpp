@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/sockets/network_lock.hpp"
@@ -16,7 +18,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Of a tree that is in the network namespace of criu nothing is dumped but its sockets. Else the calling thread goes
+/// Of processes in the network namespace of criu nothing is dumped but their sockets. If the root of the tree isn't one
+/// of them the calling thread goes
 /// to the namespace of the tree's root and stays there as long as this lives: it looks at sockets and changes rules of
 /// the packet filter there.
 class NetworkNamespaceDump final : public NamespaceDump {
@@ -27,16 +30,21 @@ public:
           networks_(with.options, rootLock_, with.runId, with.takeLink, with.numbers, with.stop, with.log) {
         with.surroundings.networks = &networks_;
         const auto criu = with.tree.criu.of(NamespaceKind::Net);
-        if (!isOwn()) {
-            requireOne();
+        const auto& processes = with.tree.processes;
+        several_ = std::any_of(processes.begin(), processes.end(), [&](const SeenProcess& process) {
+            return process.ids.of(NamespaceKind::Net) != with.tree.root().ids.of(NamespaceKind::Net);
+        });
+        if (!isOwn() && !several_) {
             networks_.begin(criu);
             return;
         }
-        for (const SeenProcess& process : with.tree.processes)
-            requireNotCrius(process);
+        for (const SeenProcess& process : processes)
+            requirePossible(process);
         with.log.stage("network");
-        const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
-        visit_.emplace(space.get(), NamespaceKind::Net);
+        if (isOwn()) {
+            const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
+            visit_.emplace(space.get(), NamespaceKind::Net);
+        }
         networks_.begin(criu);
         for (const SeenProcess& process : with.tree.processes) {
             const ErrorContext context([&] { return process.describe(); });
@@ -60,14 +68,21 @@ public:
     }
 
     void lock() override {
-        if (!isOwn())
-            return;  // others use the namespace: each connection is locked for itself
-        scriptsLocked_ = true;
-        inputs().scriptsLock();
-        networks_.lock();
+        // Others use criu's namespace: there each connection is locked for itself.
+        if (isOwn()) {
+            scriptsLocked_ = true;
+            inputs().scriptsLock();
+        }
+        if (isOwn() || several_)
+            networks_.lock();
     }
 
-    void write(const DumpOutputs& outputs) override { networks_.write(outputs.images); }
+    void write(const DumpOutputs& outputs) override {
+        networks_.write(outputs.images);
+        auto& names = outputs.extensions;
+        if (!isOwn() && several_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
+            names.emplace_back(kFurtherNamespaces);
+    }
 
     void release(model::FinalState state) override {
         const bool goesOn = state == model::FinalState::Running;
@@ -78,9 +93,23 @@ public:
     }
 
 private:
-    void requireNotCrius(const SeenProcess& process) const {
-        if (process.ids.of(NamespaceKind::Net) == inputs().tree.criu.of(NamespaceKind::Net))
+    void requirePossible(const SeenProcess& process) const {
+        const bool withCriu = process.ids.of(NamespaceKind::Net) == inputs().tree.criu.of(NamespaceKind::Net);
+        if (isOwn() && withCriu)
             fail("{} is in another network namespace than the root of the tree: in that of criu", process.describe());
+        if (isOwn() || withCriu)
+            return;
+        if (inputs().options.compat)
+            fail(
+                "{} is in another network namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
+                "can't restore that",
+                process.describe());
+        // Whoever makes network namespaces comes back, which takes rights where criu is.
+        if (inputs().surroundings.ids.isOwnNamespace())
+            fail(
+                "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
+                "namespace of its own; that can't be dumped yet",
+                process.describe());
     }
 
     void unlockScripts() {
@@ -92,6 +121,7 @@ private:
     sockets::NetworkLock rootLock_;
     NetworksDump networks_;
     std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    bool several_ = false;                      ///< not all are in that of the root
     bool scriptsLocked_ = false;                ///< scripts have been asked to lock the network
 };
 

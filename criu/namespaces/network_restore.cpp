@@ -15,6 +15,7 @@
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/device_restore.hpp"
+#include "criu/namespaces/further_restore.hpp"
 #include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -47,7 +48,7 @@ public:
     NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
                    sockets::NetworkLock& lock, std::string lockName);
 
-    [[nodiscard]] std::size_t descriptors() const override { return spaces_.size() + 2; }
+    [[nodiscard]] std::size_t descriptors() const override { return spaces_.size() + 3; }
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
 
@@ -79,6 +80,8 @@ private:
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
     /// Whether the first process of the tree is to be born in a new one.
     [[nodiscard]] bool isNew() const noexcept;
+    /// Where the namespaces of others than the root begin in spaces_.
+    [[nodiscard]] std::size_t firstOther() const noexcept { return wasOwn() || joins() ? 1 : 0; }
     /// Whether a number is of another namespace than the root's.
     [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
     void addKnown(std::set<std::uint32_t> wanted);
@@ -96,9 +99,13 @@ private:
     const ImageDir& images_;
     SettingsRule settingsRule_;
     const JoinedNamespaces& joined_;
-    bool empty_;                 ///< content isn't restored
-    std::uint32_t number_;       ///< of the root's own namespace, 0: it has none
-    std::vector<Space> spaces_;  ///< the root's first, if it isn't criu's
+    bool empty_;                ///< content isn't restored
+    std::uint32_t number_;      ///< of the root's own namespace, 0: it has none
+    std::uint32_t ofRoot_ = 0;  ///< of the root's, or of criu's
+    const Surroundings& surroundings_;
+    UniqueFd home_;                      ///< criu's, if the root was there
+    mutable std::uint32_t current_ = 0;  ///< that of this process, as far as it has left the root's
+    std::vector<Space> spaces_;          ///< the root's first, if it isn't criu's
     DeviceRestore devices_;
     NetworkLocks locks_;     ///< removed before the descriptors in spaces_ are closed
     UniqueFd announcement_;  ///< the first process says here what came of begin(); unset: it has nothing to make
@@ -112,8 +119,20 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
       joined_(inputs.joined),
       empty_(inputs.options.emptyNetNs),
       number_(number),
+      surroundings_(inputs.surroundings),
       devices_(inputs.options, inputs.log),
       locks_(lock, std::move(lockName), inputs.log) {
+    if (const auto& ids = inputs.tree.root().ids; ids)
+        current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
+    // Whoever makes network namespaces comes back, which takes rights where criu is.
+    if (!wasOwn() && !others.empty() && (joins() || inputs.surroundings.ids.isOwnNamespace()))
+        fail(
+            "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
+            "can't "
+            "be restored with --join-ns net, or in a user namespace of the tree's own",
+            *others.begin());
+    if (!wasOwn() && !joins())
+        lock.setNetwork(ofRoot_);
     if (joins())
         spaces_.push_back({number_, {}, {}, false});
     else if (wasOwn())
@@ -145,15 +164,16 @@ void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
         addKnownBy(spaces_.front());
     wanted.erase(number_);
     for (;;) {
-        const auto next =
-            std::find_if(wanted.begin(), wanted.end(), [&](std::uint32_t number) { return find(number) == nullptr; });
+        const auto next = std::find_if(wanted.begin(), wanted.end(), [&](std::uint32_t number) {
+            return number != ofRoot_ && find(number) == nullptr;
+        });
         if (next == wanted.end())
             return;
-        if (!wasOwn() || empty_)
+        if (empty_)
             fail(
                 "the images have a network namespace (number {}) besides that of the tree's root, which can't be "
-                "restored {}",
-                *next, empty_ ? "with --empty-ns" : "because the root is in that of criu");
+                "restored with --empty-ns",
+                *next);
         spaces_.push_back({*next, NetworkContent(images_, *next, false), {}, false});
         addKnownBy(spaces_.back());
     }
@@ -191,6 +211,8 @@ UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inher
 }
 
 void NetworkRestore::prepare(kernel::FdStore& store, const Inherited& inherited) {
+    if (firstOther() == 0)
+        home_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(NamespaceKind::Net));
     for (Space& space : spaces_) {
         if (!space.content) {
             const int there = joined_.descriptor(NamespaceKind::Net);
@@ -233,8 +255,14 @@ void NetworkRestore::begin() {
         for (const Space& space : spaces_) {
             if (!space.made || space.number == number_)
                 continue;
-            sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number);
-            const UniqueFd made = kernel::openOwnNamespace(NamespaceKind::Net);
+            const auto create = [&] { sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number); };
+            UniqueFd made;
+            if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr) {
+                made = makeWithin(*owner, NamespaceKind::Net, create);
+            } else {
+                create();
+                made = kernel::openOwnNamespace(NamespaceKind::Net);
+            }
             sys(::dup3(made.get(), space.fd.get(), O_CLOEXEC), "hold a network namespace");
         }
         sys(::setns(own.get(), CLONE_NEWNET), "go back to the root's network namespace");
@@ -272,7 +300,7 @@ void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>&
 
 /// The root's lock is among the rules in the images; those of others are put in place before packets can come.
 void NetworkRestore::lockOthers() {
-    for (std::size_t i = 1; i < spaces_.size(); ++i) {
+    for (std::size_t i = firstOther(); i < spaces_.size(); ++i) {
         const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
         locks_.lockOther(spaces_[i].fd.get());
     }
@@ -306,8 +334,13 @@ void NetworkRestore::enterFirst(const FirstProcess& /*first*/) {
 
 void NetworkRestore::complete(const model::Task& task) const {
     const auto number = task.ids ? numberOf(**task.ids, NamespaceKind::Net) : std::nullopt;
-    if (number && isOther(*number))
+    if (number && isOther(*number)) {
         sys(::setns(descriptorOf(*number), CLONE_NEWNET), "enter network namespace {}", *number);
+        current_ = *number;
+    } else if (home_ && current_ != ofRoot_) {
+        sys(::setns(home_.get(), CLONE_NEWNET), "go back to the network namespace of criu");
+        current_ = ofRoot_;
+    }
 }
 
 bool NetworkRestore::isOther(std::uint32_t number) const noexcept {
@@ -334,7 +367,7 @@ std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNum
     for (const auto& [number, file] : inputs.networksOfFiles) {
         if (number == *ofRoot)
             continue;
-        if (numbers.own == 0)
+        if (numbers.own == 0 && !others.contains(number))
             fail("file {} is of another network namespace than the tree's, which can't be restored", file);
         others.insert(number);
     }
@@ -347,9 +380,9 @@ std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNum
 
 std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs, sockets::NetworkLock& lock,
                                                      std::string lockName) {
-    const KindNumbers numbers = KindNumbers::of(inputs, NamespaceKind::Net);
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Net);
     const std::set<std::uint32_t> others = otherNetworks(inputs, numbers);
-    if (numbers.own == 0 && !inputs.joined.has(NamespaceKind::Net))
+    if (numbers.own == 0 && others.empty() && !inputs.joined.has(NamespaceKind::Net))
         return nullptr;
     return std::make_unique<NetworkRestore>(inputs, numbers.own, others, lock, std::move(lockName));
 }

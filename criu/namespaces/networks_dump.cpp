@@ -100,6 +100,7 @@ void NetworksDump::begin(std::optional<std::uint32_t> criu) {
     space.cookie = cookieHere();
     if (numbers_.isOwn(NamespaceKind::Net))
         check(space);
+    rootLock_.setNetwork(space.number);
 }
 
 NetworksDump::Space& NetworksDump::add(UniqueFd network, std::uint64_t inode) {
@@ -118,14 +119,15 @@ NetworksDump::Space& NetworksDump::add(UniqueFd network, std::uint64_t inode) {
     return added;
 }
 
-const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::function<std::string()>& whose) {
+const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::function<std::string()>& whose,
+                                            bool ofProcess) {
     const std::uint64_t inode = inodeOf(network.get());
     const std::lock_guard guard(mutex_);
     const auto known =
         std::find_if(spaces_.begin(), spaces_.end(), [&](const Space& space) { return space.inode == inode; });
     if (known != spaces_.end())
         return *known;
-    if (!numbers_.isOwn(NamespaceKind::Net))
+    if (!numbers_.isOwn(NamespaceKind::Net) && !ofProcess)
         fail(
             "{} is in another network namespace than the root of the tree, which isn't in one of its own; that can't "
             "be "
@@ -138,7 +140,9 @@ const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::functio
 }
 
 std::uint32_t NetworksDump::ofProcess(const kernel::ProcPid& process) {
-    return of(process.open("ns/net", O_RDONLY), [] { return std::string("it"); }).number;
+    return of(
+               process.open("ns/net", O_RDONLY), [] { return std::string("it"); }, true)
+        .number;
 }
 
 std::uint32_t NetworksDump::ofSocket(const files::OpenFd& file) {
@@ -172,7 +176,8 @@ void NetworksDump::lockOne(Space& space) {
 
 void NetworksDump::lock() {
     const std::lock_guard guard(mutex_);
-    rootLock_.lockNamespace();
+    if (numbers_.isOwn(NamespaceKind::Net))
+        rootLock_.lockNamespace();
     locked_ = true;
     for (Space& space : spaces_)
         if (&space != &spaces_.front())

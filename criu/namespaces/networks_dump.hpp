@@ -62,7 +62,7 @@ public:
     [[nodiscard]] sockets::NetworkLock& rootLock() noexcept { return rootLock_; }
     /// Devices that descriptors are attached to.
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
-    /// Locks all; those that are met later are locked then.
+    /// Locks all; those that are met later are locked then. The root's only if that is the tree's own.
     void lock();
 
     /// The number of the namespace of a socket or a descriptor of a tun device, or of the one that the descriptor
@@ -89,7 +89,7 @@ private:
         std::unique_ptr<sockets::NetworkLock> lock;
     };
 
-    const Space& of(UniqueFd network, const std::function<std::string()>& whose);
+    const Space& of(UniqueFd network, const std::function<std::string()>& whose, bool ofProcess = false);
     Space& add(UniqueFd network, std::uint64_t inode);
     [[nodiscard]] NetworkRule ruleOf(std::uint64_t inode) const;
     void check(Space& space);

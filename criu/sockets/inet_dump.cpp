@@ -264,7 +264,7 @@ void InetDump::finish(files::FileDump& dump) {
         return;
     std::vector<InetConnection> alive;
     for (const Connection& connection : connections_)
-        if (connection.alive)
+        if (connection.alive && lock_.isOf(connection.entry->ns_id))
             alive.push_back(connection.ends);
     lock_.lock(std::move(alive));
     dumpConnections(dump.images());

@@ -58,6 +58,8 @@ public:
         auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options());
         if (file->isConnection())
             connections_.push_back(file);
+        if (file->isConnection() && entry.isk->has_ns_id != 0)
+            networks_[file.get()] = entry.isk->ns_id;
         if (file->listens()) {
             const auto [first, fresh] = listeners_.emplace(file->ends().local.port, file);
             if (!fresh) {
@@ -71,7 +73,9 @@ public:
     void beforeProcesses() override {
         std::vector<InetConnection> ends;
         for (const auto& file : connections_)
-            ends.push_back(file->ends());
+            if (const auto network = networks_.find(file.get());
+                network == networks_.end() || lock_.isOf(network->second))
+                ends.push_back(file->ends());
         lock_.ensure(std::move(ends));
     }
 
@@ -114,6 +118,7 @@ private:
 
     NetworkLock& lock_;
     std::vector<std::shared_ptr<RestoredInet>> connections_;
+    std::map<const RestoredInet*, std::uint32_t> networks_;  ///< of these, as far as images say
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };
 

@@ -44,6 +44,11 @@ public:
 
     [[nodiscard]] model::NetworkLock method() const noexcept { return method_; }
 
+    /// The number, in images, of the network whose connections it locks; those of others are locked with the whole of
+    /// theirs. Until it is known that is every network.
+    void setNetwork(std::uint32_t number) noexcept { network_ = number; }
+    [[nodiscard]] bool isOf(std::uint32_t network) const noexcept { return network_ == 0 || network == network_; }
+
     /// Drops packets of these connections from now on; all of them or, with an Error, none. Once only.
     void lock(std::vector<InetConnection> connections);
 
@@ -90,6 +95,7 @@ private:
     model::NetworkLock method_;
     std::string runId_;
     Log& log_;
+    std::uint32_t network_ = 0;
     std::optional<std::vector<InetConnection>> locked_;
     bool whole_ = false;  ///< all of the namespace is locked
     bool found_ = false;  ///< by somebody else, before

@@ -9,7 +9,7 @@ import time
 from service import path_of, require, work
 
 MOUNTS = 'for at in / /usr /tmp /dev /dev/null /proc /sys /sys/fs/cgroup; do grep " $at " /proc/self/mounts | tail -n 1; done'
-QUESTIONS = ["id", "echo $$", "kill -0 1 2>&1", MOUNTS, "cat /proc/self/uid_map", "hostname", "pwd", "cat /tmp/kept", "ls /dev",
+QUESTIONS = ["id", "echo $$", "kill -0 1 2>&1", MOUNTS, "cat /proc/self/uid_map", "hostname", "pwd", "grep : /proc/net/dev | cut -d: -f1", "cat /tmp/kept", "ls /dev",
              "touch /usr/new 2>&1", "grep -E '^(Cap|NoNew)' /proc/self/status"]
 
 
@@ -52,7 +52,7 @@ class Sandbox:
         require(self.shell.wait(60) == 0, f"the sandbox ended with {self.shell.returncode}")
 
 
-BASE = ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--unshare-user", "--unshare-pid", "--unshare-uts", "--unshare-ipc"]
+BASE = ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--unshare-all"]
 FRESH = [*BASE, "--proc", "/proc", "--dev", "/dev"]
 SMALL = ["--unshare-user", "--unshare-pid", "--tmpfs", "/", "--ro-bind", "/usr", "/usr", "--ro-bind", "/sys", "/sys", "--symlink", "usr/bin", "/bin",
          "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
