@@ -19,6 +19,7 @@
 #include "criu/files/pipe_contents.hpp"
 #include "criu/files/pipe_ends.hpp"
 #include "criu/files/restored_file.hpp"
+#include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
@@ -131,6 +132,8 @@ private:
     void noteOutside(FileDump& dump) {
         std::set<std::uint32_t> outside;
         for (const auto& [pipe, shown] : ends_.outside()) {
+            if (isOfAutofs(pipe, dump.treeRoot().mounts()))
+                continue;
             outside.insert(pipe);
             if (!isNamed(pipe, dump.options()))
                 dump.log().warn(
@@ -140,6 +143,14 @@ private:
         }
         for (PipeEntry* const entry : entries_)
             entry->has_outside = entry->outside = outside.contains(entry->pipe_id) ? 1 : 0;
+    }
+
+    /// Whether it is the kernel that has the other end, which gets a new one when the mount is restored.
+    static bool isOfAutofs(std::uint32_t pipe, const kernel::MountTable& mounts) {
+        const std::string mark = fmt::format("pipe_ino={}", pipe);
+        return std::any_of(mounts.all().begin(), mounts.all().end(), [&](const kernel::MountInfo& mount) {
+            return mount.fsType == "autofs" && mount.superOptions.ends_with(mark);
+        });
     }
 
     static bool isNamed(std::uint32_t pipe, const model::Options& options) {

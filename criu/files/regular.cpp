@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -157,10 +158,15 @@ public:
     }
 
 private:
-    /// Memory devices without state: null, zero, full, random, urandom, kmsg (major 1).
+    /// Memory devices without state: null, zero, full, random, urandom, kmsg (major 1); and the one that takes orders
+    /// for autofs file systems.
     static bool isStatelessDevice(const struct stat& stat) {
         constexpr unsigned kMemoryMajor = 1;
-        return S_ISCHR(stat.st_mode) && (stat.st_rdev >> 8 & 0xfff) == kMemoryMajor;
+        constexpr unsigned kMiscellaneousMajor = 10;
+        constexpr unsigned kAutofsMinor = 235;
+        return S_ISCHR(stat.st_mode) &&
+               (major(stat.st_rdev) == kMemoryMajor ||
+                (major(stat.st_rdev) == kMiscellaneousMajor && minor(stat.st_rdev) == kAutofsMinor));
     }
 
     /// What --external on dump and --inherit-fd on restore call it: mount id and inode, both hexadecimal.

@@ -238,9 +238,9 @@ bool ExternalMounts::withMasters() const {
     return options_.externalMasters || automaticWith('m');
 }
 
-MountDump::MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen, Log& log,
-                     const Plugins& plugins)
-    : options_(options), first_(first), externals_(options), log_(log) {
+MountDump::MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
+                     const SeenTree& tree, Log& log, const Plugins& plugins)
+    : options_(options), first_(first), externals_(options), log_(log), automounts_(tree) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one));
     markExternal();
@@ -556,6 +556,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
                 requireLayers(mount, opened.at(mount.id).get(), space.root.get());
         return;
     }
+    if (mount.isAutomount())
+        return checkAutomount(mount, plugins);
     const bool canBeMade = mount.kind.content != FsContent::Unknown && !isOnRoot(mount);
     if (mount.isWhole() && canBeMade)
         return;
@@ -581,6 +583,25 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
                               mount.isWhole() && mount.kind.code != FSTYPE__OVERLAYFS
                                   ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType)
                                   : std::string()));
+    throw error;
+}
+
+void MountDump::checkAutomount(Mount& mount, const Plugins& plugins) {
+    // Namespaces beside criu's may belong to a user namespace, in which nobody may mount such a file system.
+    const bool mayBeMade = first_ == FirstProcess::InItsOwn;
+    if (mayBeMade && automounts_.take(mount))
+        return;
+    if (plugins(mount.mountPoint, mount.id)) {
+        mount.ofPlugin = true;
+        return;
+    }
+    Error error(0, mayBeMade ? fmt::format("{} is served by process group {}, of which no process in the pid namespace "
+                                           "of the tree has its pipe",
+                                           mount.describe(), kernel::parseAutofsOptions(mount.options).group)
+                             : fmt::format("{} is in a mount namespace beside criu's, where it can't be mounted anew",
+                                           mount.describe()));
+    error.addHint(fmt::format("{}name the mount with --external mnt[{}]:NAME",
+                              mayBeMade ? "dump the daemon, too, or " : "", mount.mountPoint));
     throw error;
 }
 
@@ -649,9 +670,25 @@ void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopR
         if ((hasContent(*mount) || (mustBeEmpty(*mount) && mount->isWhole())) && devices.insert(mount->device).second)
             wanted.insert(mount->id);
     wanted.insert(deletedFiles_.begin(), deletedFiles_.end());
+    writeAutomounts(outputs.images);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
         writeSpace(outputs, space, ids, opened, stop);
+}
+
+void MountDump::writeAutomounts(const ImageDir& images) const {
+    std::map<std::uint32_t, const Mount*> automounts;
+    std::set<int> listed;
+    for (const Space& space : spaces_)
+        for (const Mount& mount : space.mounts.all())
+            if (mount.isAutomount() && automounts.emplace(mount.device, &mount).second &&
+                automounts_.hasNames(mount.device))
+                listed.insert(mount.id);
+    const std::map<int, UniqueFd> opened = openAll(listed);
+    for (const auto& [device, mount] : automounts) {
+        const auto found = opened.find(mount->id);
+        automounts_.write(images, *mount, found != opened.end() ? &found->second : nullptr);
+    }
 }
 
 void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,

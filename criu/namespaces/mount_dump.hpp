@@ -16,12 +16,14 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/autofs_dump.hpp"
 #include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 
 namespace criu::namespaces {
 
 struct DumpOutputs;
+struct SeenTree;
 
 /// What stands for mounts that aren't the tree's own: --external, --ext-mount-map.
 class ExternalMounts {
@@ -64,8 +66,8 @@ public:
     };
 
     /// `seen`: all namespaces. Looks at them and refuses what can't be carried.
-    MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen, Log& log,
-              const Plugins& plugins);
+    MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
+              const SeenTree& tree, Log& log, const Plugins& plugins);
 
     /// Finds the proc file systems that show pid namespaces below that of the tree's root. `firstOfNested`: the first
     /// process of such a one, by its inode; zero for any other. Throws Error for those that can't be restored.
@@ -112,8 +114,10 @@ private:
     void checkProc(Space& space) const;
     void checkOwner(const Space& space) const;
     void checkDeleted(const Mount& mount);
+    void checkAutomount(Mount& mount, const Plugins& plugins);
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
+    void writeAutomounts(const ImageDir& images) const;
     void writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
@@ -123,6 +127,7 @@ private:
     FirstProcess first_;
     ExternalMounts externals_;
     Log& log_;
+    AutofsDump automounts_;
     std::vector<Space> spaces_;
     std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
     bool rootOutside_ = false;    ///< criu's own namespace has the file system of the root mounted

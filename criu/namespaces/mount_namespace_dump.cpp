@@ -35,7 +35,7 @@ public:
             with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
                           kernel::kMountNamespacesSince);
         content_.emplace(with.options, isOwn() ? MountDump::FirstProcess::InItsOwn : MountDump::FirstProcess::WithCriu,
-                         seen, with.log, with.takeMount);
+                         seen, with.tree, with.log, with.takeMount);
         if (!with.tree.nested.empty())
             content_->noteProcsOf([this](std::uint32_t inode) { return firstOfNested(inode); });
         with.surroundings.root = content_->treeRoot();

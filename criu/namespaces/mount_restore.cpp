@@ -164,7 +164,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
       surroundings_(inputs.surroundings),
       mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
       procs_(mounts_, inputs.tree.nested()),
-      yard_(mounts_, inputs.images, inputs.pages, inputs.options, helpers_) {
+      yard_(mounts_, inputs, helpers_) {
     requireCalls();
     requireRoom();
     current_ = first_ = numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount).value_or(0);
@@ -558,6 +558,10 @@ void MountRestore::attach(const MountTree& tree) {
 void MountRestore::inside(HostPid process, const Work& work) {
     const UniqueFd target = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
     kernel::insideMountNamespace(target.get(), work);
+}
+
+void MountRestore::complete(const model::Task& task) const {
+    yard_.activate(task);
 }
 
 std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {

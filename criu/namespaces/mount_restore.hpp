@@ -35,6 +35,8 @@ public:
     void build() override;
     /// Goes to the process' own namespace, if the tree has several.
     void enter(const model::Task& task) const override;
+    /// Has mounts ask their daemons.
+    void complete(const model::Task& task) const override;
     /// Makes mounts of terminals, which exist only now.
     void finish(const kernel::ProcPid& first) override;
     /// Takes off /proc what build() has put there for the time of the restore, because the tree has none, and removes

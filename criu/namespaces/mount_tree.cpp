@@ -37,7 +37,7 @@ constexpr std::array kKinds{
     FsKind{"cgroup2", FSTYPE__CGROUP2, FsContent::View},
     FsKind{"mqueue", FSTYPE__MQUEUE, FsContent::View},
     FsKind{kOverlay, FSTYPE__OVERLAYFS, FsContent::Unknown},
-    FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Unknown},
+    FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Daemon},
     FsKind{"aufs", FSTYPE__AUFS, FsContent::Unknown},
     FsKind{"fuse", FSTYPE__FUSE, FsContent::Unknown},
     // Without a number of their own in images.

@@ -26,6 +26,7 @@ enum class FsContent : std::uint8_t {
     Kernel,   ///< the kernel shows something that exists anyway, one for all
     View,     ///< it depends on the namespaces or options it is mounted with
     Files,    ///< files in memory, which go into the images
+    Daemon,   ///< a process makes what is in it when somebody comes to look (autofs)
     Storage,  ///< it lies elsewhere (a disk, other directories) and is there again when it is mounted
     Unknown,  ///< can't be mounted anew
 };
@@ -77,6 +78,10 @@ struct Mount {
     /// An overlay of directories of the tree. It is made when these are in their places.
     [[nodiscard]] bool isOverlay() const noexcept {
         return kind.code == FSTYPE__OVERLAYFS && isWhole() && !externalName && !ofPlugin && !isTop;
+    }
+    /// An autofs that a daemon of the tree serves.
+    [[nodiscard]] bool isAutomount() const noexcept {
+        return kind.content == FsContent::Daemon && isWhole() && !externalName && !ofPlugin;
     }
     /// The whole file system is mounted.
     [[nodiscard]] bool isWhole() const noexcept { return root == "/" && !rootDeleted; }

@@ -18,6 +18,7 @@
 #include "criu/model/options.hpp"
 #include "criu/namespaces/file_contents.hpp"
 #include "criu/namespaces/mount_dump.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/outside_mounts.hpp"
 
 namespace criu::namespaces {
@@ -55,9 +56,13 @@ bool isDirectory(int fd) {
 
 }  // namespace
 
-MountYard::MountYard(const MountImages& mounts, const ImageDir& images, const memory::PageSources& pages,
-                     const model::Options& options, const MountHelpers& helpers)
-    : mounts_(mounts), images_(images), pages_(pages), options_(options), helpers_(helpers) {
+MountYard::MountYard(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers)
+    : mounts_(mounts),
+      images_(inputs.images),
+      pages_(inputs.pages),
+      options_(inputs.options),
+      helpers_(helpers),
+      automounts_(inputs.images, mounts, inputs.tree) {
     // Where the archives are unpacked, paths may lead to the tree's files already.
     const auto all = mounts_.all();
     if (std::any_of(all.begin(), all.end(), [this](const Mount* mount) { return hasContent(*mount); }))
@@ -66,6 +71,7 @@ MountYard::MountYard(const MountImages& mounts, const ImageDir& images, const me
 
 void MountYard::openOutside(kernel::FdStore& store) {
     cgroupOptions_ = presentCgroupOptions();
+    automounts_.openDevice(store);
     for (const Mount* const mount : mounts_.all()) {
         const ErrorContext context([&] { return mount->describe(); });
         if (UniqueFd fd = openOutsideMount(*mount, mounts_, images_, options_); fd)
@@ -193,6 +199,8 @@ UniqueFd MountYard::makeInside(const Mount& mount) {
 }
 
 UniqueFd MountYard::makeFileSystem(const Mount& mount) {
+    if (mount.isAutomount())
+        return automounts_.make(mount);
     kernel::FileSystemParts parts{mount.fsType, mount.source, optionsOf(mount), mount.superFlags};
     if (mount.externalName == kFromDevice) {
         const std::string key =

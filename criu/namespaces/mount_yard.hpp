@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/namespaces/autofs_restore.hpp"
 #include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_deleted.hpp"
 #include "criu/namespaces/mount_helpers.hpp"
@@ -26,8 +27,7 @@ namespace criu::namespaces {
 class MountYard {
 public:
     /// All arguments outlive this object.
-    MountYard(const MountImages& mounts, const ImageDir& images, const memory::PageSources& pages,
-              const model::Options& options, const MountHelpers& helpers);
+    MountYard(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers);
 
     /// In criu's own mount namespace, before makeAll(): opens what the tree gets of it.
     void openOutside(kernel::FdStore& store);
@@ -63,6 +63,8 @@ public:
     /// Nothing is made any more, and all is in its place: the yard, and what was opened outside, are closed, and what
     /// is mounted without a name loses it.
     void leave();
+    /// In each process, when all have their files: mounts that it is to be asked by do that from now on.
+    void activate(const model::Task& task) const { automounts_.activate(task); }
     /// The mounts are in their places: their descriptors are closed.
     void forget() noexcept { made_.clear(); }
 
@@ -87,6 +89,7 @@ private:
     const memory::PageSources& pages_;
     const model::Options& options_;
     const MountHelpers& helpers_;
+    AutofsRestore automounts_;
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;
     std::vector<const Mount*> waiting_;  ///< for what they are made from

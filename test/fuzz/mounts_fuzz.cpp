@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Mounts of a namespace: from mountinfo, and from records of an image. A tree that was accepted can be walked, and each
-// path leads somewhere.
+// Mounts of a namespace: from mountinfo, and from records of an image; options of autofs. A tree that was accepted can
+// be walked, and each path leads somewhere.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "choose.hpp"
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
+#include "criu/kernel/autofs.hpp"
 #include "criu/namespaces/mount_tree.hpp"
 #include "input.hpp"
 
@@ -48,7 +49,11 @@ void image(std::string_view text) {
     walk(MountTree::fromImage(entries, {}));
 }
 
-constexpr void (*kReaders[])(std::string_view) = {mountinfo, image};
+void autofs(std::string_view text) {
+    static_cast<void>(criu::kernel::parseAutofsOptions(text));
+}
+
+constexpr void (*kReaders[])(std::string_view) = {mountinfo, image, autofs};
 
 }  // namespace
 
