@@ -481,6 +481,48 @@ TEST_CASE("the first process of a pid namespace is killed, whichever thread of i
     }
 }
 
+// It ends when all that were in there have been reaped, by parents that may be elsewhere.
+TEST_CASE("the first process of a pid namespace is left to itself if others keep it from ending") {
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid < 0 && errno == EPERM) {
+        WARN("skipped: no pid namespace can be made");
+        return;
+    }
+    REQUIRE(pid >= 0);
+    if (pid == 0)
+        for (;;)
+            ::pause();
+    const int home = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    const int there = ::open(("/proc/" + std::to_string(pid) + "/ns/pid").c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(::setns(there, CLONE_NEWPID) == 0);
+    const pid_t visitor = ::fork();
+    if (visitor == 0)
+        for (;;)
+            ::pause();
+    REQUIRE(::setns(home, CLONE_NEWPID) == 0);
+    ::close(home);
+    ::close(there);
+    CHECK_FALSE(FrozenProcess::freeze(pid).killFirst(std::chrono::milliseconds(20)));
+    CHECK(test::stateOf(pid) == 'S');
+    int status = 0;
+    CHECK((::waitpid(visitor, &status, 0) == visitor && WIFSIGNALED(status)));
+    CHECK((::waitpid(pid, &status, __WALL) == pid && WIFSIGNALED(status)));
+}
+
+TEST_CASE("the first process of a pid namespace ends at once if it has that to itself") {
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid < 0 && errno == EPERM) {
+        WARN("skipped: no pid namespace can be made");
+        return;
+    }
+    REQUIRE(pid >= 0);
+    if (pid == 0)
+        for (;;)
+            ::pause();
+    CHECK(FrozenProcess::freeze(pid).killFirst(std::chrono::hours(1)));
+    CHECK(test::stateOf(pid) == '?');
+}
+
 // It ends when the ends of all others in the namespace have been noticed, which is for their tracer to do.
 TEST_CASE(
     "who waits for the first process of a pid namespace learns that it was killed while others there are traced") {
