@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include "zdtm.hpp"
 
@@ -21,6 +22,23 @@ pid_t start_first(Task& parent, Body&& body) {
     });
     SYS(setns(home, CLONE_NEWPID));
     SYS(close(home));
+    return child;
+}
+
+// As start_child(), but the child is born into the namespace of `first`, which is there already (nsenter, docker exec).
+template <typename Body>
+pid_t start_inside(Task& parent, pid_t first, Body&& body) {
+    const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
+    const int there = SYS(static_cast<int>(syscall(SYS_pidfd_open, first, 0)));
+    SYS(setns(there, CLONE_NEWPID));
+    const pid_t child = parent.start_child([&](Task& task) {
+        SYS(close(home));
+        SYS(close(there));
+        std::forward<Body>(body)(task);
+    });
+    SYS(setns(home, CLONE_NEWPID));
+    SYS(close(home));
+    SYS(close(there));
     return child;
 }
 

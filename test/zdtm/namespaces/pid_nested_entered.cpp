@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also init-reaps-nobody,visitor-unreaped
 // zdtm: fails-with-4.2 it restores one pid namespace only
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "nested_pids.hpp"
 
 namespace {
-
-// As start_child(), but the child is born into the namespace of `first`, which is there already (nsenter, docker exec).
-template <typename Body>
-pid_t start_inside(zdtm::Task& parent, pid_t first, Body&& body) {
-    const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
-    const int there = SYS(static_cast<int>(syscall(SYS_pidfd_open, first, 0)));
-    SYS(setns(there, CLONE_NEWPID));
-    const pid_t child = parent.start_child([&](zdtm::Task& task) {
-        SYS(close(home));
-        SYS(close(there));
-        std::forward<Body>(body)(task);
-    });
-    SYS(setns(home, CLONE_NEWPID));
-    SYS(close(home));
-    SYS(close(there));
-    return child;
-}
 
 // With a child of its own, a session of its own, and an orphan that its namespace's first process has adopted.
 void live_inside(zdtm::Task& task) {
@@ -51,23 +31,23 @@ ZDTM("processes that were put into pid namespaces from those above, before and a
     SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
     const pid_t first = zdtm::start_first(me, [](zdtm::Task& task) {
         const pid_t inner = zdtm::start_first(task, [](zdtm::Task& below) { below.wait_for_check(); });
-        const pid_t entered = start_inside(task, inner, live_inside);
+        const pid_t entered = zdtm::start_inside(task, inner, live_inside);
         task.wait_for_check();
         CHECK(getpid() == 1, "pid %d", getpid());
         task.finish(entered);
         task.finish(inner);
     });
-    const pid_t entered = start_inside(me, first, live_inside);
+    const pid_t entered = zdtm::start_inside(me, first, live_inside);
     // A namespace whose first process is below one that was itself put into the one above.
-    const pid_t between = start_inside(me, first, [](zdtm::Task& task) {
+    const pid_t between = zdtm::start_inside(me, first, [](zdtm::Task& task) {
         const pid_t inner = zdtm::start_first(task, [](zdtm::Task& below) { below.wait_for_check(); });
-        const pid_t deep = start_inside(task, inner, live_inside);
+        const pid_t deep = zdtm::start_inside(task, inner, live_inside);
         task.wait_for_check();
         task.finish(deep);
         task.finish(inner);
     });
     // It stays in the group and session of who has put it there, which its namespace doesn't see.
-    const pid_t member = start_inside(me, first, [](zdtm::Task& task) {
+    const pid_t member = zdtm::start_inside(me, first, [](zdtm::Task& task) {
         CHECK(getsid(0) == 0 && getpgid(0) == 0, "session %d, group %d", getsid(0), getpgid(0));
         task.wait_for_check();
         CHECK(getsid(0) == 0 && getpgid(0) == 0, "session %d, group %d", getsid(0), getpgid(0));
