@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -6,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/copied_mounts_dump.hpp"
@@ -28,14 +31,17 @@ public:
         const std::vector<SeenNamespace> seen = number(with.tree);
         if (seen.empty())
             return;
-        if (!isOwn())
+        // What belongs to a further user namespace is made by who comes from criu's, also for the root.
+        besideCriu_ = !isOwn() || (!with.surroundings.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
+        if (besideCriu_)
             requirePossible(with.tree);
         with.log.stage("mounts");
         if (!kernel::canRestoreMountNamespaces())
             with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
                           kernel::kMountNamespacesSince);
-        content_.emplace(with.options, isOwn() ? MountDump::FirstProcess::InItsOwn : MountDump::FirstProcess::WithCriu,
-                         seen, with.tree, with.log, with.takeMount);
+        content_.emplace(with.options,
+                         besideCriu_ ? MountDump::FirstProcess::WithCriu : MountDump::FirstProcess::InItsOwn, seen,
+                         with.tree, with.log, with.takeMount);
         if (!with.tree.nested.empty())
             content_->noteProcsOf([this](std::uint32_t inode) { return firstOfNested(inode); });
         with.surroundings.root = content_->treeRoot();
@@ -48,14 +54,14 @@ public:
 
     /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
-        return severalSeen_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
+        return severalSeen_ || besideCriu_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
 
     void write(const DumpOutputs& outputs) override {
         if (content_)
             content_->write(outputs, inputs().surroundings.ids, inputs().stop);
         auto& names = outputs.extensions;
-        if (content_ && !isOwn() && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
+        if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
             names.emplace_back(kFurtherNamespaces);
     }
 
@@ -66,22 +72,24 @@ private:
         return space == nullptr ? TreePid() : model::NestedPids::firstOf(*space);
     }
 
-    /// The root is with criu, and others aren't.
+    static bool belongsToOthers(const SeenProcess& process) {
+        return bool(kernel::foreignOwner(process.dir.open("ns/mnt", O_RDONLY).get()));
+    }
+
+    /// Not all are with criu.
     void requirePossible(const SeenTree& tree) const {
-        const auto inCriu = tree.root().ids.of(kind());
-        const auto other = std::find_if(tree.processes.begin(), tree.processes.end(),
-                                        [&](const SeenProcess& process) { return process.ids.of(kind()) != inCriu; });
+        const SeenProcess& apart =
+            *std::find_if(tree.processes.begin(), tree.processes.end(),
+                          [&](const SeenProcess& process) { return process.ids.of(kind()) != tree.criu.of(kind()); });
         if (inputs().options.compat)
-            fail(
-                "{} is in another mount namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
-                "can't restore that",
-                other->describe());
+            fail("{} is in a mount namespace that is made beside that of criu, and CRIU 4.2 can't restore that",
+                 apart.describe());
         // Whoever makes mount namespaces comes back, which takes rights where criu is.
         if (inputs().surroundings.ids.isOwnNamespace())
             fail(
                 "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
                 "namespace of its own; that can't be dumped yet",
-                other->describe());
+                apart.describe());
         FileArchives::load();
     }
 
@@ -110,6 +118,7 @@ private:
 
     std::map<HostPid, std::uint32_t> numbers_;  ///< by process
     bool severalSeen_ = false;
+    bool besideCriu_ = false;
     std::optional<MountDump> content_;  ///< only of a namespace that isn't criu's
 };
 

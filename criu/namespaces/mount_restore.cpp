@@ -167,14 +167,16 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
       yard_(mounts_, inputs, helpers_) {
     requireCalls();
     requireRoom();
-    current_ = first_ = numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount).value_or(0);
+    first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
+    current_ = first_;
     // Whoever makes the namespaces comes back, which takes rights where criu is.
     if (mounts_.main() == nullptr && ids_.isOwnNamespace())
         fail(
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
             "can't be restored yet");
     inputs.surroundings.ownPaths = true;
-    if (mounts_.main() != nullptr)
+    if (numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount) !=
+        numberOf(*inputs.outside, kernel::NamespaceKind::Mount))
         inputs.surroundings.withPathsOf = inside;
     inputs.surroundings.mountSpaceOf = [this](int mount) {
         const MountImages::Space* const space = mounts_.spaceOf(mount);

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -52,6 +53,9 @@ KindNumbers KindNumbers::ofAny(const RestoreInputs& inputs, kernel::NamespaceKin
         return {};
     KindNumbers numbers;
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
+    // The first process comes from that of criu, as others do that go to such a one.
+    if (inputs.surroundings.ownerOf(numbers.own) != nullptr)
+        numbers.others.push_back(std::exchange(numbers.own, 0));
     const auto ofRoot = numberOf(**root.ids, kind);
     const auto ofCriu = numberOf(*inputs.outside, kind);
     for (const auto& task : inputs.tree.tasks) {

@@ -253,7 +253,7 @@ private:
                 "the {} namespace of {} belongs to a user namespace below that of the tree, which has one of its own, "
                 "and can't be dumped yet",
                 name, process.describe());
-        if (process.ids.of(other) == inputs().tree.root().ids.of(other))
+        if (other == kernel::NamespaceKind::Net && process.ids.of(other) == inputs().tree.root().ids.of(other))
             fail(
                 "the {} namespace of the root of the tree, {}, belongs to a user namespace other than that of the "
                 "tree, which can't be dumped yet",
