@@ -69,9 +69,10 @@ public:
     MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
               const SeenTree& tree, Log& log, const Plugins& plugins);
 
-    /// Finds the proc file systems that show pid namespaces below that of the tree's root. `firstOfNested`: the first
-    /// process of such a one, by its inode; zero for any other. Throws Error for those that can't be restored.
-    void noteProcsOf(const std::function<TreePid(std::uint32_t inode)>& firstOfNested);
+    /// Finds the proc file systems that show pid namespaces below that of the tree's root, and warns of those that show
+    /// none of the tree's, as far as paths lead to them or to processes in them. Throws Error for those that can't be
+    /// restored.
+    void noteProcsOf(const SeenTree& tree);
 
     /// Where the paths of the tree begin.
     [[nodiscard]] files::TreeRoot treeRoot() const;

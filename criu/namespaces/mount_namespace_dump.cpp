@@ -9,7 +9,6 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/copied_mounts_dump.hpp"
 #include "criu/namespaces/file_archive.hpp"
@@ -42,8 +41,7 @@ public:
         content_.emplace(with.options,
                          besideCriu_ ? MountDump::FirstProcess::WithCriu : MountDump::FirstProcess::InItsOwn, seen,
                          with.tree, with.log, with.takeMount);
-        if (!with.tree.nested.empty())
-            content_->noteProcsOf([this](std::uint32_t inode) { return firstOfNested(inode); });
+        content_->noteProcsOf(with.tree);
         with.surroundings.root = content_->treeRoot();
     }
 
@@ -66,12 +64,6 @@ public:
     }
 
 private:
-    /// The first process of a pid namespace below that of the tree's root; zero: it is none.
-    [[nodiscard]] TreePid firstOfNested(std::uint32_t inode) const {
-        const model::PidSpace* const space = inputs().tree.nested.find(inode);
-        return space == nullptr ? TreePid() : model::NestedPids::firstOf(*space);
-    }
-
     static bool belongsToOthers(const SeenProcess& process) {
         return bool(kernel::foreignOwner(process.dir.open("ns/mnt", O_RDONLY).get()));
     }

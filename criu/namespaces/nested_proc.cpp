@@ -29,11 +29,6 @@ std::string relative(const std::string& path) {
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }
 
-/// A path of a process in /proc: only who is in the namespace has the right one.
-bool isOfProcess(std::string_view path) {
-    return !path.empty() && path.front() >= '0' && path.front() <= '9';
-}
-
 /// Whether a mount is exchanged by itself, and not with the one that it lies on.
 bool isOutermost(const MountTree& tree, const Mount& mount) {
     const Mount* const parent = tree.find(mount.parentId);
@@ -59,9 +54,9 @@ void requireExchangeableIn(const MountTree& tree, const std::set<std::pair<std::
             refuse("and the root of its mount namespace");
         if (!paths.isReachable(mount))
             refuse("and is covered by another mount");
-        if (mount.pidsOf && isOfProcess(relative(mount.root)))
+        if (mount.pidsOf && isOfProcess(mount.root))
             refuse("and a part of it that belongs to a process");
-        if (onProc && isOfProcess(relative(*pathBelow(parent->mountPoint, mount.mountPoint))))
+        if (onProc && isOfProcess(*pathBelow(parent->mountPoint, mount.mountPoint)))
             refuse("at a place that belongs to a process");
         if (mount.pidsOf && mount.master != 0 && !groups.contains({mount.device, mount.master}))
             refuse("and gets events from a mount that isn't there");
@@ -135,6 +130,11 @@ std::string outerOptions(std::string_view options, const model::IdMap& ids) {
 }
 
 }  // namespace
+
+bool isOfProcess(std::string_view path) {
+    path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+    return !path.empty() && path.front() >= '0' && path.front() <= '9';
+}
 
 void requireExchangeable(std::span<const MountTree* const> trees) {
     std::set<std::pair<std::uint32_t, int>> groups;

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
@@ -16,6 +17,10 @@ class NestedPids;
 }
 
 namespace criu::namespaces {
+
+/// Whether a path below the root of a proc file system is that of a process, or leads into its directory: what is there
+/// depends on the pid namespace.
+[[nodiscard]] bool isOfProcess(std::string_view path);
 
 /// Throws Error if mounts of proc file systems that show pid namespaces below that of the tree's root (Mount::pidsOf)
 /// lie so that a restore can't exchange them. `trees`: of all mount namespaces.
