@@ -150,11 +150,16 @@ void FurtherUsers::add(const ImageDir& images, std::uint32_t number) {
 
 void FurtherUsers::prepare(kernel::FdStore& store) {
     for (Space& space : spaces_)
-        space.fd = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::User));
+        space.fd = store.inherit(kernel::FdKey::Namespace,
+                                 space.number == joined_ ? UniqueFd(sys(::fcntl(existing_, F_DUPFD_CLOEXEC, 0),
+                                                                        "copy the descriptor of a user namespace"))
+                                                         : kernel::openOwnNamespace(kernel::NamespaceKind::User));
 }
 
 void FurtherUsers::make(const model::IdMap& above) const {
     for (const Space& space : spaces_) {
+        if (space.number == joined_)
+            continue;
         const ErrorContext context([&] { return fmt::format("user namespace {} of the images", space.number); });
         make(space, above);
     }

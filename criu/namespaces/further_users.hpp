@@ -32,6 +32,12 @@ public:
     /// theirs.
     FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
+    /// An existing namespace, whose descriptor stays the caller's until prepare(), takes the place of this one.
+    void join(std::uint32_t number, int space) {
+        joined_ = number;
+        existing_ = space;
+    }
+
     /// How many prepare() moves.
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
     /// By criu: keeps descriptor numbers for them.
@@ -58,6 +64,8 @@ private:
     [[nodiscard]] const Space* spaceOf(const model::Task& task) const;
 
     std::vector<Space> spaces_;  ///< those above first
+    std::uint32_t joined_ = 0;   ///< the one that isn't made; 0: none
+    int existing_ = -1;
 };
 
 }  // namespace criu::namespaces

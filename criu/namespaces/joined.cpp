@@ -51,9 +51,8 @@ JoinedNamespaces::JoinedNamespaces(const model::Options& options) {
     for (const model::JoinNs& wanted : options.joinNs) {
         const NamespaceKind kind = kindOf(wanted.kind);
         const std::string_view name = kernel::namespaceName(kind);
-        // Nobody in there may choose the pids of processes in a pid namespace that doesn't belong to it.
-        if (kind == NamespaceKind::User)
-            fail("--join-ns user:{}: a user namespace can't be joined, since pids couldn't be restored in it",
+        if (wanted.uid || wanted.gid)
+            fail("--join-ns user:{}: processes keep the users and groups that images say; others can't be given",
                  wanted.target);
         const std::string path =
             isNumber(wanted.target) ? fmt::format("/proc/{}/ns/{}", wanted.target, name) : wanted.target;

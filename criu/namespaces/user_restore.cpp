@@ -25,8 +25,10 @@ using kernel::NamespaceKind;
 /// Those below the one in which the tree is restored.
 class FurtherUserRestore : public NamespaceRestore {
 public:
-    FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
-        : surroundings_(inputs.surroundings), further_(inputs.images, numbers, inputs.tree) {
+    /// `joined`: among these, the one in whose place --join-ns gives another; 0: none.
+    FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers, std::uint32_t joined = 0)
+        : surroundings_(inputs.surroundings), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
+        joinedNumber_ = joined;
         if (numbers.empty())
             return;
         inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
@@ -34,7 +36,11 @@ public:
     }
 
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
-    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override {
+        if (joinedNumber_ != 0)
+            further_.join(joinedNumber_, joined_.descriptor(NamespaceKind::User));
+        further_.prepare(store);
+    }
     void begin() override { makeFurther(); }
 
 protected:
@@ -43,6 +49,8 @@ protected:
     Surroundings& surroundings_;
 
 private:
+    const JoinedNamespaces& joined_;
+    std::uint32_t joinedNumber_ = 0;
     FurtherUsers further_;
 };
 
@@ -94,16 +102,30 @@ private:
     kernel::OutsideHelp help_;
 };
 
+/// A user namespace that the tree had for itself can be exchanged if it is one that processes enter last of all.
+void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot) {
+    if (numbers.own != 0)
+        fail(
+            "--join-ns user: the tree had a pid namespace together with its user namespace, in which nobody of another "
+            "one could choose pids");
+    if (ofRoot == 0)
+        fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
+}
+
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
     KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::User);
+    std::uint32_t ofRoot = 0;
     if (numbers.own != 0 && model::UserSpacePlace::ofImage(inputs.images, numbers.own))
-        numbers.others.push_back(std::exchange(numbers.own, 0));
+        numbers.others.push_back(ofRoot = std::exchange(numbers.own, 0));
+    if (inputs.joined.has(NamespaceKind::User))
+        requireJoinable(numbers, ofRoot);
     if (numbers.own == 0 && numbers.others.empty())
         return nullptr;
     if (numbers.own == 0)
-        return std::make_unique<FurtherUserRestore>(inputs, numbers.others);
+        return std::make_unique<FurtherUserRestore>(inputs, numbers.others,
+                                                    inputs.joined.has(NamespaceKind::User) ? ofRoot : 0);
     if (KindNumbers::ofAny(inputs, NamespaceKind::Pid).own == 0)
         fail(
             "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be restored "

@@ -6,6 +6,7 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 
 #include <fstream>
@@ -38,6 +39,30 @@ inline void become_root_inside() {
     write_text("/proc/self/setgroups", "deny");
     write_text("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
     write_text("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+}
+
+// A user namespace below that of the calling process, in which user and group 0 are the same ones, and nobody is. It is
+// held by a file in a mount namespace that shares nothing.
+inline void keep_user_space(const std::string& path) {
+    int ready[2];
+    SYS(pipe(ready));
+    const pid_t member = SYS(fork());
+    if (member == 0) {
+        SYS(unshare(CLONE_NEWUSER));
+        SYS(write(ready[1], "x", 1));
+        pause();
+        _exit(0);
+    }
+    char byte = 0;
+    SYS(read(ready[0], &byte, 1));
+    SYS(close(ready[0]));
+    SYS(close(ready[1]));
+    const std::string process = "/proc/" + std::to_string(member);
+    write_text((process + "/uid_map").c_str(), "0 0 1");
+    write_text((process + "/gid_map").c_str(), "0 0 1");
+    SYS(close(SYS(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600))));
+    SYS(mount((process + "/ns/user").c_str(), path.c_str(), nullptr, MS_BIND, nullptr));
+    kill_and_reap(member);
 }
 
 // What the calling process sees of its user namespace, of whose it is, and of its own rights.
