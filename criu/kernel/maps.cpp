@@ -189,6 +189,11 @@ std::vector<Vma> readMaps(const ProcPid& process) {
     return readThrough(process, "maps");
 }
 
+bool isAnonymous(const Vma& vma) noexcept {
+    return !vma.shared && vma.inode == 0 && vma.devMajor == 0 && vma.devMinor == 0 &&
+           (vma.name.empty() || vma.name == "[heap]" || vma.name == "[stack]" || vma.name.starts_with("[anon:"));
+}
+
 std::vector<Vma> readSmaps(const ProcPid& process) {
     return readThrough(process, "smaps");
 }

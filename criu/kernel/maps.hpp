@@ -109,6 +109,9 @@ struct Vma {
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
 };
 
+/// Whether a mapping is private and has no file, nor is one of the kernel's own areas.
+[[nodiscard]] bool isAnonymous(const Vma& vma) noexcept;
+
 /// Takes the lines of maps or smaps, in pieces of any size.
 class MapsParser {
 public:

@@ -64,6 +64,11 @@ struct PageQuery {
 inline constexpr PageQuery kPrivatePages{.none = PageIs::File | PageIs::PfnZero | PageIs::Guard,
                                          .any = PageIs::Present | PageIs::Swapped};
 
+/// The same of a mapping that isAnonymous(): no page of it is a file's. To leave that question out spares the kernel a
+/// look at what it keeps about each page, seven eighths of the walk (11 ms for 131,072 pages, 1.5 ms without;
+/// pagemap_page_category() in fs/proc/task_mmu.c).
+inline constexpr PageQuery kAnonymousPages{.none = PageIs::PfnZero | PageIs::Guard, .any = kPrivatePages.any};
+
 /// Pages of shared memory this process has mapped. Others of the segment have content too (touched by other processes,
 /// or swapped out, which leaves no trace in the page tables): a complete picture takes lseek(SEEK_DATA) on the file as
 /// well.

@@ -30,6 +30,9 @@ constexpr std::uint64_t kPagesAtOnce = 16384;
 /// A page table walk goes on through mappings of no interest up to this size: that is cheaper than another call.
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
 
+/// A mapping from this size on is worth a walk by which the kernel isn't asked for pages of files.
+constexpr std::uint64_t kLargeAnonymous = std::uint64_t{1} << 20;
+
 bool isWhole(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vdso) || is(vma, VmaStatus::AioRing);
 }
@@ -132,14 +135,24 @@ private:
         return hasPagesToDump(entry) && (isWhole(entry) || isTouched(*vma.source));
     }
 
-    /// The number of the last mapping that the walk which begins at mapping `first` should include.
+    static bool isAnonymous(const DumpedVma& vma) { return vma.source != nullptr && kernel::isAnonymous(*vma.source); }
+
+    static bool isLargeAnonymous(const DumpedVma& vma) {
+        return isAnonymous(vma) && vma.entry->end - vma.entry->start >= kLargeAnonymous;
+    }
+
+    /// The number of the last mapping that the walk which begins at mapping `first` should include: if that is a large
+    /// anonymous one, others of the kind only, and none of these otherwise.
     [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
         std::size_t last = first;
         if (!walksTables())
             return last;  // each page costs, also where nothing is mapped
+        const bool anonymous = isLargeAnonymous(memory_.vmas[first]);
         for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
             const VmaEntry& vma = *memory_.vmas[next].entry;
             if (vma.end > taskSize())
+                break;
+            if (anonymous ? !isAnonymous(memory_.vmas[next]) : isLargeAnonymous(memory_.vmas[next]))
                 break;
             if (isScanned(memory_.vmas[next]))
                 last = next;
@@ -151,7 +164,8 @@ private:
 
     /// One walk over the mappings with numbers `first` to `last`.
     void scan(std::size_t first, std::size_t last) {
-        kernel::PageQuery query = kernel::kPrivatePages;
+        kernel::PageQuery query =
+            isLargeAnonymous(memory_.vmas[first]) ? kernel::kAnonymousPages : kernel::kPrivatePages;
         query.none = query.none & ~PageIs::Guard;
         query.any = query.any | PageIs::Guard;
         query.report = PageIs::Guard;

@@ -22,13 +22,13 @@ using kernel::VmFlag;
 
 /// Pages of a process' own that aren't protected. Without the condition on presence the kernel would put marks where no
 /// page is, which pass for swapped pages.
-constexpr PageQuery kUnprotected{.all = PageIs::Written,
-                                 .none = kernel::kPrivatePages.none,
-                                 .any = kernel::kPrivatePages.any,
-                                 .report = PageIs::Written,
-                                 .writeProtect = true};
+PageQuery unprotected(const PageQuery& own) {
+    return {.all = PageIs::Written, .none = own.none, .any = own.any, .report = PageIs::Written, .writeProtect = true};
+}
 
-constexpr PageQuery kProtected{.none = kernel::kPrivatePages.none | PageIs::Written, .any = kernel::kPrivatePages.any};
+PageQuery protectedOnes(const PageQuery& own) {
+    return {.none = own.none | PageIs::Written, .any = own.any};
+}
 
 /// Whether the page tables show every write to a private mapping.
 bool canBeTracked(const Vma& vma) {
@@ -93,16 +93,17 @@ void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma>
         const bool hasPages = vma.anonymous != 0 || vma.swap != 0;
         if (!hasPages || !canBeTracked(vma) || vma.flags.has(VmFlag::UffdWriteProtect))
             continue;
+        const PageQuery& own = kernel::isAnonymous(vma) ? kernel::kAnonymousPages : kernel::kPrivatePages;
         if (!covers(vma.start, vma.end)) {
             if (!registerArea(vma))
                 continue;
             // Before 6.13 pages that mremap(2) moved out of a registered area kept the mark of protection, without
             // being protected.
-            if (!scanner.scan(vma.start, vma.end, kProtected).empty())
+            if (!scanner.scan(vma.start, vma.end, protectedOnes(own)).empty())
                 if (const int code = kernel::liftProtection(fd_.get(), vma.start, vma.size()); code != 0)
                     failWith(code, "lift the protection of memory at {:#x}", vma.start);
         }
-        scanner.scanAtOnce(vma.start, vma.end, kUnprotected, [](const kernel::PageRange&) {});
+        scanner.scanAtOnce(vma.start, vma.end, unprotected(own), [](const kernel::PageRange&) {});
     }
 }
 

@@ -256,6 +256,28 @@ TEST_CASE("several threads find the same pages as one, runs across their parts i
     CHECK_THROWS(scanner.scanAtOnce(base, base + area.size() - 1, kPrivatePages, note));
 }
 
+TEST_CASE("of anonymous memory the same pages are found without asking for pages of files") {
+    constexpr std::size_t pages = 4096;
+    const Mapping area = Mapping::anonymous(pages * machinePageSize());
+    auto* const memory = area.as<volatile char>();
+    for (std::size_t page = 0; page < pages / 4; page += 3)
+        memory[page * machinePageSize()] = 1;
+    for (std::size_t page = pages / 4; page < pages / 2; ++page)
+        static_cast<void>(memory[page * machinePageSize()]);  // the page of zeroes
+    void* const huge = area.as<char>() + pages / 2 * machinePageSize();
+    ::madvise(huge, pages / 2 * machinePageSize(), MADV_HUGEPAGE);
+    for (std::size_t page = pages / 2; page < pages; ++page)
+        memory[page * machinePageSize()] = 1;
+    ::madvise(area.data(), machinePageSize(), MADV_PAGEOUT);
+    const auto base = reinterpret_cast<std::uint64_t>(area.data());
+    for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
+        const PagemapScanner scanner(ProcDir().open(::getpid()), mode);
+        const auto expected = scanner.scan(base, base + area.size(), kPrivatePages);
+        CHECK(expected.size() >= pages / 12);
+        CHECK(scanner.scan(base, base + area.size(), kAnonymousPages) == expected);
+    }
+}
+
 TEST_CASE("memory of a child is read and written in ranges; a hole stops the transfer where it is") {
     const std::size_t pages = 2000;  // more ranges than one call takes
     const Mapping area = Mapping::anonymous((pages + 1) * machinePageSize());

@@ -48,6 +48,26 @@ TEST_CASE("maps: each column, and names with blanks, newlines and \" (deleted)\"
     CHECK(vmas[5].name == "[vsyscall]");
 }
 
+TEST_CASE("maps: private mappings without a file are anonymous, the kernel's own areas aren't") {
+    const auto vmas = parseMaps(
+        "00400000-00401000 rw-p 00000000 00:00 0 \n"
+        "00401000-00402000 rw-p 00000000 00:00 0                                  [heap]\n"
+        "00402000-00403000 rw-p 00000000 00:00 0                                  [stack]\n"
+        "00403000-00404000 rw-p 00000000 00:00 0                                  [anon: my name]\n"
+        "00404000-00405000 rw-s 00000000 00:01 7                                  /dev/zero (deleted)\n"
+        "00405000-00406000 rw-p 00000000 00:05 4                                  /dev/zero\n"
+        "00406000-00407000 rw-p 00000000 fe:00 8                                  /usr/lib/x\n"
+        "00407000-00408000 r--p 00000000 00:00 0                                  [vvar]\n"
+        "00408000-00409000 r-xp 00000000 00:00 0                                  [vdso]\n"
+        "00409000-0040a000 rw-s 00000000 00:00 0                                  [anon_shmem:x]\n"
+        "0040a000-0040b000 rw-p 00000000 00:00 9 \n");
+    REQUIRE(vmas.size() == 11);
+    for (std::size_t i = 0; i < vmas.size(); ++i) {
+        CAPTURE(i);
+        CHECK(isAnonymous(vmas[i]) == (i < 4));
+    }
+}
+
 TEST_CASE("maps: the file systems that files are mapped of, each once with its first mapping") {
     const auto mapped = parseMappedFileSystems(
         "00400000-00452000 r-xp 00001000 fe:00 173521                             /usr/bin/dbus daemon\n"
