@@ -243,7 +243,7 @@ MountDump::MountDump(const model::Options& options, FirstProcess first, std::spa
     : options_(options), first_(first), externals_(options), log_(log), automounts_(tree) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one));
-    markExternal();
+    markExternal(plugins);
     check(plugins);
 }
 
@@ -358,7 +358,7 @@ files::TreeRoot MountDump::treeRoot() const {
     return {std::move(roots), std::move(hidden), kind, std::move(late)};
 }
 
-void MountDump::markExternal() {
+void MountDump::markExternal(const Plugins& plugins) {
     const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
     for (const Mount& mount : outside.all())
         rootOutside_ = rootOutside_ || isOnRoot(mount);
@@ -392,12 +392,13 @@ void MountDump::markExternal() {
     if (first_ == FirstProcess::WithCriu)
         for (Space& space : spaces_)
             takeOutCovered(space, outside);
-    makePartsWhole(outside);
+    makePartsWhole(outside, plugins);
 }
 
 /// Where nothing is left of a file system in memory but a directory and what is below, as sandboxes have it after
-/// pivot_root(2), that directory is all that a restore makes: nobody gets at the rest.
-void MountDump::makePartsWhole(const MountTree& outside) {
+/// pivot_root(2), that directory is all that a restore makes: nobody gets at the rest. Plugins are asked before, which
+/// are there for what is a part of something.
+void MountDump::makePartsWhole(const MountTree& outside, const Plugins& plugins) {
     std::map<std::uint32_t, std::vector<Mount*>> parts;
     for (Mount* const mount : all())
         parts[mount->device].push_back(mount);
@@ -419,6 +420,10 @@ void MountDump::makePartsWhole(const MountTree& outside) {
         sys(::fstat(opened.at((*shortest)->id).get(), &status), "look at {}", (*shortest)->describe());
         if (!S_ISDIR(status.st_mode))
             continue;
+        if (!isRoot(**shortest) && plugins((*shortest)->mountPoint, (*shortest)->id)) {
+            (*shortest)->ofPlugin = true;
+            continue;
+        }
         log_.info("Of the file system of {} only {} can be reached: that is dumped as the whole",
                   (*shortest)->describe(), base);
         for (Mount* const mount : mounts)
@@ -484,7 +489,7 @@ void MountDump::check(const Plugins& plugins) {
         checkProc(space);
     const PathMap<bool> sources = sourcesOnRestore();
     for (Mount* const mount : all())
-        if (!isRoot(*mount) && !mount->externalName)
+        if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin)
             checkSource(*mount, sources, plugins);
     checkMasters();
     for (const Space& space : spaces_)

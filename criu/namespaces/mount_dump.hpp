@@ -105,8 +105,8 @@ private:
     [[nodiscard]] Space look(const SeenNamespace& seen) const;
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
     [[nodiscard]] static std::map<int, UniqueFd> openIn(const Space& space, std::set<int> hidden);
-    void markExternal();
-    void makePartsWhole(const MountTree& outside);
+    void markExternal(const Plugins& plugins);
+    void makePartsWhole(const MountTree& outside, const Plugins& plugins);
     void takeOutCovered(Space& space, const MountTree& outside) const;
     bool matchOutside(Mount& mount, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);

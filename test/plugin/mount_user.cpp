@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// In a mount namespace of its own this program has a mount that only a plugin can carry: a part of a file system, of
-// which nothing else is mounted any more. It says READY; on SIGTERM it says PASS if the plugin's mount is there, or
+// In a mount namespace of its own this program has a mount for which plugins are asked first: a part of a file system,
+// of which nothing else is mounted any more. It says READY; on SIGTERM it says PASS if the plugin's mount is there, or
 // FAIL and why.
 #include <fcntl.h>
 #include <sched.h>
