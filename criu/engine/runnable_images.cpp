@@ -39,6 +39,28 @@ void requireLabels(const RestoreImages& content, const Run& run) {
             }
 }
 
+/// The kernel sends a thread its parent-death signal when the parent ends, and the parent of a restored root is criu:
+/// one that doesn't wait for the tree would have it killed (forget_original_parent() in kernel/exit.c).
+void forgetDeathSignalOfRoot(const model::ProcessTree& tree, const Run& run) {
+    const model::Options& options = run.options;
+    const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
+                          options.execCommand.empty() && !options.restoreSibling;
+    const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);  // criu's, which stays
+    if (!criuEnds || hasInit || !tree.root().alive())
+        return;
+    for (const model::Thread& thread : tree.root().threads) {
+        ThreadCoreEntry* const core = (*thread.core)->thread_core;
+        if (core == nullptr || core->pdeath_sig == 0)
+            continue;
+        run.log.warn(
+            "The first process, {}, was to get signal {} when its parent ends: that is criu now, which ends without "
+            "waiting for it, so this isn't restored",
+            tree.root().pid, core->pdeath_sig);
+        core->pdeath_sig = 0;
+        core->has_pdeath_sig = 0;
+    }
+}
+
 model::OuterPlace outerPlace(const RestoreImages& content, const model::Options& options) {
     if (options.newPidNamespace)
         return model::OuterPlace::ownNamespace();
@@ -62,6 +84,7 @@ RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, c
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content, run);
+    forgetDeathSignalOfRoot(content.tree, run);
     run.log.stage("plan");
     return content;
 }
