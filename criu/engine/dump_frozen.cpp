@@ -140,6 +140,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);
+    readParentsAhead();
     const HostPid root = *options().tree;
     while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
         stop().throwIfRequested();
@@ -149,6 +150,13 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
     if (purpose == Purpose::Dump)
         takeExternals(guardian_.nameExternals());
+}
+
+/// Processes of a pid namespace have other numbers in images: of these nothing is found, and it is read later.
+void FrozenPhase::readParentsAhead() {
+    if (tracking().parentIsKnown())
+        for (const HostPid pid : tracking().processes())
+            pages().readParentAhead(memory::MemoryObject::process(TreePid(pid.value)));
 }
 
 void FrozenPhase::takeExternals(const std::vector<std::string>& names) {

@@ -103,6 +103,7 @@ private:
 
     void noteTime() noexcept;
     /// Adds to the options what is outside of the tree (--external).
+    void readParentsAhead();
     void takeExternals(const std::vector<std::string>& names);
 
     Run& run_;

@@ -128,6 +128,13 @@ MemoryTracking::MemoryTracking(std::optional<TrackingLink> link, Use use, const 
 
 MemoryTracking::~MemoryTracking() = default;
 
+std::vector<HostPid> MemoryTracking::processes() const {
+    std::vector<HostPid> pids;
+    for (const auto& [pid, known] : state_->tasks)
+        pids.push_back(pid);
+    return pids;
+}
+
 bool MemoryTracking::parentIsKnown() const noexcept {
     return state_->parentIsKnown;
 }

@@ -6,6 +6,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "criu/base/ids.hpp"
 
 namespace criu {
 class ImageDir;
@@ -48,6 +51,9 @@ public:
     /// registered with a userfaultfd. If tracking is continued, the process begins to be tracked: by a system call of
     /// its own, which seccomp lets pass if it is suspended. To be called once for each process. Throws Error.
     memory::WriteTracking* add(FrozenTask& task, std::span<kernel::Vma> vmas, bool seccompSuspended);
+
+    /// Processes that are tracked already.
+    [[nodiscard]] std::vector<HostPid> processes() const;
 
     /// Whether the parent of the images has the state that is tracked, so that clean pages are in it.
     [[nodiscard]] bool parentIsKnown() const noexcept;

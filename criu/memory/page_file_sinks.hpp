@@ -3,11 +3,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "criu/memory/memory_object.hpp"
 #include "criu/memory/page_sink.hpp"
+#include "criu/memory/parent_pages.hpp"
 
 namespace criu {
 class ImageDir;
@@ -64,12 +69,15 @@ public:
     [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
     [[nodiscard]] std::vector<std::string> extensions() const override;
     [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
+    void readParentAhead(const MemoryObject& object) override;
     [[nodiscard]] bool takes(MemoryObject::Kind kind) const noexcept override {
         return striping_.extended || PageSinks::takes(kind);
     }
 
 private:
     const ImageDir& images_;
+    std::mutex aheadLock_;
+    std::map<MemoryObject, std::optional<ParentPages>> ahead_;  ///< what was read and not asked for yet
     const Striping striping_;
     const Compression compression_;
     std::atomic<std::uint32_t> next_;

@@ -240,7 +240,18 @@ std::vector<std::string> FilePageSinks::extensions() const {
     return names;
 }
 
+void FilePageSinks::readParentAhead(const MemoryObject& object) {
+    auto pages = parentOf(object);
+    const std::scoped_lock lock(aheadLock_);
+    ahead_.insert_or_assign(object, std::move(pages));
+}
+
 std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {
+    {
+        const std::scoped_lock lock(aheadLock_);
+        if (const auto read = ahead_.extract(object))
+            return std::move(read.mapped());
+    }
     return images_.parent() == nullptr ? std::nullopt : ParentPages::in(*images_.parent(), object);
 }
 

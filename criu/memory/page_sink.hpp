@@ -102,6 +102,10 @@ public:
     /// once, also while sinks are open. Throws Error.
     [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
 
+    /// That parentOf() is going to be asked for an object when processes stand still: reads before that what it takes.
+    /// Throws Error.
+    virtual void readParentAhead(const MemoryObject&) {}
+
     /// Whether objects of a kind may be stored. All take what CRIU 4.2 has, processes and shared memory.
     [[nodiscard]] virtual bool takes(MemoryObject::Kind kind) const noexcept {
         return kind == MemoryObject::Kind::Process || kind == MemoryObject::Kind::Shared;
