@@ -2,6 +2,7 @@
 #include "criu/namespaces/user_restore.hpp"
 
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -9,7 +10,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/procdir.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/further_users.hpp"
 #include "criu/namespaces/image_order.hpp"
@@ -103,13 +106,18 @@ private:
 };
 
 /// A user namespace that the tree had for itself can be exchanged if it is one that processes enter last of all.
-void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot) {
+void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
         fail(
             "--join-ns user: the tree had a pid namespace together with its user namespace, in which nobody of another "
             "one could choose pids");
     if (ofRoot == 0)
         fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
+    struct stat wanted {};
+    sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
+    // setns(2) refuses it only when a process is otherwise complete.
+    if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
+        fail("--join-ns user: that is the user namespace of criu, which nobody in it can enter");
 }
 
 }  // namespace
@@ -120,7 +128,7 @@ std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
     if (numbers.own != 0 && model::UserSpacePlace::ofImage(inputs.images, numbers.own))
         numbers.others.push_back(ofRoot = std::exchange(numbers.own, 0));
     if (inputs.joined.has(NamespaceKind::User))
-        requireJoinable(numbers, ofRoot);
+        requireJoinable(numbers, ofRoot, inputs.joined);
     if (numbers.own == 0 && numbers.others.empty())
         return nullptr;
     if (numbers.own == 0)
