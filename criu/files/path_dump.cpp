@@ -22,6 +22,7 @@
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/id_map.hpp"
@@ -91,6 +92,47 @@ bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     return false;
 }
 
+/// Whether a file is on the /proc of criu, where a tree with a pid namespace of its own finds numbers of criu's.
+bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
+    struct stat crius {};
+    sys(::stat("/proc", &crius), "look at /proc");
+    return dump.pids().isOwnNamespace() && file.stat.st_dev == crius.st_dev &&
+           !dump.treeRoot().changesPids(mountIdOf(file), kernel::kernelForm(crius.st_dev));
+}
+
+/// Throws Error for files of processes in /proc whose path would be that of another process after a restore.
+void requireSameProcess(const OpenFd& file, const std::string& path, const FileDump& dump) {
+    const TreeRoot& tree = dump.treeRoot();
+    const int own = mountIdOf(file);
+    const std::optional<TreePid> number =
+        processOfPath(tree.pathInProc(path, tree.isDumped() ? mountOf(file, path, tree) : own));
+    if (!number)
+        return;
+    const model::TreePids& pids = dump.pids();
+    if (tree.changesPids(own, kernel::kernelForm(file.stat.st_dev))) {
+        const std::string directory = fmt::format("/proc/{}", *number);
+        // It is nobody's before and after, and is restored as such.
+        const bool ended = processOfPath(path) == number && tree.hasMount(own) &&
+                           ::access(tree.at(directory, own).c_str(), F_OK) != 0 &&
+                           ::access(tree.at(directory).c_str(), F_OK) != 0 &&
+                           !(pids.isOwnNamespace() ? pids.has(*number) : dump.isDumped(HostPid(number->value)));
+        if (!ended)
+            fail(
+                "{} belongs to a process, on a proc file system that shows another pid namespace than that of the "
+                "tree's root, and would belong to another process after a restore; that can't be dumped",
+                file.describe());
+        return;
+    }
+    if (!isOnCriusProc(file, dump))
+        return;
+    const TreePid inside = pids.inside(HostPid(number->value));
+    if (inside && inside != *number)
+        fail(
+            "{} belongs to a process of the tree, by its number in criu's pid namespace, which isn't that of "
+            "the tree and has another number for it after a restore; that can't be dumped",
+            file.describe());
+}
+
 void dropSuffix(std::string& path, std::string_view suffix) {
     if (path.ends_with(suffix))
         path.resize(path.size() - suffix.size());
@@ -131,7 +173,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
             "yet",
             file.describe());
     if (fileSystem == PROC_SUPER_MAGIC)
-        remapDeadProcess(path, out, dump);
+        remapDeadProcess(file, path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
         dropSuffix(path, kernel::kDeletedMark);  // names there come and go with their terminals
     else
@@ -195,15 +237,16 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     remap(file, path, out, dump);
 }
 
-void PathDump::remapDeadProcess(std::string& path, const RegFileEntry& out, FileDump& dump) {
+void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
     // Inode numbers say nothing here: they change from look to look.
     dropSuffix(path, kernel::kDeletedMark);
+    requireSameProcess(file, path, dump);
     const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
     // Whoever opens it again creates such a process for a moment, and would have to be in the namespace of the path.
-    if (!dump.pids().nested().empty())
+    if (!dump.pids().nested().empty() || isOnCriusProc(file, dump))
         fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
              path);
     deadProcesses_.insert(*pid);

@@ -75,7 +75,7 @@ private:
     /// Finds a path that leads to the file, in place; adds a remap if none does.
     void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
     /// For paths under /proc: processes may have ended while files of theirs are still open.
-    void remapDeadProcess(std::string& path, const RegFileEntry& out, FileDump& dump);
+    void remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 

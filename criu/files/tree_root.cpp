@@ -33,8 +33,8 @@ std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view
     return fmt::format("/proc/self/fd/{}/{}", hidden->directory->get(), path);
 }
 
-TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind, std::set<int> late)
-    : kind_(kind), spaces_(std::move(spaces)), hidden_(std::move(hidden)), late_(std::move(late)) {
+TreeRoot::TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind, ProcMounts procs)
+    : kind_(kind), spaces_(std::move(spaces)), hidden_(std::move(hidden)), procs_(std::move(procs)) {
     std::vector<kernel::MountInfo> all;
     for (const Space& space : spaces_)
         all.insert(all.end(), space.mounts.all().begin(), space.mounts.all().end());
@@ -52,6 +52,14 @@ std::string TreeRoot::at(std::string_view path, int mount) const {
         if (space.mounts.find(mount) != nullptr)
             return fmt::format("/proc/self/fd/{}{}", space.root.get(), path);
     return at(path);
+}
+
+std::string TreeRoot::pathInProc(std::string_view path, int mount) const {
+    const kernel::MountInfo* const found = mounts_.find(mount);
+    if (found == nullptr || !liesBelow(found->mountPoint, path))
+        return std::string(path);
+    path.remove_prefix(found->mountPoint == "/" ? 0 : found->mountPoint.size());
+    return fmt::format("/proc{}{}", found->root == "/" ? "" : found->root, path);
 }
 
 }  // namespace criu::files

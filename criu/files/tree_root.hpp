@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,9 +52,17 @@ public:
         DumpedButFirst,  ///< the same, but the first namespace is criu's, and a restore has its mounts anyway
         Copied,          ///< of criu's namespace, but for /proc: a restore has what is mounted there
     };
+    /// What is known of proc file systems, each of which shows a pid namespace.
+    struct ProcMounts {
+        /// Mounts that a restore has only when all processes are complete: they show one below that of the tree's root.
+        std::set<int> late;
+        /// Mounts that a restore makes, but that show the root's then: of one that is none of the tree's.
+        std::set<int> others;
+        /// Devices, in the kernel's form, of those that show the root's.
+        std::set<std::uint32_t> ofRoot;
+    };
     /// `spaces`: namespaces of the tree, that of its first process first.
-    /// `late`: mounts that a restore has only when all processes are complete.
-    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, std::set<int> late = {});
+    TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, ProcMounts procs = {});
 
     /// Whether images have the mounts, by whose numbers they say where files are.
     [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ != Mounts::Copied; }
@@ -76,7 +85,14 @@ public:
         return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
     }
     /// Whether a restore has a mount only when all processes have their files.
-    [[nodiscard]] bool isLate(int id) const { return late_.contains(id); }
+    [[nodiscard]] bool isLate(int id) const { return procs_.late.contains(id); }
+    /// Whether a file of a process on a proc file system, by its mount and device, would be that of another after a
+    /// restore, because the tree's own pid namespace is shown there then.
+    [[nodiscard]] bool changesPids(int mount, std::uint32_t device) const {
+        return isDumped() && (hasMount(mount) ? procs_.others.contains(mount) : !procs_.ofRoot.contains(device));
+    }
+    /// The same path of a file on a proc file system, as if the whole of that were mounted at /proc.
+    [[nodiscard]] std::string pathInProc(std::string_view path, int mount) const;
     /// All mounts of the tree's own namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
@@ -85,7 +101,7 @@ private:
     std::vector<Space> spaces_;
     kernel::MountTable mounts_{{}};
     HiddenMounts hidden_;
-    std::set<int> late_;
+    ProcMounts procs_;
 };
 
 }  // namespace criu::files

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/model/tree_pids.hpp"
 
+#include <algorithm>
+
 #include "criu/model/nested_pids.hpp"
 
 namespace criu::model {
@@ -21,6 +23,10 @@ TreePid TreePids::inside(HostPid outside) const noexcept {
         return TreePid(outside.value);
     const auto found = inside_.find(outside);
     return found != inside_.end() ? found->second : TreePid();
+}
+
+bool TreePids::has(TreePid number) const {
+    return std::any_of(inside_.begin(), inside_.end(), [&](const auto& known) { return known.second == number; });
 }
 
 void TreePids::setNested(NestedPids nested) {

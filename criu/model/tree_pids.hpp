@@ -27,6 +27,10 @@ public:
     /// Zero, as the kernel has it for whom a pid namespace doesn't see: one that isn't in the tree, or has ended.
     [[nodiscard]] TreePid inside(HostPid outside) const noexcept;
 
+    [[nodiscard]] bool isOwnNamespace() const noexcept { return ownNamespace_; }
+    /// Whether a process, thread, group or session of the tree, which has a namespace of its own, has this number.
+    [[nodiscard]] bool has(TreePid number) const;
+
     /// Whoever is in a namespace below that of the tree's root has further numbers there. Ids of these namespaces are
     /// inodes.
     void setNested(NestedPids nested);

@@ -333,7 +333,7 @@ files::TreeRoot MountDump::treeRoot() const {
     if (first_ == FirstProcess::WithCriu)
         roots.push_back({openRootDirectory(), mountsOf(kernel::ProcDir().self())});
     std::set<int> wanted;
-    std::set<int> late;
+    files::TreeRoot::ProcMounts procs = procs_;
     for (const Space& space : spaces_) {
         roots.push_back({UniqueFd(sys(::fcntl(space.root.get(), F_DUPFD_CLOEXEC, 0), "copy the descriptor of a root")),
                          space.table});
@@ -343,7 +343,7 @@ files::TreeRoot MountDump::treeRoot() const {
             if (!paths.isReachable(mount) && (first_ == FirstProcess::InItsOwn || !mount.externalName))
                 wanted.insert(mount.id);
             if (mount.pidsOf)
-                late.insert(mount.id);
+                procs.late.insert(mount.id);
         }
     }
     // Files of hidden mounts may be open.
@@ -355,7 +355,7 @@ files::TreeRoot MountDump::treeRoot() const {
                     id, files::HiddenDirectory{mount->mountPoint, std::make_shared<const UniqueFd>(std::move(fd))});
     const auto kind =
         first_ == FirstProcess::WithCriu ? files::TreeRoot::Mounts::DumpedButFirst : files::TreeRoot::Mounts::Dumped;
-    return {std::move(roots), std::move(hidden), kind, std::move(late)};
+    return {std::move(roots), std::move(hidden), kind, std::move(procs)};
 }
 
 void MountDump::markExternal(const Plugins& plugins) {

@@ -70,8 +70,8 @@ public:
               const SeenTree& tree, Log& log, const Plugins& plugins);
 
     /// Finds the proc file systems that show pid namespaces below that of the tree's root, and warns of those that show
-    /// none of the tree's, as far as paths lead to them or to processes in them. Throws Error for those that can't be
-    /// restored.
+    /// none of the tree's, as far as paths lead to them or to processes in them. What is known of them goes into
+    /// treeRoot(). Throws Error for those that can't be restored.
     void noteProcsOf(const SeenTree& tree);
 
     /// Where the paths of the tree begin.
@@ -131,7 +131,8 @@ private:
     AutofsDump automounts_;
     std::vector<Space> spaces_;
     std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
-    bool rootOutside_ = false;    ///< criu's own namespace has the file system of the root mounted
+    files::TreeRoot::ProcMounts procs_;
+    bool rootOutside_ = false;  ///< criu's own namespace has the file system of the root mounted
 };
 
 }  // namespace criu::namespaces

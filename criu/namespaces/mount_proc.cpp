@@ -101,7 +101,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
     for (auto& [device, system] : systems) {
         if (!system.root && device == criusDevice)
             system.root = openBelow(crius.get(), "", O_PATH);
-        else if (!system.root && system.whole != nullptr && (system.seen != nullptr || !tree.nested.empty()))
+        else if (!system.root && system.whole != nullptr)
             covered.insert(system.whole->id);
     }
     for (auto& [id, fd] : openAll(covered))
@@ -110,6 +110,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
     const SeenProcess& root = tree.root();
     const std::optional<std::uint32_t> ofRoot = root.ids.of(kernel::NamespaceKind::Pid);
     std::map<std::uint32_t, TreePid> firsts;
+    std::set<std::uint32_t> others;
     for (const auto& [device, system] : systems) {
         std::optional<std::uint32_t> shown;
         // In a namespace that isn't the tree's own criu may have no right to look at process 1.
@@ -118,9 +119,20 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
                 shown = namespaceOf(system.root.get(), process);
         if (const model::PidSpace* const below = shown ? tree.nested.find(*shown) : nullptr; below != nullptr)
             firsts.emplace(device, model::NestedPids::firstOf(*below));
-        else if (system.seen != nullptr && (!shown || shown != ofRoot))
-            warnOfOther(system, log_);
+        else if (shown == ofRoot)
+            procs_.ofRoot.insert(device);
+        else {
+            others.insert(device);
+            if (system.seen != nullptr)
+                warnOfOther(system, log_);
+        }
     }
+    // Files may be open there though the tree hasn't mounted it.
+    if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
+        procs_.ofRoot.insert(criusDevice);
+    for (const Mount* const mount : all())
+        if (others.contains(mount->device) && !mount->externalName && !mount->ofPlugin)
+            procs_.others.insert(mount->id);
     if (tree.nested.empty())
         return;
     for (Mount* const mount : all()) {

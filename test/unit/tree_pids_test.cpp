@@ -23,6 +23,8 @@ TEST_CASE("a tree in a pid namespace of its own has others, and knows nobody els
     CHECK(pids.inside(HostPid(701)) == TreePid());
     CHECK(pids.inside(HostPid(1)) == TreePid());
     CHECK(pids.inside(HostPid(-1)) == TreePid());
+    CHECK(pids.has(TreePid(3)));
+    CHECK_FALSE(pids.has(TreePid(702)));
 }
 
 TEST_CASE("who isn't seen on one of the sides has no number") {

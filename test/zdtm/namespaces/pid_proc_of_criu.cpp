@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: own-pids yes
+#include <fcntl.h>
+
+#include "proc_files.hpp"
+
+ZDTM("files in criu's /proc that are open in a tree with a pid namespace: of no process, and of one outside") {
+    const int file = SYS(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
+    const int common = SYS(open("/proc/sys/kernel/ostype", O_RDONLY | O_CLOEXEC));
+    const std::string name = zdtm::content_of(file);
+    me.wait_for_check();
+    CHECK(zdtm::content_of(file) == name, "it is that of %s instead of %s", zdtm::content_of(file).c_str(),
+          name.c_str());
+    CHECK(zdtm::content_of(common) == "Linux\n", "%s", zdtm::content_of(common).c_str());
+}
