@@ -248,7 +248,7 @@ void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const Reg
     // Whoever opens it again creates such a process for a moment, and would have to be in the namespace of the path.
     if (!dump.pids().nested().empty() || isOnCriusProc(file, dump))
         fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
-             path);
+             file.describe());
     deadProcesses_.insert(*pid);
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
     entry.orig_id = out.id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: own-pids yes
 // zdtm: modes refused
-// zdtm: refused ^.*/proc/\d+ is of a process that has ended
+// zdtm: refused /proc/\d+ \(deleted\) of pid \d+ is of a process that has ended
 #include "proc_files.hpp"
 
 ZDTM("the working directory is that of an ended process in criu's /proc, while the tree has a pid namespace") {
