@@ -27,6 +27,7 @@ for step in range(int(sys.argv[1])):
         dist.all_reduce(parameter.grad)
         parameter.grad /= dist.get_world_size()
     optimizer.step()
-    print(f"{RANK} {step} {loss.item().hex()}", flush=True)
+    # The ranks share one output, and torchrun has Python write it unbuffered: print() writes a line and its end apart.
+    os.write(1, f"{RANK} {step} {loss.item().hex()}\n".encode())
     time.sleep(0.05)
 dist.destroy_process_group()
