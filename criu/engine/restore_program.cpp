@@ -40,38 +40,56 @@ void mapAt(std::uint64_t at, std::size_t size, int protection, int flags, int fd
         failErrno("map {} bytes for the restorer at {:#x}", size, at);
 }
 
+/// Whether nothing is mapped there.
+bool isFree(std::uint64_t at, std::size_t size) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void* const got = ::mmap(reinterpret_cast<void*>(at), size, PROT_NONE, kFlags, -1, 0);
+    if (got == MAP_FAILED)
+        return false;
+    ::munmap(got, size);
+    return true;
+}
+
 }  // namespace
 
 RestoreProgram::RestoreProgram(const Inputs& inputs)
     : in_(inputs),
       vdso_(std::make_unique<memory::VdsoMove>(
-          memory::VdsoMove::plan(inputs.task, *inputs.run.content.pages.at(inputs.task.pid),
+          memory::VdsoMove::plan(inputs.task, *inputs.run.content.pages.at(inputs.task.pid), *inputs.run.start.vdso,
                                  task::isCompat(inputs.task.core()) ? inputs.run.start.compatVdso.get() : nullptr))) {
     const MmEntry& mm = **in_.task.mm;
     exe_ = in_.run.service.moveIn(in_.files.openPath(FileId{mm.exe_file_id}, O_RDONLY));
 
-    memory::RangeSet avoid = memory::ownMappings();
-    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
-        if (vma->start < taskSize())
-            avoid.add({vma->start, vma->end});
     const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size());
     const std::uint64_t control = in_.run.control.size();
     const std::uint64_t parking = vdso_->parkingSize();
     const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
     // 32-bit system calls get arguments from there.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
-    auto hole = avoid.findHole(room, kAreaBase, limit);
-    if (!hole)
-        hole = avoid.findHole(room, kLowest, limit);
-    if (!hole)
-        fail("no room of {} bytes for the restorer beside the memory of the process", room);
-    area_ = {*hole, *hole + room};
+    area_ = findArea(room, limit);
     controlAt_ = area_.start + code;
     parkingAt_ = controlAt_ + control;
     data_ = pie::RemoteData(parkingAt_ + parking);
 }
 
 RestoreProgram::~RestoreProgram() = default;
+
+memory::Range RestoreProgram::findArea(std::uint64_t size, std::uint64_t limit) const {
+    const auto holeBeside = [&](memory::RangeSet avoid) {
+        for (const VmaEntry* vma : list((*in_.task.mm)->vmas, (*in_.task.mm)->n_vmas))
+            if (vma->start < taskSize())
+                avoid.add({vma->start, vma->end});
+        const auto hole = avoid.findHole(size, kAreaBase, limit);
+        return hole ? hole : avoid.findHole(size, kLowest, limit);
+    };
+    // What has been mapped since is found by trying: to have the kernel list everything takes much longer.
+    auto hole = holeBeside(in_.run.mappings);
+    if (!hole || !isFree(*hole, size))
+        hole = holeBeside(memory::ownMappings());
+    if (!hole)
+        fail("no room of {} bytes for the restorer beside the memory of the process", size);
+    return {*hole, *hole + size};
+}
 
 std::uint64_t RestoreProgram::controlAddress(const void* member) const {
     const auto* const start = reinterpret_cast<const char*>(&in_.run.control.page());

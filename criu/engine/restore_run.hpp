@@ -23,8 +23,9 @@ class RestoredFiles;
 }  // namespace criu::engine
 
 namespace criu::memory {
+class RangeSet;
 class Segments;
-}
+}  // namespace criu::memory
 
 namespace criu::model {
 class BirthPlan;
@@ -54,7 +55,8 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
-    LazyRestore* lazy;  ///< null without --lazy-pages and --map-pages
+    const memory::RangeSet& mappings;  ///< of the master, which all are born with
+    LazyRestore* lazy;                 ///< null without --lazy-pages and --map-pages
 };
 
 }  // namespace criu::engine

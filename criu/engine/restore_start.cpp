@@ -8,6 +8,7 @@
 #include "criu/engine/restore_images.hpp"
 #include "criu/kernel/features.hpp"
 #include "criu/memory/compat_vdso.hpp"
+#include "criu/memory/own_mappings.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
@@ -68,6 +69,8 @@ RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::Surro
       scheduling(task::Scheduling::of(HostPid())),
       limits(ownLimits()),
       timerIdsSettable(hasPosixTimers(content.tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
+      mappings(std::make_unique<const memory::RangeSet>(memory::ownMappings())),
+      vdso(std::make_unique<const memory::VdsoLayout>(memory::VdsoLayout::ofSelf())),
       compatVdso(vdsoForCompat(content.tree)) {}
 
 RestoreStart::~RestoreStart() = default;

@@ -9,8 +9,10 @@
 #include "criu/task/scheduling.hpp"
 
 namespace criu::memory {
+class RangeSet;
 struct CompatVdso;
-}
+struct VdsoLayout;
+}  // namespace criu::memory
 
 namespace criu::model {
 struct Options;
@@ -43,6 +45,9 @@ struct RestoreStart {
     task::Scheduling scheduling;
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;
+    std::unique_ptr<const memory::RangeSet>
+        mappings;  ///< of this process (memory::ownMappings()), which all others are born with
+    std::unique_ptr<const memory::VdsoLayout> vdso;        ///< of this process, and of all that are born of it
     std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< if the tree has 32-bit tasks
 };
 

@@ -112,7 +112,7 @@ private:
 
         const bool shareMemory = alive() && TaskMemory::hasHeirs(run_, birth_, *task_);
         if (shareMemory)
-            buildMemory();
+            buildMemory(true);
         run_.log.stage("children");
         createAll(birth_.beforeSession);
         if (birth_.leadsSession) {
@@ -124,8 +124,12 @@ private:
         if (alive())
             task::restoreEarlyAttributes(*task_->core().tc, !run_.surroundings.ids.isOwnNamespace());
         createAll(inOrderOfSpaces(birth_.afterSession));
-        if (alive() && !shareMemory)
-            buildMemory();
+        if (shareMemory) {
+            run_.log.stage("rest of memory");
+            memory_.complete(run_, *task_);
+        } else if (alive()) {
+            buildMemory(false);
+        }
         run_.log.stage("files");
 
         const bool sharesTable = alive() && task_->files->users.size() > 1;
@@ -147,9 +151,9 @@ private:
         run_.control.pass(Barrier::Completed);
     }
 
-    void buildMemory() {
+    void buildMemory(bool forHeirs) {
         run_.log.stage("memory");
-        memory_.build(run_, *task_, files_);
+        memory_.build(run_, *task_, files_, forHeirs);
     }
 
     /// If criu is killed, so is everything half-built.
@@ -308,7 +312,7 @@ private:
         run_.log.stage("last program");
         RestoreProgram program({run_, *task_, memory_.space(), files_});
         enterDirectories(*task_, run_.files, run_.service, files_);
-        memory_.complete(files_);
+        memory_.seal(files_);
         run_.log.endStages();
         program.run();
     }

@@ -44,17 +44,27 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
            std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
 }
 
-void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files) {
+void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files, bool forHeirs) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
     const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
-    *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, files,
-                                          clones ? &*clones : nullptr, run.log);
+    *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, run.mappings,
+                                          files, clones ? &*clones : nullptr, run.log);
+    fill(run, task, forHeirs);
+}
+
+void TaskMemory::complete(const RestoreRun& run, const Task& task) {
+    fill(run, task, false);
+}
+
+void TaskMemory::fill(const RestoreRun& run, const Task& task, bool forHeirs) {
+    using Content = memory::AddressSpace::Content;
+    const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
     const memory::LateAreas late = run.lazy != nullptr && !clones ? run.lazy->areasOf(task) : memory::LateAreas();
-    space_->fill(pages,
+    space_->fill(*run.content.pages.at(task.pid),
                  {clones ? clones->areas : late, freesWhatIsRead(run.options), run.control.watchReading(run.log)},
-                 run.log);
+                 forHeirs ? Content::ForHeirs : Content::All, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {
@@ -65,7 +75,7 @@ void TaskMemory::createAioRings(const RestoreRun& run, const Task& task) {
     space_->createAioRings(task, *run.content.pages.at(task.pid));
 }
 
-void TaskMemory::complete(TaskFiles& files) {
+void TaskMemory::seal(TaskFiles& files) {
     space_->mapSockets(files);
     space_->seal();
 }

@@ -32,8 +32,12 @@ public:
     /// is created, so that it is handed on by fork.
     [[nodiscard]] static bool hasHeirs(const RestoreRun& run, const model::Birth& birth, const model::Task& task);
 
-    /// Makes the mappings where they belong, beside criu's own, and fills them.
-    void build(const RestoreRun& run, const model::Task& task, TaskFiles& files);
+    /// Makes the mappings where they belong, beside criu's own, and fills them; `forHeirs`: only what a process that is
+    /// created from now on may share with this one.
+    void build(const RestoreRun& run, const model::Task& task, TaskFiles& files, bool forHeirs);
+
+    /// Fills what build() has left empty.
+    void complete(const RestoreRun& run, const model::Task& task);
 
     /// Maps the memory of devices: see memory::AddressSpace::mapDevices().
     void mapDevices(const RestoreRun& run, const model::Task& task, TaskFiles& files);
@@ -42,11 +46,13 @@ public:
     void createAioRings(const RestoreRun& run, const model::Task& task);
 
     /// Maps what belongs to sockets, and sets final protections: after this the content can't be touched any more.
-    void complete(TaskFiles& files);
+    void seal(TaskFiles& files);
 
     [[nodiscard]] memory::AddressSpace& space() noexcept { return *space_; }
 
 private:
+    void fill(const RestoreRun& run, const model::Task& task, bool forHeirs);
+
     std::unique_ptr<memory::AddressSpace> space_;
     const TaskMemory* creator_;  ///< null once it has been built
 };

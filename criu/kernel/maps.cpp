@@ -72,11 +72,11 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
 }
 
 /// Reads in big pieces and hands on whole lines: smaps of a process with very many mappings is never held as a whole.
-std::vector<Vma> readThrough(const ProcPid& process, const std::string& name) {
+/// `pieceSize`: of what is taken apart at once; the kernel hands out a page or so at a time.
+std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, std::size_t pieceSize) {
     const UniqueFd file = process.open(name, O_RDONLY);
     const ErrorContext context([&] { return process.path() + '/' + name; });
     MapsParser parser;
-    constexpr std::size_t pieceSize = std::size_t{128} << 10;
     const auto piece = std::make_unique_for_overwrite<char[]>(pieceSize);
     std::size_t used = 0;
     for (;;) {
@@ -186,7 +186,9 @@ std::vector<Vma> parseMaps(std::string_view text) {
 }
 
 std::vector<Vma> readMaps(const ProcPid& process) {
-    return readThrough(process, "maps");
+    // A path may be as long as a page, each byte of it an escape of four. Memory for more would be mapped for each
+    // call.
+    return readThrough(process, "maps", std::size_t{32} << 10);
 }
 
 bool isAnonymous(const Vma& vma) noexcept {
@@ -195,7 +197,7 @@ bool isAnonymous(const Vma& vma) noexcept {
 }
 
 std::vector<Vma> readSmaps(const ProcPid& process) {
-    return readThrough(process, "smaps");
+    return readThrough(process, "smaps", std::size_t{128} << 10);
 }
 
 }  // namespace criu::kernel

@@ -64,6 +64,7 @@ bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
     PlacedVma taken = *at;
     taken.vma = &vma;
     taken.inherited = true;
+    taken.complete = false;
     vmas_.push_back(taken);
     return true;
 }
@@ -95,8 +96,33 @@ void AddressSpace::unmapOthers(const AddressSpace& previous) const {
 /// mappings belong.
 class AddressSpace::Room {
 public:
-    explicit Room(const MmEntry& mm) : occupied_(ownMappings()), avoid_(occupied_) {
-        for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
+    /// `occupied`: where something is, as far as that is known; what else there is, is in the way when something is
+    /// mapped there.
+    Room(const MmEntry& mm, RangeSet occupied) : mm_(mm), occupied_(std::move(occupied)) { avoidTargets(); }
+
+    /// Makes a mapping where it belongs or elsewhere: `map` maps at placed.at, without replacing anything there.
+    template <typename Map>
+    void make(PlacedVma& placed, Map&& map) {
+        place(placed);
+        try {
+            map();
+        } catch (const Error&) {
+            // Something of this process that wasn't known of may lie there.
+            const std::uint64_t tried = placed.at;
+            if (!renew())
+                throw;
+            place(placed);
+            if (placed.at == tried)
+                throw;
+            map();
+        }
+        take(placed);
+    }
+
+private:
+    void avoidTargets() {
+        avoid_ = occupied_;
+        for (const VmaEntry* vma : list(mm_.vmas, mm_.n_vmas))
             if (vma->start < taskSize())
                 avoid_.add({vma->start, vma->end});
     }
@@ -111,24 +137,35 @@ public:
         avoid_.add({placed.at, placed.at + placed.size()});
     }
 
-private:
+    /// Asks the kernel, once. Whether there is anything new.
+    bool renew() {
+        if (std::exchange(renewed_, true))
+            return false;
+        occupied_ = ownMappings();
+        avoidTargets();
+        return true;
+    }
+
+    const MmEntry& mm_;
     RangeSet occupied_;
     RangeSet avoid_;
+    bool renewed_ = false;
 };
 
 void AddressSpace::add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log) {
     PlacedVma placed;
     placed.vma = &vma;
     placed.kind = &mappingKindOf(vma);
-    room.place(placed);
-    if (isReserved(placed.kind->stage())) {
-        reserve(placed);
-        placed.protection = PROT_NONE;
-    } else {
-        const int flags = static_cast<int>(vma.flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
-        placed.protection = placed.kind->map({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, files);
-    }
-    addPlaced(placed, room, log);
+    room.make(placed, [&] {
+        if (isReserved(placed.kind->stage())) {
+            reserve(placed);
+            placed.protection = PROT_NONE;
+        } else {
+            const int flags = static_cast<int>(vma.flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
+            placed.protection = placed.kind->map({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, files);
+        }
+    });
+    addPlaced(placed, log);
 }
 
 void AddressSpace::addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log) {
@@ -136,23 +173,23 @@ void AddressSpace::addOfClones(const VmaEntry& vma, int protection, const CloneF
     placed.vma = &vma;
     placed.kind = &mappingKindOf(vma);
     placed.ofClones = true;
-    room.place(placed);
     const int flags = static_cast<int>(vma.flags) & ~(MAP_ANONYMOUS | MAP_POPULATE | MAP_NONBLOCK);
-    placed.protection =
-        mapFile({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, clones.fd, clones.offsetOf(vma.start));
-    addPlaced(placed, room, log);
+    room.make(placed, [&] {
+        placed.protection =
+            mapFile({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, clones.fd, clones.offsetOf(vma.start));
+    });
+    addPlaced(placed, log);
 }
 
-void AddressSpace::addPlaced(PlacedVma placed, Room& room, Log& log) {
+void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
     placed.mapped = true;
-    room.take(placed);
     if (placed.moved())
         log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
     vmas_.push_back(placed);
 }
 
 AddressSpace AddressSpace::build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                                 MappedFiles& files, const CloneFile* clones, Log& log) {
+                                 const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log) {
     const auto isOfClones = [clones](const VmaEntry& vma) { return clones != nullptr && clones->has(vma); };
     AddressSpace space;
     const MmEntry& mm = **task.mm;
@@ -171,7 +208,10 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     }
     space.unmapOthers(previous);
 
-    Room room(mm);
+    RangeSet occupied = present;
+    for (const PlacedVma& placed : space.vmas_)
+        occupied.add({placed.at, placed.at + placed.size()});
+    Room room(mm, std::move(occupied));
     FileCache cache(files);
     for (const VmaEntry* vma : fresh) {
         // Content is written through the mapping; what has none gets its final protection at once.
@@ -198,7 +238,7 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
             late.push_back(vma);
     if (late.empty())
         return;
-    Room room(mm);
+    Room room(mm, ownMappings());
     FileCache cache(files);
     for (const VmaEntry* vma : late)
         add(*vma, static_cast<int>(vma->prot), room, cache, log);

@@ -30,8 +30,9 @@ struct PlacedVma {
     bool mapped = false;
     bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
     bool ofClones = false;   ///< maps the file that clones have in common
-    bool filled = false;  ///< some pages of it are private: this process, or one that it inherited it from, made them
-    int protection = 0;   ///< what it has now
+    bool filled = false;    ///< some pages of it are private: this process, or one that it inherited it from, made them
+    bool complete = false;  ///< it has the content that it is to have in this process
+    int protection = 0;     ///< what it has now
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
@@ -42,17 +43,20 @@ struct PlacedVma {
 /// filled here, by ordinary code and threads.
 ///
 /// Fork hands the half-built memory to a child, so pages that parent and child shared copy-on-write at dump are shared
-/// again: the child takes over mappings it has in common with its creator and only touches pages that differ.
+/// again: the child takes over mappings it has in common with its creator and only touches pages that differ. What
+/// the image says no other process had a page of needn't be handed on: it is filled when there are children already.
 class AddressSpace {
 public:
     /// An empty one, for the first process.
     AddressSpace() = default;
 
     /// Maps everything of `task` that has content (and what is common with children to come). `pages`: its private
-    /// pages; `previous`: what the process inherited from its creator at fork; `clones`: what is mapped of a file that
-    /// other restores of the same images map, too, instead of being filled (--map-pages), or null.
+    /// pages; `previous`: what the process inherited from its creator at fork; `present`: what else it has mapped, as
+    /// far as known (ownMappings() of whoever created the first process): asked for again in each process that took a
+    /// tenth of a restore of small ones; `clones`: what is mapped of a file that other restores of the same images
+    /// map, too, instead of being filled (--map-pages), or null.
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                              MappedFiles& files, const CloneFile* clones, Log& log);
+                              const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log);
 
     /// Maps the memory of devices, which are there once the process' files are open. After fill().
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
@@ -62,8 +66,10 @@ public:
         bool frees = false;     ///< storage of what was read is freed
         ReadWatch watch = {};   ///< is told of most of it: not of pages that are only compared
     };
+    /// Which content is read: what the image doesn't call exclusive, or all that wasn't read yet.
+    enum class Content : std::uint8_t { ForHeirs, All };
     /// Reads contents. Runs threads for large memories; none is alive afterwards.
-    void fill(const PageSource& pages, const FillRules& rules, Log& log);
+    void fill(const PageSource& pages, const FillRules& rules, Content which, Log& log);
 
     /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
     void createAioRings(const model::Task& task, const PageSource& pages);
@@ -96,7 +102,7 @@ private:
 
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log);
-    void addPlaced(PlacedVma placed, Room& room, Log& log);
+    void addPlaced(PlacedVma placed, Log& log);
     void unmapOthers(const AddressSpace& previous) const;
     void installGuards() const;
     void sort();

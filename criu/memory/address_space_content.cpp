@@ -54,6 +54,10 @@ bool isOther(const Range& piece, const std::byte* here, const PageSource& pages,
     return any && !same;
 }
 
+void drop(std::uint64_t at, std::uint64_t bytes) {
+    sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
+}
+
 /// Memory that had asked for huge pages is filled into such, where the image has all of a huge page: it is faster, and
 /// the process has them again at once. Elsewhere a huge page would take memory that wasn't in use.
 class HugePageAdvice {
@@ -90,7 +94,7 @@ private:
 
 }  // namespace
 
-void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Log& log) {
+void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content which, Log& log) {
     PageReader reader(pages, {}, rules.watch);
     if (rules.frees)
         reader.freeWhatIsRead();
@@ -110,12 +114,20 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Log& lo
         });
     };
     for (PlacedVma& placed : vmas_) {
-        if (!hasPrivatePages(*placed.vma))
+        const bool exclusive = placed.vma->exclusive != 0;
+        if (placed.complete || (exclusive && which == Content::ForHeirs) || !hasPrivatePages(*placed.vma))
             continue;
+        placed.complete = true;
         const bool hasContent = pages.covers(placed.vma->start, placed.vma->end);
         if (hasContent && placed.inherited)
             makeWritable(placed);
         if (!placed.filled) {
+            want(placed, {placed.vma->start, placed.vma->end});
+            placed.filled = hasContent;
+            continue;
+        }
+        if (exclusive) {
+            drop(placed.at, placed.size());
             want(placed, {placed.vma->start, placed.vma->end});
             placed.filled = hasContent;
             continue;
@@ -130,7 +142,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Log& lo
                 continue;
             }
             // Pages that the image lacks read as zero, or as the file says, from now on.
-            sys(::madvise(here, piece.size(), MADV_DONTNEED), "drop inherited memory at {:#x}", start);
+            drop(placed.at + (start - placed.vma->start), piece.size());
             want(placed, piece);
         }
     }
@@ -173,8 +185,7 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
             return compare(job);
         // Pages the creator wrote but this process doesn't have read as zero or as the file says; where pages are to
         // come, there must be none.
-        sys(::madvise(reinterpret_cast<void*>(placed.at + (job.address - start)), job.bytes, MADV_DONTNEED),
-            "drop inherited memory at {:#x}", job.address);
+        drop(placed.at + (job.address - start), job.bytes);
     });
 }
 

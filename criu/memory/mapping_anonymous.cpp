@@ -6,6 +6,12 @@
 namespace criu::memory {
 namespace {
 
+/// Whether this process alone has what is in it. Of swapped pages nobody says who else has them, and those of hugetlbfs
+/// are counted elsewhere. A page of which the kernel isn't sure counts as had by others.
+bool isExclusive(const kernel::Vma& vma) {
+    return vma.inCommon == 0 && vma.swap == 0 && !vma.flags.has(kernel::VmFlag::HugeTlb);
+}
+
 /// Private memory without a file: heaps, stacks, whatever else programs map.
 class Anonymous final : public MappingKind {
 public:
@@ -16,6 +22,7 @@ public:
     void describe(const kernel::Vma& vma, VmaEntry& entry, MappingDump& dump) const override {
         entry.flags |= MAP_ANONYMOUS;
         entry.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
+        entry.has_exclusive = entry.exclusive = isExclusive(vma);
         if (isAnonymousHuge(vma))
             dump.setAccess(vma, entry);
         else if (vma.name == "[heap]")

@@ -124,8 +124,8 @@ RangeSet VdsoLayout::ranges() const {
     return set;
 }
 
-VdsoMove VdsoMove::plan(const model::Task& task, const PageSource& pages, const CompatVdso* compat) {
-    const VdsoLayout here = VdsoLayout::ofSelf();
+VdsoMove VdsoMove::plan(const model::Task& task, const PageSource& pages, const VdsoLayout& here,
+                        const CompatVdso* compat) {
     const VdsoLayout wanted = VdsoLayout::ofImage(**task.mm);
     VdsoMove move;
     if (wanted.code.size() == 0)

@@ -35,9 +35,10 @@ struct CompatVdso;
 /// A 32-bit task gets the kernel's vDSO for such, mapped anew when the other one is gone.
 class VdsoMove {
 public:
-    /// For a process that is being restored: this one. Throws Error if the image's vDSO is unusable. `compat`: the
-    /// kernel's vDSO for 32-bit tasks, if it is one.
-    static VdsoMove plan(const model::Task& task, const PageSource& pages, const CompatVdso* compat);
+    /// For a process that is being restored: this one, which has its vDSO as `here` says. Throws Error if the image's
+    /// vDSO is unusable. `compat`: the kernel's vDSO for 32-bit tasks, if it is one.
+    static VdsoMove plan(const model::Task& task, const PageSource& pages, const VdsoLayout& here,
+                         const CompatVdso* compat);
 
     /// Present places, to be kept while the rest of criu's memory goes.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }

@@ -87,6 +87,31 @@ TEST_CASE("private anonymous memory") {
     CHECK(got.files.asked.empty());
 }
 
+TEST_CASE("memory of which no other process has a page is exclusive") {
+    const auto mapping = [](std::string_view fields) {
+        return fmt::format(
+            "10010000000-10010010000 rw-p 00000000 00:00 0 \nRss: 64 kB\n{}VmFlags: rd wr mr mw me ac \n", fields);
+    };
+    CHECK(
+        Converted(mapping("Shared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Dirty: 64 kB\nSwap: 0 kB\n"))[0].exclusive ==
+        1);
+    CHECK(
+        Converted(mapping("Shared_Clean: 0 kB\nShared_Dirty: 4 kB\nPrivate_Dirty: 60 kB\nSwap: 0 kB\n"))[0].exclusive ==
+        0);
+    CHECK(
+        Converted(mapping("Shared_Clean: 4 kB\nShared_Dirty: 0 kB\nPrivate_Dirty: 60 kB\nSwap: 0 kB\n"))[0].exclusive ==
+        0);
+    CHECK(
+        Converted(mapping("Shared_Clean: 0 kB\nShared_Dirty: 0 kB\nPrivate_Dirty: 60 kB\nSwap: 4 kB\n"))[0].exclusive ==
+        0);
+    CHECK(Converted("10010000000-10010200000 rw-p 00000000 00:10 3  /anon_hugepage (deleted)\n"
+                    "VmFlags: rd wr mr mw me ht \n")[0]
+              .exclusive == 0);
+    // Pages of a file are had by others, or not; nobody counts its copied pages apart.
+    CHECK(Converted("10010000000-10010010000 rw-p 00000000 08:01 3  /usr/lib/library.so\nVmFlags: rd wr mr mw me \n")[0]
+              .exclusive == 0);
+}
+
 TEST_CASE("flags and advice come from VmFlags") {
     struct Case {
         const char* flags;
