@@ -108,7 +108,7 @@ private:
     void markExternal(const Plugins& plugins);
     void makePartsWhole(const MountTree& outside, const Plugins& plugins);
     void takeOutCovered(Space& space, const MountTree& outside) const;
-    bool matchOutside(Mount& mount, std::span<const Mount* const> outside) const;
+    bool matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);
     [[nodiscard]] PathMap<bool> sourcesOnRestore();
     void checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins);
@@ -129,6 +129,7 @@ private:
     ExternalMounts externals_;
     Log& log_;
     AutofsDump automounts_;
+    UniqueFd cgroups_;  ///< the cgroup namespace of the tree's root
     std::vector<Space> spaces_;
     std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
     files::TreeRoot::ProcMounts procs_;
