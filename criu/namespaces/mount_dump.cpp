@@ -702,7 +702,7 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
     return sockets;
 }
 
-void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopRequest& stop) {
+void MountDump::write(const DumpOutputs& outputs, const DumpSurroundings& around, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin && mount.kind.mustBeEmpty;
     };
@@ -715,7 +715,7 @@ void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopR
     writeAutomounts(outputs.images);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
-        writeSpace(outputs, space, ids, opened, stop);
+        writeSpace(outputs, space, around, opened, stop);
 }
 
 void MountDump::writeAutomounts(const ImageDir& images) const {
@@ -733,8 +733,9 @@ void MountDump::writeAutomounts(const ImageDir& images) const {
     }
 }
 
-void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
+void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const DumpSurroundings& around,
                            const std::map<int, UniqueFd>& opened, StopRequest& stop) const {
+    const model::IdMap& ids = around.ids;
     Arena arena;
     ImageWriter image = outputs.images.create(ImageKind::Mountpoints, space.number);
     for (const Mount& mount : space.mounts.all()) {
@@ -743,6 +744,11 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const
             entry.options = arena.string(innerOptions(entry.options, ids));
         if (space.lacksProc && mount.id == space.mounts.root().id)
             entry.has_lacks_proc = entry.lacks_proc = 1;
+        const auto network = networks_.find(mount.device);
+        if (network != networks_.end() && !mount.externalName && !mount.ofPlugin) {
+            entry.has_network_of = 1;
+            entry.network_of = around.numberOf(kernel::NamespaceKind::Net, network->second);
+        }
         if (deletedFiles_.contains(mount.id)) {
             const ErrorContext context([&] { return mount.describe(); });
             entry.deleted_file = describeDeletedFile(opened.at(mount.id).get(), ids, arena);
