@@ -453,8 +453,8 @@ void MountDump::makePartsWhole(const MountTree& outside, const Plugins& plugins)
     }
 }
 
-/// What is covered outside, and came from there with what covers it, can be reached neither here nor there (the kernel
-/// locks it): nobody misses it.
+/// What is covered outside, and came from there with what covers it, can't be reached outside, and in a namespace of
+/// another user namespace not here either (the kernel locks it): there nobody misses it.
 void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     std::set<std::uint32_t> devices;
     for (const Mount& mount : outside.all())
@@ -468,8 +468,20 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     }
     if (covered.empty())
         return;
+    std::map<int, std::string> names;
+    for (const int id : covered)
+        names.emplace(id, space.mounts.find(id)->describe());
     const std::set<int> out = space.mounts.takeOut([&](const Mount& mount) { return covered.contains(mount.id); });
-    log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number, out.size());
+    if (out.empty())
+        return;
+    if (kernel::foreignOwner(space.fd.get()))
+        log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
+                  out.size());
+    else  // where the kernel hasn't locked what covers them
+        log_.warn(
+            "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
+            "restore they aren't there when what covers them is taken off",
+            out.size(), space.number, names.at(*out.begin()));
     std::vector<kernel::MountInfo> left;
     for (const kernel::MountInfo& mount : space.table.all())
         if (!out.contains(mount.id))
